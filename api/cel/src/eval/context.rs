@@ -10,6 +10,10 @@ use super::{EvalError, Evaluated, evaluate};
 use crate::plan::node::{Base, Node};
 use crate::value::{Shape, Value};
 
+/// So many elements are copied, compared and searched at most in one evaluation. The language counts 1 for the sum of two lists
+/// and for lists in lists, so that an expression of little cost could otherwise take any time and memory.
+const STEPS_MAX: u64 = 20_000_000;
+
 /// So many variables of folds are kept without an allocation.
 const LOCALS_INLINE: usize = 4;
 
@@ -33,6 +37,8 @@ pub(crate) struct Context<'a> {
     iterations: u32,
     interrupted: Option<&'a AtomicBool>,
     failure: Option<EvalError>,
+    /// Steps that work may still take which costs less than it takes.
+    steps: u64,
 }
 
 /// A variable of a fold.
@@ -72,7 +78,7 @@ impl<'a> Context<'a> {
         interrupted: Option<&'a AtomicBool>,
     ) -> Self {
         let locals = (0..locals).map(|_| Local::Value(Value::Null)).collect();
-        Self { activation, locals, cost: 0, limit, iterations: 0, interrupted, failure: None }
+        Self { activation, locals, cost: 0, limit, iterations: 0, interrupted, failure: None, steps: STEPS_MAX }
     }
 
     /// What the evaluation has cost so far.
@@ -153,6 +159,17 @@ impl<'a> Context<'a> {
             Value::Map(map) => map.as_tree(),
             _ => None,
         }
+    }
+
+    /// Steps left for work that costs less than it takes.
+    pub(super) const fn steps(&mut self) -> &mut u64 {
+        &mut self.steps
+    }
+
+    /// Counts steps of work that costs less than it takes.
+    pub(super) fn work(&mut self, steps: u64) -> Result<(), EvalError> {
+        self.steps = self.steps.checked_sub(steps).ok_or(EvalError::CostLimit)?;
+        Ok(())
     }
 
     /// Takes back what a test of presence does not cost.

@@ -88,10 +88,10 @@ pub(super) fn equal<'a>(nodes: &'a [Node; 2], negated: bool, context: &mut Conte
     let cost = cost_of_comparing(operands.left(), operands.right());
     let truth = match operands.failure() {
         Some(error) => context.fail(error.clone()),
-        None => match operands.left().equals(operands.right()) {
+        None => match operands.left().equals_within(operands.right(), context.steps()) {
             Ok(equal) => (equal != negated).into(),
             // A comparison that fails counts as unequal.
-            Err(_) if negated => Truth::True,
+            Err(error) if negated && !error.is_final() => Truth::True,
             Err(error) => context.fail(error),
         },
     };

@@ -17,6 +17,9 @@ use crate::environment::Environment;
 use crate::plan::node::Node;
 use crate::value::Value;
 
+#[cfg(test)]
+mod tests;
+
 pub use context::Activation;
 pub(crate) use attribute::invalid_qualifier;
 pub(crate) use context::Context;

@@ -17,12 +17,12 @@ impl Planner<'_> {
     pub(super) fn index(&mut self, operand: &Expr, index: &Expr, optional: bool) -> Result<Node, EvalError> {
         let mut attribute = attribute_of(self.node(operand)?);
         let key = match self.node(index)? {
-            Node::Constant(Value::String(text)) => QualifierKey::Field(match text {
-                Text::Borrowed(text) => text.into(),
-                Text::Shared(text) => text,
-            }),
-            Node::Constant(value) if is_index(&value) => QualifierKey::Constant(value),
-            Node::Constant(value) => return Err(invalid_qualifier(&value)),
+            Node::Constant(value) => match *value {
+                Value::String(Text::Borrowed(text)) => QualifierKey::Field(text.into()),
+                Value::String(Text::Shared(text)) => QualifierKey::Field(text),
+                value if is_index(&value) => QualifierKey::Constant(Box::new(value)),
+                value => return Err(invalid_qualifier(&value)),
+            },
             index => QualifierKey::Attribute(Box::new(attribute_of(index))),
         };
         attribute.push(Qualifier { optional, key });
@@ -43,7 +43,7 @@ impl Planner<'_> {
 fn attribute_of(node: Node) -> Attribute {
     match node {
         Node::Attribute(attribute) => *attribute,
-        node => Attribute::new(Base::Relative(node)),
+        node => Attribute::new(Base::Relative(Box::new(node))),
     }
 }
 

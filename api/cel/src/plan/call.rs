@@ -51,7 +51,7 @@ impl Planner<'_> {
             None => Target::Any(self.overloads(function)?),
         };
         let node = Node::Call(Box::new(Call { target, arguments, prepared }));
-        if convertible { constant(&node).map(Node::Constant) } else { Ok(node) }
+        if convertible { constant(&node).map(Node::constant) } else { Ok(node) }
     }
 
     fn overloads(&self, function: &str) -> Result<Arc<[Arc<Overload>]>, EvalError> {
@@ -72,7 +72,7 @@ impl Planner<'_> {
         let known = self.environment.library().overloads(function).iter().find_map(|overload| overload.prepare);
         let Some(prepare) = chosen.map_or(known, |overload| overload.prepare) else { return Ok(None) };
         match arguments.get(prepare.argument) {
-            Some(Node::Constant(value @ Value::String(_))) => (prepare.build)(value).map(Some),
+            Some(Node::Constant(value)) if value.as_str().is_some() => (prepare.build)(value).map(Some),
             _ => Ok(None),
         }
     }
@@ -121,9 +121,11 @@ fn operator(function: &str, chosen: Option<&Overload>, arguments: Vec<Node>) -> 
 
 /// `item in list`; a constant list of simple values is looked up, and nothing is in an empty one.
 fn membership(mut arguments: Vec<Node>, chosen: Option<Arc<Overload>>, all: Arc<[Arc<Overload>]>) -> Node {
-    if let [_, Node::Constant(Value::List(list))] = &arguments[..] {
+    if let [_, Node::Constant(list)] = &arguments[..]
+        && let Value::List(list) = &**list
+    {
         if list.is_empty() {
-            return Node::Constant(Value::Bool(false));
+            return Node::constant(Value::Bool(false));
         }
         if let Some((texts, others)) = members(list) {
             let item = arguments.swap_remove(0);

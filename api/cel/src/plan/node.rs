@@ -15,7 +15,7 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(crate) enum Node {
     /// A constant, or what was folded to one.
-    Constant(Value<'static>),
+    Constant(Box<Value<'static>>),
     /// A variable or value with the fields and indices that are read of it.
     Attribute(Box<Attribute>),
     /// `has(operand.field)`: an attribute of which the last qualifier is only tested.
@@ -65,9 +65,16 @@ pub(crate) struct Attribute {
     /// Where it begins.
     pub(crate) base: Base,
     /// What is read of it, in order.
-    pub(crate) qualifiers: SmallVec<[Qualifier; 1]>,
+    pub(crate) qualifiers: SmallVec<[Qualifier; 2]>,
     /// Whether it is a variable of which only fields are read, none optional.
     pub(crate) is_path: bool,
+}
+
+impl Node {
+    /// A constant.
+    pub(crate) fn constant(value: Value<'static>) -> Self {
+        Self::Constant(Box::new(value))
+    }
 }
 
 impl Attribute {
@@ -94,7 +101,7 @@ pub(crate) enum Base {
     /// A fold's accumulator, which the step that reads it replaces.
     Taken(u32),
     /// Any other expression.
-    Relative(Node),
+    Relative(Box<Node>),
     /// `c ? a : b`.
     Conditional(Box<Conditional>),
 }
@@ -125,7 +132,7 @@ pub(crate) enum QualifierKey {
     /// A field or constant text.
     Field(Name),
     /// Another constant.
-    Constant(Value<'static>),
+    Constant(Box<Value<'static>>),
     /// What another attribute says.
     Attribute(Box<Attribute>),
 }

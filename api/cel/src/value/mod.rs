@@ -6,6 +6,7 @@
 
 mod compare;
 mod equal;
+mod json;
 mod key;
 mod kind;
 mod list;
