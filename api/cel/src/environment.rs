@@ -28,6 +28,8 @@ impl Release {
 pub struct Library {
     functions: HashMap<&'static str, Vec<Arc<Overload>>>,
     types: HashMap<Name, Type>,
+    /// Whether objects and patches can be built.
+    mutation: bool,
 }
 
 /// A declared variable.
@@ -66,7 +68,28 @@ impl Library {
             functions.entry(overload.function).or_default().push(Arc::new(overload));
         }
         let types = types.into_iter().map(|(name, value_type)| (Name::from(name), value_type)).collect();
-        Self { functions, types }
+        Self { functions, types, mutation: false }
+    }
+
+    /// With what expressions of mutating policies have besides.
+    #[must_use]
+    pub fn with_mutation(mut self) -> Self {
+        for overload in library::mutation::overloads() {
+            self.functions.entry(overload.function).or_default().push(Arc::new(overload));
+        }
+        self.mutation = true;
+        self
+    }
+
+    /// The type of objects and patches that `name` names.
+    pub(crate) fn built_type(&self, name: &str) -> Option<Type> {
+        if self.mutation { library::mutation::object_type(name) } else { None }
+    }
+
+    /// The type of a field of objects and patches; none when the type is not one of theirs, `Some(None)` when it has no such
+    /// field.
+    pub(crate) fn built_field(&self, of: &str, field: &str) -> Option<Option<Type>> {
+        if self.mutation { library::mutation::field(of, field) } else { None }
     }
 
     /// The overloads of `function`, in order of declaration.

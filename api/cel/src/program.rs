@@ -1,6 +1,28 @@
 //! Compiled programs, shared between evaluations.
 //!
 //! Invariants: a program never changes, is `Send + Sync`, and holds nothing of the environment but the overloads that it calls.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use quorate_cel::environment::{Environment, Library};
+//! use quorate_cel::eval::Activation;
+//! use quorate_cel::program::{Budget, Program};
+//! use quorate_cel::types::Type;
+//! use quorate_cel::value::{Shape, Value};
+//!
+//! // The library is built once and shared; an environment adds variables.
+//! let library = Arc::new(Library::stored());
+//! let environment = Environment::new(library).with_variable("self", Type::Dyn);
+//! let program = Program::compile(&environment, "self.replicas <= 5").unwrap();
+//!
+//! // Data is read in place, from a tree or from JSON text.
+//! let activation = Activation::new(&environment).with(0, Shape::DYN.read_json(br#"{"replicas": 3}"#));
+//! let mut budget = Budget::new(1_000);
+//! let evaluation = program.evaluate(&activation, &mut budget);
+//! assert!(matches!(evaluation.result, Ok(Value::Bool(true))));
+//! assert_eq!((evaluation.cost, budget.left()), (3, 997));
+//! ```
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;

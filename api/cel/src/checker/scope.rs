@@ -70,7 +70,8 @@ impl<'e> Scope<'e> {
         }
         let library = self.environment.library();
         let object = || self.environment.object(name).map(|object| Type::Object(object.name.clone()));
-        let Some(named) = library.named_type(name).cloned().or_else(object).or_else(|| well_known::named(name)) else {
+        let message = || library.built_type(name).or_else(|| well_known::named(name));
+        let Some(named) = library.named_type(name).cloned().or_else(object).or_else(message) else {
             let reference = Reference::Constant(well_known::constant(name)?);
             return Some(Found { name: name.into(), value_type: Type::Int, reference });
         };
@@ -92,7 +93,7 @@ impl<'e> Scope<'e> {
         if let Some(object) = self.environment.object(of) {
             return Some(object.field(field).map(|field| field.shape.to_type()));
         }
-        well_known::field(of, field)
+        self.environment.library().built_field(of, field).or_else(|| well_known::field(of, field))
     }
 }
 

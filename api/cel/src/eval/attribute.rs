@@ -3,12 +3,14 @@
 //! Invariants: a variable costs 1, and so does each field or index, also when it fails; `?:` costs nothing, and what it chooses
 //! costs no 1 for being a variable; a test of presence costs what its qualifiers cost.
 
-use super::logic::truth;
+use quorate_meta as data;
+
+use super::truth::{Truth, decide};
 use super::{Context, EvalError, Evaluated, evaluate};
 use crate::library::standard::show;
 use crate::plan::is_index;
 use crate::plan::node::{Attribute, Base, Qualifier, QualifierKey};
-use crate::value::{List, Text, Value, whole_int};
+use crate::value::{List, Shape, Text, Value, whole_int};
 
 /// Qualifiers that follow those of an attribute that `?:` has chosen.
 #[derive(Clone, Copy)]
@@ -30,6 +32,15 @@ enum Access {
 
 /// The value of an attribute.
 pub(super) fn read<'a>(attribute: &'a Attribute, context: &mut Context<'a>) -> Evaluated<'a> {
+    if attribute.is_path
+        && let Some((value, shape)) = follow(attribute, context)
+    {
+        let value = shape.read(value);
+        if !matches!(value, Value::Error(_)) {
+            context.charge_path(steps(attribute) + 1);
+            return Ok(value);
+        }
+    }
     let value = resolve(attribute, None, false, context);
     if let Base::Conditional(_) = attribute.base {
         return value;
@@ -38,15 +49,60 @@ pub(super) fn read<'a>(attribute: &'a Attribute, context: &mut Context<'a>) -> E
 }
 
 /// Whether the last qualifier of an attribute is there.
-pub(super) fn test<'a>(attribute: &'a Attribute, context: &mut Context<'a>) -> Evaluated<'a> {
+pub(super) fn test<'a>(attribute: &'a Attribute, context: &mut Context<'a>) -> Truth {
+    if attribute.is_path
+        && let Some((map, shape)) = follow_to_last(attribute, context)
+        && let Some(Qualifier { key: QualifierKey::Field(name), .. }) = attribute.qualifiers.last()
+    {
+        let found = shape.property(map, name);
+        if found.is_none_or(|(value, shape)| !matches!(shape.read(value), Value::Error(_))) {
+            context.charge_path(steps(attribute));
+            return found.is_some().into();
+        }
+    }
     let value = resolve(attribute, None, true, context);
     if let Base::Conditional(_) = attribute.base {
         context.discharge(1);
     }
-    value.map(|value| match value {
-        Value::Optional(held) => Value::Bool(held.is_some()),
-        value => value,
-    })
+    match value {
+        Ok(Value::Optional(held)) => held.is_some().into(),
+        Ok(Value::Bool(value)) => value.into(),
+        Ok(_) => context.fail(EvalError::no_such_overload()),
+        Err(error) => context.fail(error),
+    }
+}
+
+fn steps(attribute: &Attribute) -> u64 {
+    attribute.qualifiers.len() as u64
+}
+
+/// The data at the end of a path of fields; `None` when it takes the long way: an error, a limit, or no data of maps.
+#[inline]
+fn follow<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Option<(&'a data::Value, &'a Shape)> {
+    let (map, shape) = follow_to_last(attribute, context)?;
+    match attribute.qualifiers.last() {
+        Some(Qualifier { key: QualifierKey::Field(name), .. }) => shape.property(map, name),
+        _ => None,
+    }
+}
+
+/// The map of which a path reads its last field.
+#[inline]
+fn follow_to_last<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Option<(&'a data::Map, &'a Shape)> {
+    let (mut map, mut shape) = context.tree_of(&attribute.base)?;
+    let (_, path) = attribute.qualifiers.split_last()?;
+    if !context.affords(steps(attribute) + 1) {
+        return None;
+    }
+    for qualifier in path {
+        let QualifierKey::Field(name) = &qualifier.key else { return None };
+        let (value, inner) = shape.property(map, name)?;
+        match (value, inner) {
+            (data::Value::Map(found), Shape::Dyn | Shape::Map(_) | Shape::Object(_)) => (map, shape) = (found, inner),
+            _ => return None,
+        }
+    }
+    Some((map, shape))
 }
 
 fn finish<'a>(value: Evaluated<'a>, context: &mut Context<'a>) -> Evaluated<'a> {
@@ -72,7 +128,11 @@ fn resolve<'a>(
         Base::Taken(place) => context.take_local(*place)?,
         Base::Relative(node) => evaluate(node, context)?,
         Base::Conditional(choice) => {
-            let chosen = if truth(evaluate(&choice.condition, context))? { &choice.truthy } else { &choice.falsy };
+            let chosen = match decide(&choice.condition, context) {
+                Truth::True => &choice.truthy,
+                Truth::False => &choice.falsy,
+                Truth::Failed => return Err(context.failure()),
+            };
             let tail = Tail { qualifiers: &attribute.qualifiers, next: tail };
             return resolve(chosen, Some(&tail), tested, context);
         }

@@ -2,9 +2,20 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use quorate_meta as data;
+use smallvec::SmallVec;
+
+use super::truth::Truth;
 use super::{EvalError, Evaluated, evaluate};
-use crate::plan::node::Node;
-use crate::value::Value;
+use crate::plan::node::{Base, Node};
+use crate::value::{Shape, Value};
+
+/// So many elements are copied, compared and searched at most in one evaluation. The language counts 1 for the sum of two lists
+/// and for lists in lists, so that an expression of little cost could otherwise take any time and memory.
+const STEPS_MAX: u64 = 20_000_000;
+
+/// So many variables of folds are kept without an allocation.
+const LOCALS_INLINE: usize = 4;
 
 /// After so many iterations of loops it is asked whether the evaluation has to stop.
 const ITERATIONS_BETWEEN_CHECKS: u32 = 100;
@@ -20,11 +31,14 @@ pub struct Activation<'a> {
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     activation: &'a Activation<'a>,
-    locals: Vec<Local<'a>>,
+    locals: SmallVec<[Local<'a>; LOCALS_INLINE]>,
     cost: u64,
     limit: u64,
     iterations: u32,
     interrupted: Option<&'a AtomicBool>,
+    failure: Option<EvalError>,
+    /// Steps that work may still take which costs less than it takes.
+    steps: u64,
 }
 
 /// A variable of a fold.
@@ -64,7 +78,7 @@ impl<'a> Context<'a> {
         interrupted: Option<&'a AtomicBool>,
     ) -> Self {
         let locals = (0..locals).map(|_| Local::Value(Value::Null)).collect();
-        Self { activation, locals, cost: 0, limit, iterations: 0, interrupted }
+        Self { activation, locals, cost: 0, limit, iterations: 0, interrupted, failure: None, steps: STEPS_MAX }
     }
 
     /// What the evaluation has cost so far.
@@ -77,6 +91,85 @@ impl<'a> Context<'a> {
     pub(super) fn charge(&mut self, cost: u64) -> Result<(), EvalError> {
         self.cost = self.cost.saturating_add(cost);
         if self.cost > self.limit { Err(EvalError::CostLimit) } else { Ok(()) }
+    }
+
+    /// Counts the cost of a condition and gives its truth; a final failure costs no more.
+    #[inline]
+    pub(super) fn charged(&mut self, cost: u64, truth: Truth) -> Truth {
+        if truth == Truth::Failed && self.has_final_failure() {
+            return truth;
+        }
+        match self.charge(cost) {
+            Ok(()) => truth,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Keeps why a condition has failed.
+    #[cold]
+    pub(super) fn fail(&mut self, error: EvalError) -> Truth {
+        self.failure = Some(error);
+        Truth::Failed
+    }
+
+    /// Why the last condition has failed.
+    pub(super) fn failure(&mut self) -> EvalError {
+        self.failure.take().unwrap_or_else(EvalError::no_such_overload)
+    }
+
+    /// Whether the last condition has failed for good.
+    pub(super) fn has_final_failure(&self) -> bool {
+        self.failure.as_ref().is_some_and(EvalError::is_final)
+    }
+
+    /// The truth of a condition as a result.
+    #[inline]
+    pub(super) fn outcome(&mut self, truth: Truth) -> Evaluated<'a> {
+        match truth {
+            Truth::False => Ok(Value::Bool(false)),
+            Truth::True => Ok(Value::Bool(true)),
+            Truth::Failed => Err(self.failure()),
+        }
+    }
+
+    /// Counts the steps of a path, when that does not exceed the limit.
+    #[inline]
+    pub(super) const fn charge_path(&mut self, steps: u64) {
+        self.cost += steps;
+    }
+
+    /// Whether so many steps can be counted at once.
+    #[inline]
+    pub(super) const fn affords(&self, steps: u64) -> bool {
+        self.cost.saturating_add(steps) <= self.limit
+    }
+
+    /// The data that a variable is bound to.
+    #[inline]
+    pub(super) fn tree_of(&self, base: &Base) -> Option<(&'a data::Map, &'a Shape)> {
+        let value = match base {
+            Base::Variable(slot) => self.activation.slots.get(*slot as usize)?.1.as_ref()?,
+            Base::Local(place) => match self.locals.get(*place as usize)? {
+                Local::Value(value) => value,
+                Local::Pending(_) => return None,
+            },
+            _ => return None,
+        };
+        match value {
+            Value::Map(map) => map.as_tree(),
+            _ => None,
+        }
+    }
+
+    /// Steps left for work that costs less than it takes.
+    pub(super) const fn steps(&mut self) -> &mut u64 {
+        &mut self.steps
+    }
+
+    /// Counts steps of work that costs less than it takes.
+    pub(super) fn work(&mut self, steps: u64) -> Result<(), EvalError> {
+        self.steps = self.steps.checked_sub(steps).ok_or(EvalError::CostLimit)?;
+        Ok(())
     }
 
     /// Takes back what a test of presence does not cost.

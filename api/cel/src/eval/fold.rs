@@ -1,7 +1,7 @@
 //! Loops of macros.
 
 use super::context::settled;
-use super::logic::truth;
+use super::truth::{Truth, decide};
 use super::{Context, EvalError, Evaluated, evaluate};
 use crate::plan::node::{Fold, FoldKind, GeneralFold, Node};
 use crate::value::{ListIter, MapIter, Value};
@@ -21,6 +21,8 @@ pub(super) fn fold<'a>(fold: &'a Fold, context: &mut Context<'a>) -> Evaluated<'
     };
     match &fold.kind {
         FoldKind::Quantifier { predicate, exists } => quantify(fold, predicate, *exists, elements, context),
+        FoldKind::One { predicate } => one(fold, predicate, elements, context),
+        FoldKind::Collect { filter, element } => collect(fold, filter.as_ref(), element, elements, context),
         FoldKind::General(general) => run(fold, general, elements, context),
     }
 }
@@ -66,16 +68,103 @@ fn quantify<'a>(
             break;
         }
         context.charge(1)?;
-        match truth(evaluate(predicate, context)) {
-            Ok(value) if value == exists => answer = Ok(exists),
-            Err(error) if error.is_final() => return Err(error),
-            Err(error) if answer.is_ok() => answer = Err(error),
+        match decide(predicate, context) {
+            Truth::Failed => {
+                let error = context.failure();
+                if error.is_final() {
+                    return Err(error);
+                }
+                answer = answer.and(Err(error));
+            }
+            truth if truth == Truth::from(exists) => answer = Ok(exists),
             _ => {}
         }
         context.iterate()?;
     }
     context.charge(1)?;
     answer.map(Value::Bool)
+}
+
+/// `exists_one`, with the costs that its loop has in full.
+fn one<'a>(
+    fold: &'a Fold,
+    predicate: &'a Node,
+    mut elements: Elements<'_, 'a>,
+    context: &mut Context<'a>,
+) -> Evaluated<'a> {
+    let mut count: Result<u64, EvalError> = Ok(0);
+    let mut index = 0;
+    while bind_next(fold, &mut elements, &mut index, context) {
+        match decide(predicate, context) {
+            Truth::True => {
+                // Reading the count, and adding to it.
+                context.charge(1)?;
+                context.charge(1)?;
+                count = count.map(|count| count + 1);
+            }
+            Truth::False => {}
+            Truth::Failed => {
+                let error = context.failure();
+                if error.is_final() {
+                    return Err(error);
+                }
+                count = Err(error);
+            }
+        }
+        context.iterate()?;
+    }
+    // Reading the count, and comparing it.
+    context.charge(1)?;
+    context.charge(1)?;
+    count.map(|count| Value::Bool(count == 1))
+}
+
+/// Cost of a list of one element.
+const LIST_COST: u64 = 10;
+
+/// `map`, `filter` and `transformList`, with the costs that their loops have in full.
+fn collect<'a>(
+    fold: &'a Fold,
+    filter: Option<&'a Node>,
+    element: &'a Node,
+    mut elements: Elements<'_, 'a>,
+    context: &mut Context<'a>,
+) -> Evaluated<'a> {
+    let list_cost = if matches!(element, Node::Constant(_)) { 0 } else { LIST_COST };
+    let mut collected: Result<Vec<Value<'a>>, EvalError> = Ok(Vec::new());
+    let mut index = 0;
+    while bind_next(fold, &mut elements, &mut index, context) {
+        context.iterate()?;
+        match filter.map_or(Truth::True, |filter| decide(filter, context)) {
+            Truth::True => {}
+            Truth::False => continue,
+            Truth::Failed => {
+                let error = context.failure();
+                if error.is_final() {
+                    return Err(error);
+                }
+                collected = Err(error);
+                continue;
+            }
+        }
+        // Reading what was collected, then the element, its list, and adding it.
+        context.charge(1)?;
+        let value = evaluate(element, context);
+        if let Err(error) = &value
+            && error.is_final()
+        {
+            return value;
+        }
+        context.charge(list_cost)?;
+        context.charge(1)?;
+        match (&mut collected, value) {
+            (Ok(items), Ok(value)) => items.push(value),
+            (Ok(_), Err(error)) => collected = Err(error),
+            (Err(_), _) => {}
+        }
+    }
+    context.charge(1)?;
+    collected.map(Value::list)
 }
 
 /// Gives the loop's variables the next element; false when there is none.

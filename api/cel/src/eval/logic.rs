@@ -1,91 +1,144 @@
-//! Logic, equality, order, and the choices of optionals.
+//! Equality, order, and the choices of optionals.
 
 use std::cmp::Ordering;
 
+use super::truth::Truth;
 use super::{Context, EvalError, Evaluated, evaluate};
 use crate::plan::node::{Node, Relation, RelationOperator};
 use crate::value::Value;
 
-/// `&&`: false when either side is, whatever the other; an error only when neither is.
-pub(super) fn and<'a>(operands: &'a [Node; 2], context: &mut Context<'a>) -> Evaluated<'a> {
-    decided(operands, false, context)
+/// Both operands of an operator; constants are not copied.
+pub(super) struct Operands<'a> {
+    left: Operand<'a>,
+    right: Operand<'a>,
 }
 
-/// `||`: true when either side is, whatever the other; an error only when neither is.
-pub(super) fn or<'a>(operands: &'a [Node; 2], context: &mut Context<'a>) -> Evaluated<'a> {
-    decided(operands, true, context)
+enum Operand<'a> {
+    Constant(&'a Value<'a>),
+    Value(Value<'a>),
+    Failed(EvalError),
 }
 
-fn decided<'a>([left, right]: &'a [Node; 2], by: bool, context: &mut Context<'a>) -> Evaluated<'a> {
-    let left = truth(evaluate(left, context));
-    match left {
-        Ok(value) if value == by => return Ok(Value::Bool(by)),
-        Err(error) if error.is_final() => return Err(error),
-        _ => {}
+impl<'a> Operand<'a> {
+    /// Evaluates an operand; a final error ends all.
+    #[inline]
+    fn of(node: &'a Node, context: &mut Context<'a>) -> Result<Self, EvalError> {
+        if let Node::Constant(value) = node {
+            return Ok(Self::Constant(value));
+        }
+        match evaluate(node, context) {
+            Ok(value) => Ok(Self::Value(value)),
+            Err(error) if error.is_final() => Err(error),
+            Err(error) => Ok(Self::Failed(error)),
+        }
     }
-    let right = truth(evaluate(right, context));
-    match (left, right) {
-        (_, Ok(value)) if value == by => Ok(Value::Bool(by)),
-        (_, Err(error)) if error.is_final() => Err(error),
-        (Err(error), _) | (_, Err(error)) => Err(error),
-        (Ok(_), Ok(_)) => Ok(Value::Bool(!by)),
+
+    /// The value; what has failed has the size of a scalar.
+    #[inline]
+    fn value(&self) -> &Value<'a> {
+        match self {
+            Self::Constant(value) => value,
+            Self::Value(value) => value,
+            Self::Failed(_) => &Value::Null,
+        }
+    }
+
+    fn failure(&self) -> Option<&EvalError> {
+        match self {
+            Self::Failed(error) => Some(error),
+            _ => None,
+        }
     }
 }
 
-/// The boolean that an operand of logic is.
-pub(super) fn truth(result: Evaluated<'_>) -> Result<bool, EvalError> {
-    match result? {
-        Value::Bool(value) => Ok(value),
-        _ => Err(EvalError::no_such_overload()),
+impl<'a> Operands<'a> {
+    /// The left value; `null` when it has failed.
+    pub(super) fn left(&self) -> &Value<'a> {
+        self.left.value()
+    }
+
+    /// The right value; `null` when it has failed.
+    pub(super) fn right(&self) -> &Value<'a> {
+        self.right.value()
+    }
+
+    /// Why an operand has failed; the left one's reason counts.
+    #[inline]
+    pub(super) fn failure(&self) -> Option<&EvalError> {
+        self.left.failure().or_else(|| self.right.failure())
     }
 }
 
-pub(super) fn not<'a>(operand: &'a Node, context: &mut Context<'a>) -> Evaluated<'a> {
-    let value = truth(evaluate(operand, context));
-    finish(value.map(|value| !value), 1, context)
+/// Both operands, the second also when the first has failed.
+#[inline]
+pub(super) fn operands<'a>(
+    [left, right]: &'a [Node; 2],
+    context: &mut Context<'a>,
+) -> Result<Operands<'a>, EvalError> {
+    let left = Operand::of(left, context)?;
+    let right = Operand::of(right, context)?;
+    Ok(Operands { left, right })
 }
 
-pub(super) fn not_strictly_false<'a>(operand: &'a Node, context: &mut Context<'a>) -> Evaluated<'a> {
-    let value = match evaluate(operand, context) {
-        Err(error) if error.is_final() => return Err(error),
-        Ok(Value::Bool(value)) => value,
-        _ => true,
+pub(super) fn equal<'a>(nodes: &'a [Node; 2], negated: bool, context: &mut Context<'a>) -> Truth {
+    let operands = match operands(nodes, context) {
+        Ok(operands) => operands,
+        Err(error) => return context.fail(error),
     };
-    finish(Ok(value), 1, context)
-}
-
-pub(super) fn equal<'a>(operands: &'a [Node; 2], negated: bool, context: &mut Context<'a>) -> Evaluated<'a> {
-    let (left, right) = both(operands, context)?;
-    let cost = cost_of_comparing(&left, &right);
-    let equal = match (left, right) {
-        (Ok(left), Ok(right)) if negated => Ok(!left.equals(&right).unwrap_or(false)),
-        (Ok(left), Ok(right)) => left.equals(&right),
-        (Err(error), _) | (_, Err(error)) => Err(error),
+    let cost = cost_of_comparing(operands.left(), operands.right());
+    let truth = match operands.failure() {
+        Some(error) => context.fail(error.clone()),
+        None => match operands.left().equals_within(operands.right(), context.steps()) {
+            Ok(equal) => (equal != negated).into(),
+            // A comparison that fails counts as unequal.
+            Err(error) if negated && !error.is_final() => Truth::True,
+            Err(error) => context.fail(error),
+        },
     };
-    finish(equal, cost, context)
+    context.charged(cost, truth)
 }
 
-pub(super) fn relation<'a>(relation: &'a Relation, context: &mut Context<'a>) -> Evaluated<'a> {
-    let (left, right) = both(&relation.operands, context)?;
-    let cost = if relation.sized { cost_of_comparing(&left, &right) } else { 1 };
-    let holds = match (left, right) {
-        (Ok(left), Ok(right)) => related(relation.operator, &left, &right),
-        (Err(error), _) | (_, Err(error)) => Err(error),
+pub(super) fn relation<'a>(relation: &'a Relation, context: &mut Context<'a>) -> Truth {
+    let operands = match operands(&relation.operands, context) {
+        Ok(operands) => operands,
+        Err(error) => return context.fail(error),
     };
-    finish(holds, cost, context)
+    let (left, right) = (operands.left(), operands.right());
+    let cost = if relation.sized { cost_of_comparing(left, right) } else { 1 };
+    let truth = match operands.failure() {
+        Some(error) => context.fail(error.clone()),
+        None => match related(relation.operator, left, right) {
+            Ok(holds) => holds.into(),
+            Err(error) => context.fail(error),
+        },
+    };
+    context.charged(cost, truth)
 }
 
+#[inline]
 fn related(operator: RelationOperator, left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalError> {
-    let (name, holds): (&str, fn(Ordering) -> bool) = match operator {
-        RelationOperator::Less => ("_<_", Ordering::is_lt),
-        RelationOperator::LessEquals => ("_<=_", Ordering::is_le),
-        RelationOperator::Greater => ("_>_", Ordering::is_gt),
-        RelationOperator::GreaterEquals => ("_>=_", Ordering::is_ge),
+    let ordering = match (left, right) {
+        (Value::Int(left), Value::Int(right)) => left.cmp(right),
+        _ if left.is_ordered() => left.order(right)?,
+        _ => return Err(EvalError::no_operator(left, operator.name())),
     };
-    if !left.is_ordered() {
-        return Err(EvalError::new(format!("no such overload: {name}")));
+    Ok(match operator {
+        RelationOperator::Less => ordering == Ordering::Less,
+        RelationOperator::LessEquals => ordering != Ordering::Greater,
+        RelationOperator::Greater => ordering == Ordering::Greater,
+        RelationOperator::GreaterEquals => ordering != Ordering::Less,
+    })
+}
+
+impl RelationOperator {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Less => "_<_",
+            Self::LessEquals => "_<=_",
+            Self::Greater => "_>_",
+            Self::GreaterEquals => "_>=_",
+        }
     }
-    left.order(right).map(holds)
 }
 
 /// `or` and, when `value`, `orValue`: costs only what is evaluated.
@@ -101,36 +154,14 @@ pub(super) fn optional_or<'a>([left, right]: &'a [Node; 2], value: bool, context
     }
 }
 
-type Operands<'a> = (Evaluated<'a>, Evaluated<'a>);
-
-/// Both operands, the second also when the first has failed.
-pub(super) fn both<'a>([left, right]: &'a [Node; 2], context: &mut Context<'a>) -> Result<Operands<'a>, EvalError> {
-    let left = evaluate(left, context);
-    if let Err(error) = &left
-        && error.is_final()
-    {
-        return Err(error.clone());
-    }
-    let right = evaluate(right, context);
-    match right {
-        Err(error) if error.is_final() => Err(error),
-        right => Ok((left, right)),
-    }
-}
-
 /// A tenth of the smaller size; what has failed, or has no size, counts 1.
-fn cost_of_comparing(left: &Evaluated<'_>, right: &Evaluated<'_>) -> u64 {
-    let size = |operand: &Evaluated<'_>| operand.as_ref().map_or(1, Value::cost_size);
-    size(left).min(size(right)).div_ceil(10)
-}
-
-/// Counts the cost of an operator and gives its result.
-fn finish<'a>(result: Result<bool, EvalError>, cost: u64, context: &mut Context<'a>) -> Evaluated<'a> {
-    match result {
-        Err(error) if error.is_final() => Err(error),
-        result => {
-            context.charge(cost)?;
-            result.map(Value::Bool)
+#[inline]
+fn cost_of_comparing(left: &Value<'_>, right: &Value<'_>) -> u64 {
+    match (left, right) {
+        // Text of at most ten bytes has at most ten code points.
+        (Value::String(left), Value::String(right)) if left.len().min(right.len()) <= 10 => {
+            u64::from(!left.is_empty() && !right.is_empty())
         }
+        _ => left.cost_size().min(right.cost_size()).div_ceil(10),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Context, EvalError, Evaluated, evaluate};
+use crate::library::mutation;
 use crate::library::time::{Duration, Timestamp};
 use crate::plan::node::MessageNode;
 use crate::value::{List, Map, Opaque, Table, Value};
@@ -54,7 +55,7 @@ fn made<'a>(message: &'a MessageNode, context: &mut Context<'a>) -> Evaluated<'a
             _ => return Err(EvalError::no_such_overload()),
         }
     }
-    of_fields(&message.type_name, &fields)
+    mutation::construct(&message.type_name, &fields).unwrap_or_else(|| of_fields(&message.type_name, &fields))
 }
 
 fn of_fields<'a>(type_name: &str, fields: &[(&str, Value<'a>)]) -> Evaluated<'a> {

@@ -11,10 +11,14 @@ mod error;
 mod fold;
 mod logic;
 mod message;
+mod truth;
 
 use crate::environment::Environment;
 use crate::plan::node::Node;
 use crate::value::Value;
+
+#[cfg(test)]
+mod tests;
 
 pub use context::Activation;
 pub(crate) use attribute::invalid_qualifier;
@@ -29,16 +33,20 @@ pub(crate) fn evaluate<'a>(node: &'a Node, context: &mut Context<'a>) -> Evaluat
     match node {
         Node::Constant(value) => Ok(value.lent()),
         Node::Attribute(attribute) => attribute::read(attribute, context),
-        Node::Test(attribute) => attribute::test(attribute, context),
-        Node::And(operands) => logic::and(operands, context),
-        Node::Or(operands) => logic::or(operands, context),
-        Node::Not(operand) => logic::not(operand, context),
-        Node::NotStrictlyFalse(operand) => logic::not_strictly_false(operand, context),
-        Node::Equal { operands, negated } => logic::equal(operands, *negated, context),
-        Node::Relation(relation) => logic::relation(relation, context),
+        Node::Test(_)
+        | Node::And(_)
+        | Node::Or(_)
+        | Node::Not(_)
+        | Node::NotStrictlyFalse(_)
+        | Node::Equal { .. }
+        | Node::Relation(_)
+        | Node::TextTest(_)
+        | Node::Membership(_) => {
+            let truth = truth::decide(node, context);
+            context.outcome(truth)
+        }
         Node::Add(add) => call::add(add, context),
         Node::Call(call) => call::call(call, context),
-        Node::Membership(membership) => call::membership(membership, context),
         Node::OptionalOr(operands) => logic::optional_or(operands, false, context),
         Node::OptionalOrValue(operands) => logic::optional_or(operands, true, context),
         Node::List(list) => construct::list(list, context),

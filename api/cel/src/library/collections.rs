@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 
+use super::cost::estimated_traversal;
 use super::kinds::{list, ordered, param};
 use super::standard::add;
 use crate::eval::EvalError;
@@ -50,7 +51,7 @@ const MIN: [&str; 8] = [
 pub(super) fn overloads() -> Vec<Overload> {
     let mut overloads = Vec::new();
     let of = |function, id, element: Type, result: Type, call: Call| {
-        Overload::member(function, id, [list(element)], result, call).costs(Cost::Always(traversal), Estimate::Fixed(1))
+        Overload::member(function, id, [list(element)], result, call).costs(Cost::Always(traversal), Estimate::Of(estimated_traversal))
     };
     for (element, id) in ordered().into_iter().zip(IS_SORTED) {
         overloads.push(of("isSorted", id, element, Type::Bool, is_sorted));
@@ -71,7 +72,7 @@ pub(super) fn overloads() -> Vec<Overload> {
         let parameters = [list(param("A")), param("A")];
         overloads.push(
             Overload::member(function, id, parameters, Type::Int, call)
-                .costs(Cost::Always(traversal), Estimate::Fixed(1)),
+                .costs(Cost::Always(traversal), Estimate::Of(estimated_traversal)),
         );
     }
     overloads
@@ -90,15 +91,29 @@ fn sums() -> [(Type, &'static str, Call); 4] {
 
 /// Run-time cost: one for each scalar in the receiver, a tenth of the bytes of text.
 pub(crate) fn traversal(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 {
-    arguments.first().map_or(1, leaves)
+    let mut steps = LEAVES_MAX;
+    arguments.first().map_or(1, |receiver| leaves(receiver, &mut steps))
 }
 
-fn leaves(value: &Value<'_>) -> u64 {
+/// So many values are counted at most: lists that hold one list many times may have any number, and what costs so much ends
+/// every evaluation.
+const LEAVES_MAX: u64 = 10_000_000;
+
+fn leaves(value: &Value<'_>, steps: &mut u64) -> u64 {
+    *steps = steps.saturating_sub(1);
+    if *steps == 0 {
+        return LEAVES_MAX;
+    }
     match value {
         Value::String(text) => text.len() as u64 / BYTES_PER_UNIT,
         Value::Bytes(bytes) => bytes.len() as u64 / BYTES_PER_UNIT,
-        Value::List(list) => list.iter().map(|item| leaves(&item)).sum(),
-        Value::Map(map) => map.iter().map(|(key, value)| leaves(&key) + leaves(&value)).sum(),
+        Value::List(list) => {
+            let counted = list.iter().map(|item| leaves(&item, steps));
+            counted.fold(0, u64::saturating_add)
+        }
+        Value::Map(map) => map.iter().fold(0, |sum: u64, (key, value)| {
+            sum.saturating_add(leaves(&key, steps)).saturating_add(leaves(&value, steps))
+        }),
         _ => 1,
     }
 }

@@ -43,9 +43,7 @@ pub(super) fn estimated_traversal(arguments: &[ArgumentEstimate<'_>]) -> CallEst
         return estimated_tenth(arguments);
     };
     let text = match **element {
-        Type::String | Type::Bytes => {
-            receiver.element_sizes.first().copied().unwrap_or(UNKNOWN).scaled(TEXT_FACTOR)
-        }
+        Type::String | Type::Bytes => receiver.element_sizes.first().copied().unwrap_or(UNKNOWN).scaled(TEXT_FACTOR),
         _ => exactly(0),
     };
     CallEstimate { cost: product(receiver.size, sum(exactly(1), text)), size: None }

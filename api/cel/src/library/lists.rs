@@ -4,12 +4,18 @@
 
 use std::cmp::Ordering;
 
+use super::cost::estimated_size;
 use super::kinds::{list, ordered, param};
+use crate::ast::Literal;
 use crate::eval::EvalError;
-use crate::overload::{Cost, Estimate, Overload};
+use crate::overload::{ArgumentEstimate, CallEstimate, Cost, Estimate, Overload, Range};
 use crate::types::Type;
 use crate::value::{List, Value};
 
+/// Cost of comparing two elements, as estimates count it.
+const PAIR_FACTOR: f64 = 2.0;
+/// The same for text and bytes.
+const TEXT_PAIR_FACTOR: f64 = 2.1;
 /// Cost of a list and of the call that makes it.
 const LIST_AND_CALL: u64 = 11;
 
@@ -37,41 +43,114 @@ const SORT_BY: [&str; 8] = [
 /// Every overload of lists.
 pub(super) fn overloads() -> Vec<Overload> {
     let t = || param("T");
-    let estimate = Estimate::Fixed(1);
+    let estimate = Estimate::Of;
     let mut overloads = vec![
         Overload::member("slice", "list_slice", [list(t()), Type::Int, Type::Int], list(t()), slice)
-            .costs(Cost::Static(cost_of_result), estimate),
+            .costs(Cost::Static(cost_of_result), estimate(estimate_of_slice)),
         Overload::member("flatten", "list_flatten", [list(list(t()))], list(t()), flatten)
             .singleton()
-            .costs(Cost::Static(cost_of_flattening), estimate),
+            .costs(Cost::Static(cost_of_flattening), estimate(estimate_of_flattening)),
         Overload::member("flatten", "list_flatten_int", [list(Type::Dyn), Type::Int], list(Type::Dyn), flatten)
             .singleton()
-            .costs(Cost::Static(cost_of_flattening), estimate),
+            .costs(Cost::Static(cost_of_flattening), estimate(estimate_of_flattening)),
         Overload::global("lists.range", "lists_range", [Type::Int], list(Type::Int), range)
-            .costs(Cost::Static(cost_of_result), estimate),
+            .costs(Cost::Static(cost_of_result), estimate(estimate_of_range)),
         Overload::member("distinct", "list_distinct", [list(t())], list(t()), distinct)
             .singleton()
-            .costs(Cost::Static(cost_of_ordering), estimate),
+            .costs(Cost::Static(cost_of_ordering), estimate(estimate_of_distinct)),
         Overload::member("reverse", "list_reverse", [list(t())], list(t()), reverse)
-            .costs(Cost::Static(cost_of_result), estimate),
+            .costs(Cost::Static(cost_of_result), estimate(estimate_of_reverse)),
     ];
     for (element, id) in ordered().into_iter().zip(SORT) {
+        let estimated = if is_text(&element) { estimate_of_sorting_text } else { estimate_of_distinct };
         let sorted = list(element);
         overloads.push(
             Overload::member("sort", id, [sorted.clone()], sorted, sort)
                 .singleton()
-                .costs(Cost::Static(cost_of_ordering), estimate),
+                .costs(Cost::Static(cost_of_ordering), estimate(estimated)),
         );
     }
     for (element, id) in ordered().into_iter().zip(SORT_BY) {
+        let estimated = if is_text(&element) { estimate_of_sorting_by_text } else { estimate_of_sorting_by_keys };
         let parameters = [list(t()), list(element)];
         overloads.push(
             Overload::member("@sortByAssociatedKeys", id, parameters, list(t()), sort_by_keys)
                 .singleton()
-                .costs(Cost::Static(cost_of_ordering_by_keys), estimate),
+                .costs(Cost::Static(cost_of_ordering_by_keys), estimate(estimated)),
         );
     }
     overloads
+}
+
+const fn is_text(element: &Type) -> bool {
+    matches!(element, Type::String | Type::Bytes)
+}
+
+/// `size` elements made or compared, and a list of `size`.
+fn made(cost: Range, size: Range) -> CallEstimate {
+    let cost =
+        Range { min: cost.min.saturating_add(LIST_AND_CALL), max: cost.max.saturating_add(LIST_AND_CALL) };
+    CallEstimate { cost, size: Some(size) }
+}
+
+fn literal_int(arguments: &[ArgumentEstimate<'_>], at: usize) -> Option<i64> {
+    match arguments.get(at)?.literal {
+        Some(Literal::Int(value)) => Some(*value),
+        _ => None,
+    }
+}
+
+/// From one constant index to the other; from the beginning, and to the end, where they are not constant.
+fn estimate_of_slice(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    let index = |at| literal_int(arguments, at).map(|value| u64::try_from(value).unwrap_or(0));
+    let start = index(1).unwrap_or(0);
+    let end = index(2).unwrap_or(estimated_size(arguments, 0).max);
+    let size = end.saturating_sub(start);
+    let size = Range { min: size, max: size };
+    made(size, size)
+}
+
+fn estimate_of_flattening(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    let depth = match arguments.len() {
+        1 => 1,
+        _ => literal_int(arguments, 1).map_or(u64::MAX, |depth| u64::try_from(depth).unwrap_or(0)),
+    };
+    let size = estimated_size(arguments, 0);
+    let cost = Range { min: size.min.saturating_mul(depth), max: size.max.saturating_mul(depth) };
+    made(cost, size)
+}
+
+fn estimate_of_range(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    let size = literal_int(arguments, 0).map_or(u64::MAX, |end| u64::try_from(end).unwrap_or(0));
+    let size = Range { min: size, max: size };
+    made(size, size)
+}
+
+fn estimate_of_reverse(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    let size = estimated_size(arguments, 0);
+    made(size, size)
+}
+
+fn estimate_of_distinct(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    estimate_of_ordering(estimated_size(arguments, 0), PAIR_FACTOR)
+}
+
+fn estimate_of_sorting_text(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    estimate_of_ordering(estimated_size(arguments, 0), TEXT_PAIR_FACTOR)
+}
+
+fn estimate_of_sorting_by_keys(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    estimate_of_ordering(estimated_size(arguments, 1), PAIR_FACTOR)
+}
+
+fn estimate_of_sorting_by_text(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    estimate_of_ordering(estimated_size(arguments, 1), TEXT_PAIR_FACTOR)
+}
+
+/// Every element beside every other. The reference engine takes the number of pairs for the size of the result.
+fn estimate_of_ordering(size: Range, factor: f64) -> CallEstimate {
+    let pairs = Range { min: size.min.saturating_mul(size.min), max: size.max.saturating_mul(size.max) };
+    made(pairs.scaled(factor), pairs)
 }
 
 /// The size of the result.
@@ -144,19 +223,24 @@ fn flatten<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         return Err(EvalError::new("level must be non-negative"));
     }
     let mut flat = Vec::new();
-    flatten_into(receiver(arguments)?, depth, &mut flat);
+    flatten_into(receiver(arguments)?, depth, &mut flat)?;
     Ok(Value::list(flat))
 }
 
 /// Recursion ends with the depth of the values, which that of expressions and data bounds.
-fn flatten_into<'a>(list: &List<'a>, depth: i64, flat: &mut Vec<Value<'a>>) {
+fn flatten_into<'a>(list: &List<'a>, depth: i64, flat: &mut Vec<Value<'a>>) -> Result<(), EvalError> {
     for item in list.iter() {
         match item {
-            Value::List(inner) if depth > 0 => flatten_into(&inner, depth - 1, flat),
+            Value::List(inner) if depth > 0 => flatten_into(&inner, depth - 1, flat)?,
+            _ if flat.len() >= FLAT_ELEMENTS_MAX => return Err(EvalError::CostLimit),
             item => flat.push(item),
         }
     }
+    Ok(())
 }
+
+/// A list is flattened to at most so many elements: lists that hold one list many times may have any number.
+const FLAT_ELEMENTS_MAX: usize = 1_000_000;
 
 fn range<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     match arguments {

@@ -9,6 +9,7 @@ mod cost;
 pub(crate) mod kinds;
 mod lists;
 mod maps;
+pub mod mutation;
 pub mod named_format;
 pub(crate) mod names;
 pub mod net;
@@ -53,6 +54,7 @@ pub(crate) fn overloads() -> Vec<Overload> {
 
 /// Every name of a type.
 pub(crate) fn types() -> Vec<(&'static str, Type)> {
+    let wrapper = |wrapped: Type| Type::Wrapper(wrapped.into());
     vec![
         ("bool", Type::Bool),
         ("bytes", Type::Bytes),
@@ -66,6 +68,20 @@ pub(crate) fn types() -> Vec<(&'static str, Type)> {
         ("uint", Type::Uint),
         ("google.protobuf.Duration", Type::Duration),
         ("google.protobuf.Timestamp", Type::Timestamp),
+        ("google.protobuf.Any", Type::Any),
+        ("google.protobuf.BoolValue", wrapper(Type::Bool)),
+        ("google.protobuf.BytesValue", wrapper(Type::Bytes)),
+        ("google.protobuf.DoubleValue", wrapper(Type::Double)),
+        ("google.protobuf.Empty", Type::Object("google.protobuf.Empty".into())),
+        ("google.protobuf.FloatValue", wrapper(Type::Double)),
+        ("google.protobuf.Int32Value", wrapper(Type::Int)),
+        ("google.protobuf.Int64Value", wrapper(Type::Int)),
+        ("google.protobuf.ListValue", kinds::list(Type::Dyn)),
+        ("google.protobuf.StringValue", wrapper(Type::String)),
+        ("google.protobuf.Struct", kinds::map(Type::String, Type::Dyn)),
+        ("google.protobuf.UInt32Value", wrapper(Type::Uint)),
+        ("google.protobuf.UInt64Value", wrapper(Type::Uint)),
+        ("google.protobuf.Value", Type::Dyn),
         ("optional_type", kinds::optional(Type::Dyn)),
         (names::IP, names::opaque(names::IP)),
         (names::CIDR, names::opaque(names::CIDR)),

@@ -9,7 +9,7 @@ use crate::value::{Text, Value};
 impl Planner<'_> {
     pub(super) fn select(&mut self, operand: &Expr, field: &Name, test_only: bool) -> Result<Node, EvalError> {
         let mut attribute = attribute_of(self.node(operand)?);
-        attribute.qualifiers.push(Qualifier { optional: false, key: QualifierKey::Field(field.clone()) });
+        attribute.push(Qualifier { optional: false, key: QualifierKey::Field(field.clone()) });
         Ok(if test_only { Node::Test(Box::new(attribute)) } else { Node::Attribute(Box::new(attribute)) })
     }
 
@@ -17,15 +17,15 @@ impl Planner<'_> {
     pub(super) fn index(&mut self, operand: &Expr, index: &Expr, optional: bool) -> Result<Node, EvalError> {
         let mut attribute = attribute_of(self.node(operand)?);
         let key = match self.node(index)? {
-            Node::Constant(Value::String(text)) => QualifierKey::Field(match text {
-                Text::Borrowed(text) => text.into(),
-                Text::Shared(text) => text,
-            }),
-            Node::Constant(value) if is_index(&value) => QualifierKey::Constant(value),
-            Node::Constant(value) => return Err(invalid_qualifier(&value)),
-            index => QualifierKey::Attribute(attribute_of(index)),
+            Node::Constant(value) => match *value {
+                Value::String(Text::Borrowed(text)) => QualifierKey::Field(text.into()),
+                Value::String(Text::Shared(text)) => QualifierKey::Field(text),
+                value if is_index(&value) => QualifierKey::Constant(Box::new(value)),
+                value => return Err(invalid_qualifier(&value)),
+            },
+            index => QualifierKey::Attribute(Box::new(attribute_of(index))),
         };
-        attribute.qualifiers.push(Qualifier { optional, key });
+        attribute.push(Qualifier { optional, key });
         Ok(Node::Attribute(Box::new(attribute)))
     }
 
@@ -35,7 +35,7 @@ impl Planner<'_> {
         let truthy = attribute_of(self.node(truthy)?);
         let falsy = attribute_of(self.node(falsy)?);
         let base = Base::Conditional(Box::new(Conditional { condition, truthy, falsy }));
-        Ok(Node::Attribute(Box::new(Attribute { base, qualifiers: Vec::new() })))
+        Ok(Node::Attribute(Box::new(Attribute::new(base))))
     }
 }
 
@@ -43,7 +43,7 @@ impl Planner<'_> {
 fn attribute_of(node: Node) -> Attribute {
     match node {
         Node::Attribute(attribute) => *attribute,
-        node => Attribute { base: Base::Relative(node), qualifiers: Vec::new() },
+        node => Attribute::new(Base::Relative(Box::new(node))),
     }
 }
 

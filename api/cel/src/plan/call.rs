@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Planner;
-use super::node::{Add, Call, Member, Membership, Node, Relation, RelationOperator, Target};
+use super::node::{
+    Add, Call, Member, Membership, Node, Relation, RelationOperator, Target, TextTest, TextTestKind,
+};
 use crate::ast::{Expr, Name};
 use crate::eval::{EvalError, constant};
 use crate::overload::{Overload, PreparedCall};
 use crate::types::Type;
-use crate::value::{List, Text, Value, whole_int, whole_uint};
+use crate::value::{List, Value, whole_int, whole_uint};
 
 /// Functions of which a call with one constant is done while planning.
 const CONVERSIONS: [&str; 10] =
@@ -49,7 +51,7 @@ impl Planner<'_> {
             None => Target::Any(self.overloads(function)?),
         };
         let node = Node::Call(Box::new(Call { target, arguments, prepared }));
-        if convertible { constant(&node).map(Node::Constant) } else { Ok(node) }
+        if convertible { constant(&node).map(Node::constant) } else { Ok(node) }
     }
 
     fn overloads(&self, function: &str) -> Result<Arc<[Arc<Overload>]>, EvalError> {
@@ -70,7 +72,7 @@ impl Planner<'_> {
         let known = self.environment.library().overloads(function).iter().find_map(|overload| overload.prepare);
         let Some(prepare) = chosen.map_or(known, |overload| overload.prepare) else { return Ok(None) };
         match arguments.get(prepare.argument) {
-            Some(Node::Constant(value @ Value::String(_))) => (prepare.build)(value).map(Some),
+            Some(Node::Constant(value)) if value.as_str().is_some() => (prepare.build)(value).map(Some),
             _ => Ok(None),
         }
     }
@@ -99,6 +101,14 @@ fn operator(function: &str, chosen: Option<&Overload>, arguments: Vec<Node>) -> 
         "_>_" => relation(RelationOperator::Greater, arguments),
         "_>=_" => relation(RelationOperator::GreaterEquals, arguments),
         "_+_" => two(arguments).map(|operands| Node::Add(Box::new(Add { operands, sized: sized() }))),
+        "contains" | "startsWith" | "endsWith" if arguments.len() == 2 => {
+            let kind = match function {
+                "contains" => TextTestKind::Contains,
+                "startsWith" => TextTestKind::StartsWith,
+                _ => TextTestKind::EndsWith,
+            };
+            two(arguments).map(|operands| Node::TextTest(Box::new(TextTest { operands, kind })))
+        }
         "or" if chosen.is_none_or(|overload| overload.id == "optional_or_optional") => {
             two(arguments).map(Box::new).map(Node::OptionalOr)
         }
@@ -111,22 +121,25 @@ fn operator(function: &str, chosen: Option<&Overload>, arguments: Vec<Node>) -> 
 
 /// `item in list`; a constant list of simple values is looked up, and nothing is in an empty one.
 fn membership(mut arguments: Vec<Node>, chosen: Option<Arc<Overload>>, all: Arc<[Arc<Overload>]>) -> Node {
-    if let [_, Node::Constant(Value::List(list))] = &arguments[..] {
+    if let [_, Node::Constant(list)] = &arguments[..]
+        && let Value::List(list) = &**list
+    {
         if list.is_empty() {
-            return Node::Constant(Value::Bool(false));
+            return Node::constant(Value::Bool(false));
         }
-        if let Some(members) = members(list) {
+        if let Some((texts, others)) = members(list) {
             let item = arguments.swap_remove(0);
-            return Node::Membership(Box::new(Membership { item, members }));
+            return Node::Membership(Box::new(Membership { item, texts, others }));
         }
     }
     let target = chosen.map_or(Target::Any(all), Target::One);
     Node::Call(Box::new(Call { target, arguments, prepared: None }))
 }
 
-/// The members that a look-up in `list` finds, numbers in each type that they fit; `None` when it holds other values.
-fn members(list: &List<'static>) -> Option<HashSet<Member>> {
-    let mut members = HashSet::new();
+/// The members that a look-up in `list` finds: texts in order, and others, numbers in each type that they fit; `None` when
+/// it holds values of other types.
+fn members(list: &List<'static>) -> Option<(Vec<Name>, HashSet<Member>)> {
+    let (mut texts, mut members) = (Vec::new(), HashSet::new());
     for item in list.iter() {
         match item {
             Value::Int(value) => {
@@ -141,12 +154,14 @@ fn members(list: &List<'static>) -> Option<HashSet<Member>> {
                 members.extend(whole_int(value).map(Member::Int));
                 members.extend(whole_uint(value).map(Member::Uint));
             }
-            Value::Bool(_) | Value::String(_) => {}
+            Value::Bool(_) => {}
+            Value::String(ref text) => texts.push(Name::from(&**text)),
             _ => return None,
         }
         members.extend(Member::of(&item));
     }
-    Some(members)
+    texts.sort_unstable();
+    Some((texts, members))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the reference engine rounds")]
@@ -159,6 +174,13 @@ fn rounded_unsigned(value: u64) -> f64 {
     value as f64
 }
 
+impl Membership {
+    /// Whether a value that is no text is among the members.
+    pub(crate) fn contains_other(&self, item: &Value<'_>) -> bool {
+        Member::of(item).is_some_and(|member| self.others.contains(&member))
+    }
+}
+
 impl Member {
     /// The member that a value is; `None` for values of other types and for what is no number.
     pub(crate) fn of(value: &Value<'_>) -> Option<Self> {
@@ -168,8 +190,6 @@ impl Member {
             Value::Uint(value) => Self::Uint(*value),
             Value::Double(value) if value.is_nan() => return None,
             Value::Double(value) => Self::Double((value + 0.0).to_bits()),
-            Value::String(Text::Shared(text)) => Self::Text(Arc::clone(text)),
-            Value::String(text) => Self::Text((**text).into()),
             _ => return None,
         })
     }

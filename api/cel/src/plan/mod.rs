@@ -48,7 +48,7 @@ struct Planner<'p> {
 impl Planner<'_> {
     fn node(&mut self, expression: &Expr) -> Result<Node, EvalError> {
         match &expression.kind {
-            ExprKind::Literal(literal) => Ok(Node::Constant(Value::from(literal))),
+            ExprKind::Literal(literal) => Ok(Node::constant(Value::from(literal))),
             ExprKind::Ident(name) => self.identifier(expression, name),
             ExprKind::Select { operand, field, test_only } => self.select(operand, field, *test_only),
             ExprKind::Call { function, target, arguments } => {
@@ -72,9 +72,9 @@ impl Planner<'_> {
 
     fn identifier(&mut self, expression: &Expr, name: &Name) -> Result<Node, EvalError> {
         let variable = match self.checked.reference(expression.id) {
-            Some(Reference::Constant(value)) => return Ok(Node::Constant(Value::from(value))),
+            Some(Reference::Constant(value)) => return Ok(Node::constant(Value::from(value))),
             Some(Reference::Type(named)) => {
-                return Ok(Node::Constant(Value::Type(Text::Shared(runtime_name(named)))));
+                return Ok(Node::constant(Value::Type(Text::Shared(runtime_name(named)))));
             }
             Some(Reference::Variable(variable)) => variable,
             _ => name,
@@ -84,7 +84,7 @@ impl Planner<'_> {
             return Err(EvalError::new(format!("reference to undefined type: {variable}")));
         }
         let base = self.base(variable)?;
-        Ok(Node::Attribute(Box::new(Attribute { base, qualifiers: Vec::new() })))
+        Ok(Node::Attribute(Box::new(Attribute::new(base))))
     }
 
     fn base(&self, name: &str) -> Result<Base, EvalError> {
@@ -99,7 +99,7 @@ impl Planner<'_> {
         let elements: Vec<Node> = elements.iter().map(|element| self.node(element)).collect::<Result<_, _>>()?;
         let constants = elements.iter().all(|element| matches!(element, Node::Constant(_)));
         let node = Node::List(Box::new(ListNode { elements, optional: optional.to_vec() }));
-        if constants { constant(&node).map(Node::Constant) } else { Ok(node) }
+        if constants { constant(&node).map(Node::constant) } else { Ok(node) }
     }
 
     fn map(&mut self, entries: &[Entry]) -> Result<Node, EvalError> {
@@ -114,7 +114,7 @@ impl Planner<'_> {
         let is_constant = |node: &Node| matches!(node, Node::Constant(_));
         let constants = planned.iter().all(|entry| is_constant(&entry.key) && is_constant(&entry.value));
         let node = Node::Map(planned.into());
-        if constants { constant(&node).map(Node::Constant) } else { Ok(node) }
+        if constants { constant(&node).map(Node::constant) } else { Ok(node) }
     }
 }
 

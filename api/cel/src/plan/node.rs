@@ -5,6 +5,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::ast::Name;
 use crate::overload::{Overload, PreparedCall};
 use crate::value::Value;
@@ -13,7 +15,7 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(crate) enum Node {
     /// A constant, or what was folded to one.
-    Constant(Value<'static>),
+    Constant(Box<Value<'static>>),
     /// A variable or value with the fields and indices that are read of it.
     Attribute(Box<Attribute>),
     /// `has(operand.field)`: an attribute of which the last qualifier is only tested.
@@ -37,6 +39,8 @@ pub(crate) enum Node {
     Relation(Box<Relation>),
     /// `a + b`.
     Add(Box<Add>),
+    /// `contains`, `startsWith`, `endsWith` of text.
+    TextTest(Box<TextTest>),
     /// A function.
     Call(Box<Call>),
     /// `x in [constants]`.
@@ -61,7 +65,30 @@ pub(crate) struct Attribute {
     /// Where it begins.
     pub(crate) base: Base,
     /// What is read of it, in order.
-    pub(crate) qualifiers: Vec<Qualifier>,
+    pub(crate) qualifiers: SmallVec<[Qualifier; 2]>,
+    /// Whether it is a variable of which only fields are read, none optional.
+    pub(crate) is_path: bool,
+}
+
+impl Node {
+    /// A constant.
+    pub(crate) fn constant(value: Value<'static>) -> Self {
+        Self::Constant(Box::new(value))
+    }
+}
+
+impl Attribute {
+    /// Without qualifiers.
+    pub(crate) fn new(base: Base) -> Self {
+        let is_path = matches!(base, Base::Variable(_) | Base::Local(_));
+        Self { base, qualifiers: SmallVec::new(), is_path }
+    }
+
+    /// With one more qualifier.
+    pub(crate) fn push(&mut self, qualifier: Qualifier) {
+        self.is_path &= !qualifier.optional && matches!(qualifier.key, QualifierKey::Field(_));
+        self.qualifiers.push(qualifier);
+    }
 }
 
 /// Where an attribute begins.
@@ -74,7 +101,7 @@ pub(crate) enum Base {
     /// A fold's accumulator, which the step that reads it replaces.
     Taken(u32),
     /// Any other expression.
-    Relative(Node),
+    Relative(Box<Node>),
     /// `c ? a : b`.
     Conditional(Box<Conditional>),
 }
@@ -105,9 +132,26 @@ pub(crate) enum QualifierKey {
     /// A field or constant text.
     Field(Name),
     /// Another constant.
-    Constant(Value<'static>),
+    Constant(Box<Value<'static>>),
     /// What another attribute says.
-    Attribute(Attribute),
+    Attribute(Box<Attribute>),
+}
+
+/// A test of text.
+#[derive(Debug)]
+pub(crate) struct TextTest {
+    /// The text and the part.
+    pub(crate) operands: [Node; 2],
+    /// Which test.
+    pub(crate) kind: TextTestKind,
+}
+
+/// Where a text is searched for a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TextTestKind {
+    Contains,
+    StartsWith,
+    EndsWith,
 }
 
 /// A relation.
@@ -164,11 +208,13 @@ pub(crate) enum Target {
 pub(crate) struct Membership {
     /// What is looked for.
     pub(crate) item: Node,
-    /// The elements.
-    pub(crate) members: HashSet<Member>,
+    /// The texts, in order.
+    pub(crate) texts: Vec<Name>,
+    /// The other elements.
+    pub(crate) others: HashSet<Member>,
 }
 
-/// An element of a constant list.
+/// An element of a constant list that is no text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Member {
     Bool(bool),
@@ -176,7 +222,6 @@ pub(crate) enum Member {
     Uint(u64),
     /// Bits of a double; zero has one form and `NaN` is none.
     Double(u64),
-    Text(Name),
 }
 
 /// A list literal.
@@ -243,6 +288,18 @@ pub(crate) enum FoldKind {
         predicate: Node,
         /// Whether it is `exists`.
         exists: bool,
+    },
+    /// `exists_one`.
+    One {
+        /// The predicate.
+        predicate: Node,
+    },
+    /// `map`, `filter` and `transformList`.
+    Collect {
+        /// Which elements are taken; all, when there is none.
+        filter: Option<Node>,
+        /// What becomes of an element.
+        element: Node,
     },
     /// Any other.
     General(Box<GeneralFold>),

@@ -32,7 +32,7 @@ impl Value<'_> {
             },
             Type::Type(_) | Type::AnyType => matches!(self, Self::Type(_)),
             Type::Object(name) => match self {
-                Self::Map(map) => map.object().is_some_and(|(_, object)| object.name == *name),
+                Self::Map(map) => map.object().is_some_and(|object| object.name == *name),
                 other => other.type_name() == &**name,
             },
             Type::Opaque(name) => self.type_name() == &**name,

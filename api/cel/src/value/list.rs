@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quorate_meta as data;
 
 use super::equal::same_element;
+use super::json::{Items, View};
 use super::{ListSemantics, Shape, Value};
 
 /// A list.
@@ -18,6 +19,7 @@ enum Repr<'a> {
     /// The sum of a declared list and another: it keeps the way in which the first compares.
     Summed(Arc<Vec<Value<'a>>>, &'a Shape),
     Tree(&'a Vec<data::Value>, &'a Shape),
+    Json(Arc<View<'a>>),
     /// The integers from 0 on.
     Numbers(usize),
 }
@@ -27,6 +29,8 @@ enum Repr<'a> {
 pub struct ListIter<'l, 'a> {
     list: &'l List<'a>,
     next: usize,
+    /// What is left of a list in JSON text.
+    texts: Option<Items<'a>>,
 }
 
 impl<'a> List<'a> {
@@ -40,6 +44,11 @@ impl<'a> List<'a> {
         Self(Repr::Tree(items, shape))
     }
 
+    /// JSON text, read as its view says.
+    pub(super) fn json(view: View<'a>) -> Self {
+        Self(Repr::Json(Arc::new(view)))
+    }
+
     /// The integers from 0 up to, not including, `end`.
     pub fn numbers(end: i64) -> Self {
         Self(Repr::Numbers(usize::try_from(end).unwrap_or(0)))
@@ -51,6 +60,7 @@ impl<'a> List<'a> {
             Repr::Shared(items) | Repr::Summed(items, _) => items.len(),
             Repr::Borrowed(items) => items.len(),
             Repr::Tree(items, _) => items.len(),
+            Repr::Json(view) => view.len(),
             Repr::Numbers(end) => *end,
         }
     }
@@ -66,35 +76,43 @@ impl<'a> List<'a> {
             Repr::Shared(items) | Repr::Summed(items, _) => items.get(index).cloned(),
             Repr::Borrowed(items) => items.get(index).map(Value::lent),
             Repr::Tree(items, shape) => items.get(index).map(|item| shape.element().read(item)),
+            Repr::Json(view) => view.element(index),
             Repr::Numbers(end) => (index < *end).then(|| i64::try_from(index).map_or(Value::Null, Value::Int)),
         }
     }
 
     /// The elements in order.
     pub fn iter(&self) -> ListIter<'_, 'a> {
-        ListIter { list: self, next: 0 }
+        let texts = match &self.0 {
+            Repr::Json(view) => Some(view.items()),
+            _ => None,
+        };
+        ListIter { list: self, next: 0, texts }
     }
 
     /// How lists declared like this one compare and are concatenated.
     pub fn semantics(&self) -> &ListSemantics {
-        match &self.0 {
-            Repr::Tree(_, shape) | Repr::Summed(_, shape) => shape.list_semantics(),
-            _ => &ListSemantics::Atomic,
-        }
+        self.shape().map_or(&ListSemantics::Atomic, Shape::list_semantics)
     }
 
     /// Whether a schema declares this list.
     pub(super) fn is_declared(&self) -> bool {
-        matches!(&self.0, Repr::Tree(_, Shape::List(_)) | Repr::Summed(..))
+        self.shape().is_some()
+    }
+
+    /// How a schema declares this list.
+    fn shape(&self) -> Option<&'a Shape> {
+        match &self.0 {
+            Repr::Tree(_, shape @ Shape::List(_)) | Repr::Summed(_, shape) => Some(shape),
+            Repr::Json(view) => Some(view.shape()).filter(|shape| matches!(shape, Shape::List(_))),
+            _ => None,
+        }
     }
 
     /// The elements of this list and then those of `other`; for declared `set` and `map` lists the union and the merge. A list
     /// that nothing else holds grows in place.
     pub fn concatenated(self, other: &Self) -> Self {
-        let shape = match &self.0 {
-            Repr::Tree(_, shape @ Shape::List(_)) | Repr::Summed(_, shape) => Some(*shape),
-            _ => None,
-        };
+        let shape = self.shape();
         if other.is_empty() && shape.is_none() {
             return self;
         }
@@ -116,6 +134,14 @@ impl<'a> List<'a> {
             }
         }
         Self(shape.map_or_else(|| Repr::Shared(Arc::clone(&items)), |shape| Repr::Summed(Arc::clone(&items), shape)))
+    }
+
+    /// Whether this list grows without being copied: nothing else holds it.
+    pub(crate) fn grows_in_place(&self) -> bool {
+        match &self.0 {
+            Repr::Shared(items) | Repr::Summed(items, _) => Arc::strong_count(items) == 1,
+            _ => false,
+        }
     }
 
     /// Adds an element at the end; a list that nothing else holds grows in place.
@@ -148,15 +174,11 @@ impl<'a> Iterator for ListIter<'_, 'a> {
     type Item = Value<'a>;
 
     fn next(&mut self) -> Option<Value<'a>> {
+        if let (Some(texts), Repr::Json(view)) = (&mut self.texts, &self.list.0) {
+            return texts.next().map(|text| view.shape().element().read_json(text));
+        }
         let item = self.list.get(self.next)?;
         self.next += 1;
         Some(item)
     }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.list.len() - self.next;
-        (left, Some(left))
-    }
 }
-
-impl ExactSizeIterator for ListIter<'_, '_> {}

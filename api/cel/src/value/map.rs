@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use quorate_meta as data;
 
+use super::json::View;
 use super::{ObjectShape, Shape, Table, Text, Value};
 use crate::eval::EvalError;
 
@@ -17,6 +18,7 @@ enum Repr<'a> {
     Shared(Arc<Table<'a>>),
     Borrowed(&'a Table<'a>),
     Tree(&'a data::Map, &'a Shape),
+    Json(Arc<View<'a>>),
 }
 
 /// Goes through the entries of a map.
@@ -26,6 +28,7 @@ enum Entries<'m, 'a> {
     Cloned(std::slice::Iter<'m, (Value<'a>, Value<'a>)>),
     Lent(std::slice::Iter<'a, (Value<'a>, Value<'a>)>),
     Tree(Box<dyn Iterator<Item = (&'a str, &'a data::Value)> + 'a>, &'a Shape),
+    Json(Box<dyn Iterator<Item = (Text<'a>, &'a [u8])> + 'a>, &'a Shape),
 }
 
 impl<'a> Map<'a> {
@@ -39,12 +42,18 @@ impl<'a> Map<'a> {
         Self(Repr::Tree(map, shape))
     }
 
+    /// JSON text, read as its view says.
+    pub(super) fn json(view: View<'a>) -> Self {
+        Self(Repr::Json(Arc::new(view)))
+    }
+
     /// Number of entries.
     pub fn len(&self) -> usize {
         match &self.0 {
             Repr::Shared(table) => table.len(),
             Repr::Borrowed(table) => table.len(),
             Repr::Tree(map, _) => map.len(),
+            Repr::Json(view) => view.len(),
         }
     }
 
@@ -59,8 +68,8 @@ impl<'a> Map<'a> {
     /// When the map is declared by a schema and the key is no text.
     pub fn find(&self, key: &Value<'_>) -> Result<Option<Value<'a>>, EvalError> {
         match (&self.0, key) {
-            (Repr::Tree(..), Value::String(key)) => Ok(self.get_str(key)),
-            (Repr::Tree(..), _) if self.is_declared() => Err(EvalError::no_such_overload()),
+            (Repr::Tree(..) | Repr::Json(_), Value::String(key)) => Ok(self.get_str(key)),
+            (Repr::Tree(..) | Repr::Json(_), _) if self.is_declared() => Err(EvalError::no_such_overload()),
             _ => Ok(self.get(key)),
         }
     }
@@ -71,6 +80,7 @@ impl<'a> Map<'a> {
             Repr::Shared(table) => table.get(key).cloned(),
             Repr::Borrowed(table) => table.get(key).map(Value::lent),
             Repr::Tree(map, shape) => shape.field(map, key.as_str()?),
+            Repr::Json(view) => view.field(key.as_str()?),
         }
     }
 
@@ -78,7 +88,17 @@ impl<'a> Map<'a> {
     pub fn get_str(&self, key: &str) -> Option<Value<'a>> {
         match &self.0 {
             Repr::Tree(map, shape) => shape.field(map, key),
+            Repr::Json(view) => view.field(key),
             _ => self.get(&Value::String(Text::Borrowed(key))),
+        }
+    }
+
+    /// Name of the object type that an expression built.
+    pub fn type_name(&self) -> Option<&str> {
+        match &self.0 {
+            Repr::Shared(table) => table.type_name(),
+            Repr::Borrowed(table) => table.type_name(),
+            Repr::Tree(..) => None,
         }
     }
 
@@ -88,18 +108,45 @@ impl<'a> Map<'a> {
             Repr::Shared(table) => Entries::Cloned(table.entries().iter()),
             Repr::Borrowed(table) => Entries::Lent(table.entries().iter()),
             Repr::Tree(map, shape) => Entries::Tree(Box::new(map.iter()), shape),
+            Repr::Json(view) => Entries::Json(Box::new(view.members()), view.shape()),
         })
     }
 
     /// Whether a schema declares this map or object.
     pub(super) fn is_declared(&self) -> bool {
-        matches!(&self.0, Repr::Tree(_, Shape::Map(_) | Shape::Object(_)))
+        self.shape().is_some_and(|shape| !matches!(shape, Shape::Dyn))
     }
 
-    /// The data of an object with declared fields.
-    pub(super) fn object(&self) -> Option<(&'a data::Map, &'a Arc<ObjectShape>)> {
+    /// How data is read as this map.
+    fn shape(&self) -> Option<&'a Shape> {
         match &self.0 {
-            Repr::Tree(map, Shape::Object(object)) => Some((map, object)),
+            Repr::Tree(_, shape) => Some(shape),
+            Repr::Json(view) => Some(view.shape()),
+            _ => None,
+        }
+    }
+
+    /// The data that this reads, and how.
+    #[inline]
+    pub(crate) const fn as_tree(&self) -> Option<(&'a data::Map, &'a Shape)> {
+        match &self.0 {
+            Repr::Tree(map, shape) => Some((map, shape)),
+            _ => None,
+        }
+    }
+
+    /// The JSON text that this reads.
+    pub(super) fn as_json(&self) -> Option<&View<'a>> {
+        match &self.0 {
+            Repr::Json(view) => Some(view),
+            _ => None,
+        }
+    }
+
+    /// The object type that a schema declares.
+    pub(super) fn object(&self) -> Option<&'a ObjectShape> {
+        match self.shape() {
+            Some(Shape::Object(object)) => Some(object),
             _ => None,
         }
     }
@@ -148,6 +195,14 @@ impl<'a> Iterator for MapIter<'_, 'a> {
             Entries::Tree(entries, shape) => {
                 let (key, value) = entries.next()?;
                 Some((Value::String(Text::Borrowed(key)), shape.element().read(value)))
+            }
+            Entries::Json(entries, Shape::Object(object)) => entries.find_map(|(key, value)| {
+                let field = object.field_of_key(&key)?;
+                Some((Value::String(Text::Borrowed(&field.name)), field.shape.read_json(value)))
+            }),
+            Entries::Json(entries, shape) => {
+                let (key, value) = entries.next()?;
+                Some((Value::String(key), shape.element().read_json(value)))
             }
         }
     }

@@ -6,6 +6,7 @@
 
 mod compare;
 mod equal;
+mod json;
 mod key;
 mod kind;
 mod list;
@@ -136,6 +137,7 @@ impl<'a> Value<'a> {
     pub fn type_name(&self) -> &str {
         match self {
             Self::Opaque(value) => value.type_name(),
+            Self::Map(map) => map.type_name().unwrap_or("map"),
             value => value.known_type_name(),
         }
     }

@@ -125,12 +125,31 @@ impl Shape {
 
     /// The property of `map` that expressions call `name`; in objects a `null` counts as absent.
     pub(super) fn field<'a>(&'a self, map: &'a data::Map, name: &str) -> Option<Value<'a>> {
+        self.property(map, name).map(|(value, shape)| shape.read(value))
+    }
+
+    /// The data of the property of `map` that expressions call `name`, and how it is read.
+    #[inline]
+    pub(crate) fn property<'a>(&'a self, map: &'a data::Map, name: &str) -> Option<(&'a data::Value, &'a Shape)> {
         if let Self::Object(object) = self {
             let field = object.field(name)?;
-            return map.get(&field.key).filter(|value| !value.is_null()).map(|value| field.shape.read(value));
+            let value = entry(map, &field.key).filter(|value| !value.is_null())?;
+            return Some((value, &field.shape));
         }
-        map.get(name).map(|value| self.element().read(value))
+        Some((entry(map, name)?, self.element()))
     }
+}
+
+/// So many entries are searched one by one.
+const SEARCHED_ENTRIES: usize = 10;
+
+/// The value of `key`.
+#[inline]
+fn entry<'a>(map: &'a data::Map, key: &str) -> Option<&'a data::Value> {
+    if map.len() <= SEARCHED_ENTRIES {
+        return map.iter().find(|(known, _)| *known == key).map(|(_, value)| value);
+    }
+    map.get(key)
 }
 
 impl ObjectShape {

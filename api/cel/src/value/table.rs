@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::Value;
 use super::key::Key;
+use crate::ast::Name;
 
 /// So many entries are searched one by one.
 const SEARCHED_ENTRIES: usize = 8;
@@ -16,12 +17,24 @@ const SEARCHED_ENTRIES: usize = 8;
 pub struct Table<'a> {
     entries: Vec<(Value<'a>, Value<'a>)>,
     places: HashMap<Key<'a>, usize>,
+    /// The object type that was built, when it is no plain map.
+    type_name: Option<Name>,
 }
 
 impl<'a> Table<'a> {
     /// Without entries.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Without entries, of an object type.
+    pub fn of_type(type_name: Name) -> Self {
+        Self { type_name: Some(type_name), ..Self::default() }
+    }
+
+    /// Name of the object type that was built.
+    pub fn type_name(&self) -> Option<&str> {
+        self.type_name.as_deref()
     }
 
     /// The entries, in order of insertion.

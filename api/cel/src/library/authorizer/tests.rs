@@ -121,7 +121,7 @@ fn answers_that_have_to_be_waited_for() {
     assert_eq!(evaluate(expression, &answers), Err(EvalError::Pending));
     let questions = answers.take_questions();
     let path = Check { subject: Subject::Requester, target: Target::Path("/x".to_owned()), verb: "get".to_owned() };
-    assert_eq!(questions, [path.clone()]);
+    assert_eq!(questions, std::slice::from_ref(&path));
     assert!(answers.take_questions().is_empty());
     answers.insert(path, Decision { allowed: true, ..Decision::default() });
     assert_eq!(evaluate(expression, &answers).as_deref(), Ok("true"));

@@ -24,8 +24,6 @@ pub(super) enum Amount {
 }
 
 impl Amount {
-    pub(super) const ZERO: Self = Self::Small { value: 0, scale: 0 };
-
     pub(super) fn is_zero(&self) -> bool {
         self.sign() == 0
     }

@@ -88,9 +88,9 @@ pub(crate) fn add<'a>(left: Value<'a>, right: &Value<'a>) -> Result<Value<'a>, E
         (Value::String(left), Value::String(right)) => Value::string([&*left, &**right].concat()),
         (Value::Bytes(left), Value::Bytes(right)) => Value::bytes([&*left, &**right].concat()),
         (Value::List(left), Value::List(right)) => Value::List(left.concatenated(right)),
-        (Value::Duration(left), Value::Duration(right)) => Value::Duration(left.add(*right).map_err(EvalError::new)?),
-        (Value::Duration(left), Value::Timestamp(right)) => Value::Timestamp(right.add(left).map_err(EvalError::new)?),
-        (Value::Timestamp(left), Value::Duration(right)) => Value::Timestamp(left.add(*right).map_err(EvalError::new)?),
+        (Value::Duration(left), Value::Duration(right)) => Value::Duration(left.checked_add(*right).map_err(EvalError::new)?),
+        (Value::Duration(left), Value::Timestamp(right)) => Value::Timestamp(right.checked_add(left).map_err(EvalError::new)?),
+        (Value::Timestamp(left), Value::Duration(right)) => Value::Timestamp(left.checked_add(*right).map_err(EvalError::new)?),
         (left, _) => return Err(no_operand(&left, "_+_")),
     })
 }
@@ -104,11 +104,11 @@ fn subtract<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
             Value::Uint(left.checked_sub(*right).ok_or(EvalError::new(UINT_OVERFLOW))?)
         }
         [Value::Double(left), Value::Double(right)] => Value::Double(left - right),
-        [Value::Duration(left), Value::Duration(right)] => Value::Duration(left.sub(*right).map_err(EvalError::new)?),
+        [Value::Duration(left), Value::Duration(right)] => Value::Duration(left.checked_sub(*right).map_err(EvalError::new)?),
         [Value::Timestamp(left), Value::Timestamp(right)] => {
             Value::Duration(left.since(*right).map_err(EvalError::new)?)
         }
-        [Value::Timestamp(left), Value::Duration(right)] => Value::Timestamp(left.sub(*right).map_err(EvalError::new)?),
+        [Value::Timestamp(left), Value::Duration(right)] => Value::Timestamp(left.checked_sub(*right).map_err(EvalError::new)?),
         [left, ..] => return Err(no_operand(left, "_-_")),
         [] => return Err(EvalError::no_such_overload()),
     })

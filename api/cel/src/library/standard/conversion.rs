@@ -78,6 +78,7 @@ fn same<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 fn type_of<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let name = match argument(arguments)? {
         Value::Opaque(value) => Text::Shared(value.type_name().into()),
+        Value::Map(map) if let Some(name) = map.type_name() => Text::Shared(name.into()),
         value => Text::Borrowed(value.known_type_name()),
     };
     Ok(Value::Type(name))

@@ -3,6 +3,7 @@
 use crate::ast::Literal;
 use crate::library::cost::{UNKNOWN, estimated_size, exactly, product, sum};
 use crate::overload::{ArgumentEstimate, CallEstimate, Range};
+use crate::types::Type;
 use crate::value::Value;
 
 /// A fifth of the result.
@@ -45,8 +46,13 @@ pub(super) fn estimate_of_splitting(arguments: &[ArgumentEstimate<'_>]) -> CallE
 /// All elements and the separators between them.
 pub(super) fn estimate_of_joining(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
     let list = estimated_size(arguments, 0);
-    let elements = arguments.first().and_then(|argument| argument.element_sizes.first()).copied().unwrap_or(UNKNOWN);
-    let mut size = product(list, elements);
+    let mut size = match arguments.first() {
+        Some(receiver) if matches!(receiver.value_type, Type::List(_)) => {
+            product(list, receiver.element_sizes.first().copied().unwrap_or(UNKNOWN))
+        }
+        // Of what is not known to be a list only the separators count.
+        _ => exactly(0),
+    };
     if arguments.len() > 1 {
         let separators = Range { min: list.min.saturating_sub(1), max: list.max.saturating_sub(1) };
         size = sum(size, product(estimated_size(arguments, 1), separators));

@@ -11,7 +11,7 @@ mod tests;
 
 pub(crate) use format::check as check_format;
 
-use self::text::{Misplaced, quote, trim};
+use self::text::{MAX_TEXT_BYTES, Misplaced, quote, trim};
 use super::arguments::{integer, part_of, text as argument, text_value};
 use super::collections::traversal;
 use super::cost::{estimated_tenth, estimated_tenth_sized, estimated_traversal, tenth};
@@ -76,6 +76,10 @@ pub(super) fn overloads() -> Vec<Overload> {
     ]
 }
 
+fn too_long() -> EvalError {
+    EvalError::new(format!("text is longer than {MAX_TEXT_BYTES} bytes"))
+}
+
 fn misplaced(error: Misplaced) -> EvalError {
     EvalError::new(error.to_string())
 }
@@ -118,7 +122,7 @@ fn upper_ascii<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 
 fn replace<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let (whole, old, new) = (argument(arguments, 0)?, argument(arguments, 1)?, argument(arguments, 2)?);
-    Ok(Value::string(text::replace(whole, old, new, integer_or(arguments, 3, -1)?)))
+    text::replace(whole, old, new, integer_or(arguments, 3, -1)?).map(Value::string).ok_or_else(too_long)
 }
 
 fn split<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
@@ -157,6 +161,9 @@ fn joined(items: &List<'_>, separator: &str) -> Result<String, EvalError> {
             out.push_str(separator);
         }
         out.push_str(text);
+        if out.len() > MAX_TEXT_BYTES {
+            return Err(too_long());
+        }
     }
     Ok(out)
 }

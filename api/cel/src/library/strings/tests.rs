@@ -59,10 +59,17 @@ fn parts() {
 
 #[test]
 fn changes() {
-    assert_eq!(replace("abc", "", "_", 2), "_a_bc");
-    assert_eq!(replace("aé", "", "-", -1), "-a-é-");
-    assert_eq!(replace("", "", "x", -1), "x");
-    assert_eq!(replace("banana", "a", "xx", 0), "banana");
+    let check = |text: &str, old: &str, new: &str, limit: i64, expect: Option<&str>| {
+        assert_eq!(replace(text, old, new, limit).as_deref(), expect, "{text:?} {old:?}");
+    };
+    check("abc", "", "_", 2, Some("_a_bc"));
+    check("aé", "", "-", -1, Some("-a-é-"));
+    check("", "", "x", -1, Some("x"));
+    check("banana", "a", "xx", 0, Some("banana"));
+    let large = "x".repeat(1 << 20);
+    check(&large, "", &large, -1, None);
+    check(&large, "x", "", -1, Some(""));
+    check(&large, "y", &large, -1, Some(&large));
     assert_eq!(trim("\t\u{85}\u{a0}\u{1680}x\u{2003}\n"), "x");
     assert_eq!(trim("\u{200b}a\u{feff}"), "\u{200b}a\u{feff}");
     assert_eq!(quote("it's\u{7}\n\\\"\u{2028}"), "\"it's\\a\\n\\\\\\\"\u{2028}\"");

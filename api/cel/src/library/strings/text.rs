@@ -1,5 +1,8 @@
 //! What the functions of text do: places are counted in code points.
 
+/// Most bytes of text that a function makes of other text.
+pub(super) const MAX_TEXT_BYTES: usize = 16 << 20;
+
 /// Why a place is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Misplaced {
@@ -96,12 +99,17 @@ pub(super) fn substring(text: &str, start: i64, end: i64) -> Result<&str, Mispla
 }
 
 /// With at most `limit` (any number below zero: all) occurrences of `old` replaced; an empty `old` occurs around every code
-/// point.
-pub(super) fn replace(text: &str, old: &str, new: &str, limit: i64) -> String {
-    match usize::try_from(limit) {
-        Ok(limit) => text.replacen(old, new, limit),
-        Err(_) => text.replace(old, new),
+/// point. `None` when the result is longer than [`MAX_TEXT_BYTES`].
+pub(super) fn replace(text: &str, old: &str, new: &str, limit: i64) -> Option<String> {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    if new.len() > old.len() && text.len() > MAX_TEXT_BYTES / (new.len() + 1) {
+        let count = text.matches(old).take(limit).count();
+        let longer = count.saturating_mul(new.len() - old.len());
+        if longer.saturating_add(text.len()) > MAX_TEXT_BYTES {
+            return None;
+        }
     }
+    Some(text.replacen(old, new, limit))
 }
 
 /// The parts between separators, at most `limit` of them (any number below zero: all); without a separator the code points.

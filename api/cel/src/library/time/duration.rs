@@ -72,12 +72,12 @@ impl Duration {
     }
 
     /// The sum.
-    pub fn add(self, other: Self) -> Result<Self, &'static str> {
+    pub fn checked_add(self, other: Self) -> Result<Self, &'static str> {
         self.0.checked_add(other.0).map(Self).ok_or(INTEGER_OVERFLOW)
     }
 
     /// The difference.
-    pub fn sub(self, other: Self) -> Result<Self, &'static str> {
+    pub fn checked_sub(self, other: Self) -> Result<Self, &'static str> {
         self.0.checked_sub(other.0).map(Self).ok_or(INTEGER_OVERFLOW)
     }
 

@@ -49,8 +49,8 @@ fn durations_in_units() {
     // Doubles have no room for the nanosecond that lacks.
     assert_eq!(of("16777216.999999999s").seconds(), 16_777_217);
     assert_eq!(Duration::from_nanos(i64::MIN).seconds(), -9_223_372_036);
-    assert_eq!(of("1s").add(Duration::from_nanos(i64::MAX)), Err("integer overflow"));
-    assert_eq!(Duration::from_nanos(i64::MIN).sub(of("1ns")), Err("integer overflow"));
+    assert_eq!(of("1s").checked_add(Duration::from_nanos(i64::MAX)), Err("integer overflow"));
+    assert_eq!(Duration::from_nanos(i64::MIN).checked_sub(of("1ns")), Err("integer overflow"));
     assert_eq!(Duration::from_parts(-1, -5), Some(Duration::from_nanos(-1_000_000_005)));
     assert_eq!(Duration::from_parts(9_223_372_037, 0), None);
 }
@@ -113,15 +113,15 @@ fn timestamps_as_text() {
     check("2022-05-06T07:08:09-02:30", "2022-05-06T07:08:09-02:30");
     check("0000-12-31T23:00:00-01:00", "0000-12-31T23:00:00-01:00");
     let later = Timestamp::parse("2020-01-01T23:00:00.7+01:00").unwrap();
-    assert_eq!(later.add(Duration::parse("1h0.3s").unwrap()).unwrap().to_string(), "2020-01-02T00:00:01+01:00");
+    assert_eq!(later.checked_add(Duration::parse("1h0.3s").unwrap()).unwrap().to_string(), "2020-01-02T00:00:01+01:00");
 }
 
 #[test]
 fn timestamp_arithmetic() {
     let at = |seconds, nanos| Timestamp::from_unix(seconds, nanos).unwrap();
     let last = at(253_402_300_799, 999_999_999);
-    assert_eq!(last.add(Duration::from_nanos(1)), Err("timestamp overflow"));
-    assert_eq!(at(0, 0).sub(Duration::from_nanos(1)), Ok(at(-1, 999_999_999)));
+    assert_eq!(last.checked_add(Duration::from_nanos(1)), Err("timestamp overflow"));
+    assert_eq!(at(0, 0).checked_sub(Duration::from_nanos(1)), Ok(at(-1, 999_999_999)));
     assert_eq!(at(0, 0).since(at(9_223_372_037, 0)), Err("integer overflow"));
     assert_eq!(at(9_223_372_036, 854_775_807).since(at(0, 0)), Ok(Duration::from_nanos(i64::MAX)));
     assert_eq!(Timestamp::from_unix(253_402_300_800, 0), Err("timestamp overflow"));

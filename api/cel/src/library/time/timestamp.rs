@@ -73,12 +73,12 @@ impl Timestamp {
     }
 
     /// The instant that much later.
-    pub fn add(self, duration: Duration) -> Result<Self, &'static str> {
+    pub fn checked_add(self, duration: Duration) -> Result<Self, &'static str> {
         self.shifted(i128::from(duration.nanos()))
     }
 
     /// The instant that much earlier.
-    pub fn sub(self, duration: Duration) -> Result<Self, &'static str> {
+    pub fn checked_sub(self, duration: Duration) -> Result<Self, &'static str> {
         self.shifted(-i128::from(duration.nanos()))
     }
 

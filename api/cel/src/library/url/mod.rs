@@ -107,8 +107,8 @@ impl fmt::Display for Url {
         }
         if self.opaque.is_empty() {
             let empty_host = self.host.is_empty() && self.user.is_none();
-            let has_authority = !(self.omit_host && empty_host) && !(self.scheme.is_empty() && empty_host);
-            if has_authority && !(empty_host && self.path.is_empty()) {
+            let unmarked = self.omit_host || self.scheme.is_empty() || self.path.is_empty();
+            if !(empty_host && unmarked) {
                 f.write_str("//")?;
             }
             if let Some(User { name, password }) = &self.user {

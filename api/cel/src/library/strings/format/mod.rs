@@ -14,10 +14,8 @@ pub(crate) use check::check;
 
 use self::clause::{Piece, Pieces};
 use self::print::print;
+use super::text::MAX_TEXT_BYTES;
 use crate::value::List;
-
-/// Most bytes of what is formatted.
-const MAX_BYTES: usize = 16 << 20;
 
 /// The text with the arguments put in; arguments that it has no place for are left out.
 pub(super) fn format(text: &str, arguments: &List<'_>) -> Result<String, String> {
@@ -35,8 +33,8 @@ pub(super) fn format(text: &str, arguments: &List<'_>) -> Result<String, String>
             Piece::Copied(_) | Piece::Unfinished => return Err("unexpected end of string".to_owned()),
         };
         out.push_str(&print(clause, &argument).map_err(|error| format!("error during formatting: {error}"))?);
-        if out.len() > MAX_BYTES {
-            return Err(format!("formatted text is longer than {MAX_BYTES} bytes"));
+        if out.len() > MAX_TEXT_BYTES {
+            return Err(format!("text is longer than {MAX_TEXT_BYTES} bytes"));
         }
     }
     Ok(out)
