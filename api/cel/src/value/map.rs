@@ -98,7 +98,7 @@ impl<'a> Map<'a> {
         match &self.0 {
             Repr::Shared(table) => table.type_name(),
             Repr::Borrowed(table) => table.type_name(),
-            Repr::Tree(..) => None,
+            Repr::Tree(..) | Repr::Json(_) => None,
         }
     }
 
