@@ -14,14 +14,14 @@ use crate::value::{Text, Value};
 pub(super) fn overloads() -> Vec<Overload> {
     use Type::{Bool, Bytes, Double, Duration, Dyn, Int, String, Timestamp, Uint};
     let to = |function, id, from: Type, result: Type, call: Call| Overload::global(function, id, [from], result, call);
-    let copied = |overload: Overload| overload.costs(Cost::Static(cost_of_copying), Estimate::Of(estimate_of_copying));
+    let copied = |overload: Overload, estimate| overload.costs(Cost::Static(cost_of_copying), Estimate::Of(estimate));
     let a = || param("A");
     vec![
         to("type", "type", a(), Type::Type(a().into()), type_of).singleton(),
         to("bool", "bool_to_bool", Bool, Bool, to_bool),
         to("bool", "string_to_bool", String, Bool, to_bool),
         to("bytes", "bytes_to_bytes", Bytes, Bytes, to_bytes),
-        copied(to("bytes", "string_to_bytes", String, Bytes, to_bytes)),
+        copied(to("bytes", "string_to_bytes", String, Bytes, to_bytes), estimate_of_encoding),
         to("double", "double_to_double", Double, Double, to_double),
         to("double", "int64_to_double", Int, Double, to_double),
         to("double", "string_to_double", String, Double, to_double),
@@ -38,7 +38,7 @@ pub(super) fn overloads() -> Vec<Overload> {
         to("int", "uint64_to_int64", Uint, Int, to_int),
         to("string", "string_to_string", String, String, to_string),
         to("string", "bool_to_string", Bool, String, to_string),
-        copied(to("string", "bytes_to_string", Bytes, String, to_string)),
+        copied(to("string", "bytes_to_string", Bytes, String, to_string), estimate_of_decoding),
         to("string", "double_to_string", Double, String, to_string),
         to("string", "duration_to_string", Duration, String, to_string),
         to("string", "int64_to_string", Int, String, to_string),
@@ -58,9 +58,21 @@ fn cost_of_copying(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 
     arguments.first().map_or(1, Value::cost_size).div_ceil(10)
 }
 
-fn estimate_of_copying(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+/// A code point has one to four bytes; the reference engine's product wraps.
+fn estimate_of_encoding(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    estimate_of_copying(arguments, |size| Range { min: size.min, max: size.max.wrapping_mul(BYTES_PER_CODE_POINT_MAX) })
+}
+
+/// One to four bytes make a code point.
+fn estimate_of_decoding(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
+    estimate_of_copying(arguments, |size| Range { min: size.min / BYTES_PER_CODE_POINT_MAX, max: size.max })
+}
+
+const BYTES_PER_CODE_POINT_MAX: u64 = 4;
+
+fn estimate_of_copying(arguments: &[ArgumentEstimate<'_>], result: fn(Range) -> Range) -> CallEstimate {
     let size = arguments.first().map_or(Range { min: 0, max: 0 }, |argument| argument.size);
-    CallEstimate { cost: size.scaled(0.1), size: Some(size) }
+    CallEstimate { cost: size.scaled(0.1), size: Some(result(size)) }
 }
 
 fn argument<'v, 'a>(arguments: &'v [Value<'a>]) -> Result<&'v Value<'a>, EvalError> {

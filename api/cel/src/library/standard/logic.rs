@@ -1,14 +1,16 @@
 //! Logic and equality. The evaluator has nodes of its own for all of these but `!`.
 
+use super::relation::{cost_of_comparing, estimate_of_comparing};
 use crate::eval::EvalError;
 use crate::library::kinds::param;
-use crate::overload::Overload;
+use crate::overload::{Cost, Estimate, Overload};
 use crate::types::Type;
 use crate::value::Value;
 
 /// `!`, `&&`, `||`, `?:`, `==`, `!=` and the macros' test that a result is not false.
 pub(super) fn overloads() -> Vec<Overload> {
     let a = || param("A");
+    let (cost, estimate) = (Cost::Always(cost_of_comparing), Estimate::Of(estimate_of_comparing));
     vec![
         Overload::global("_?_:_", "conditional", [Type::Bool, a(), a()], a(), in_evaluator).singleton(),
         Overload::global("_&&_", "logical_and", [Type::Bool, Type::Bool], Type::Bool, in_evaluator).singleton(),
@@ -16,8 +18,8 @@ pub(super) fn overloads() -> Vec<Overload> {
         Overload::global("!_", "logical_not", [Type::Bool], Type::Bool, not).singleton(),
         Overload::global("@not_strictly_false", "not_strictly_false", [Type::Bool], Type::Bool, in_evaluator)
             .singleton(),
-        Overload::global("_==_", "equals", [a(), a()], Type::Bool, equal).singleton(),
-        Overload::global("_!=_", "not_equals", [a(), a()], Type::Bool, unequal).singleton(),
+        Overload::global("_==_", "equals", [a(), a()], Type::Bool, equal).singleton().costs(cost, estimate),
+        Overload::global("_!=_", "not_equals", [a(), a()], Type::Bool, unequal).singleton().costs(cost, estimate),
     ]
 }
 

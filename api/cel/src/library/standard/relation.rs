@@ -122,12 +122,12 @@ fn relate<'a>(arguments: &[Value<'a>], function: &str, holds: fn(Ordering) -> bo
 }
 
 /// Run-time cost of comparing: a tenth of the smaller size.
-pub(crate) fn cost_of_comparing(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 {
+pub(super) fn cost_of_comparing(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 {
     arguments.iter().map(Value::cost_size).min().unwrap_or(1).div_ceil(10)
 }
 
-fn estimate_of_comparing(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
-    let min = arguments.iter().map(|argument| argument.size.min).min().unwrap_or(0);
+/// A tenth of the smaller size at most, and of nothing when that is empty.
+pub(super) fn estimate_of_comparing(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
     let max = arguments.iter().map(|argument| argument.size.max).min().unwrap_or(0);
-    CallEstimate { cost: Range { min, max }.scaled(0.1), size: None }
+    CallEstimate { cost: Range { min: max.min(1), max }.scaled(0.1), size: None }
 }
