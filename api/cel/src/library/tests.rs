@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::library::authorizer::{Answers, Undecided, authorizer, request_resource};
 use crate::library::time::{Duration, Timestamp};
+use crate::overload::{Call, Cost};
 use crate::value::Value;
 
 const TEXTS: [&str; 60] = [
@@ -72,13 +73,22 @@ const TEXTS: [&str; 60] = [
 const INTEGERS: [i64; 8] = [0, 1, -1, 2, 5, 63, i64::MAX, i64::MIN];
 const DOUBLES: [f64; 7] = [0.0, -0.0, 1.5, f64::NAN, f64::INFINITY, f64::MAX, f64::MIN_POSITIVE];
 
-/// A generator of numbers that are always the same.
-struct Random(u64);
+/// A generator of values that are always the same.
+struct Random {
+    state: u64,
+    /// The function `quantity`.
+    quantity: Call,
+}
 
 impl Random {
+    fn new(state: u64) -> Self {
+        let quantity = overloads().into_iter().find(|overload| overload.id == "string_to_quantity").unwrap().call;
+        Self { state, quantity }
+    }
+
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % bound
+        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.state >> 33).unwrap() % bound
     }
 
     fn of<T: Copy>(&mut self, choices: &[T]) -> T {
@@ -125,7 +135,7 @@ impl Random {
             names::RESOURCE_CHECK => Some(request_resource(answers(), authorizer::ResourceTarget::default())),
             _ => None,
         };
-        let text = self.of(&TEXTS);
+        let (text, quantity) = (self.of(&TEXTS), self.quantity);
         let called = |value: &dyn Fn(&str) -> Option<Value<'static>>| {
             value(text).or_else(|| TEXTS.iter().find_map(|it| value(it)))
         };
@@ -136,10 +146,7 @@ impl Random {
             names::SEMVER => called(&|text| semver::Semver::parse(text).ok().map(Value::opaque)),
             names::NAMED_FORMAT => called(&|text| named_format::NamedFormat::named(text).map(Value::opaque)),
             names::DECISION => Some(Value::opaque(authorizer::Decision::default())),
-            names::QUANTITY => called(&|text| {
-                let made = overloads().into_iter().find(|overload| overload.id == "string_to_quantity")?;
-                (made.call)(&[Value::string(text)]).ok()
-            }),
+            names::QUANTITY => called(&|text| quantity(&[Value::string(text)]).ok()),
             _ => None,
         })
         .unwrap_or(Value::Null)
@@ -148,20 +155,16 @@ impl Random {
 
 #[test]
 fn no_function_panics() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     let mut answered = 0;
     for overload in overloads() {
         for _ in 0..200 {
             let arguments: Vec<Value<'static>> = overload.parameters.iter().map(|it| random.value(it, 0)).collect();
             let answer = (overload.call)(&arguments);
             let cost = match overload.cost {
-                crate::overload::Cost::Fixed(cost) => cost,
-                crate::overload::Cost::Static(of) | crate::overload::Cost::Always(of) => {
-                    of(&arguments, answer.as_ref().ok())
-                }
-                crate::overload::Cost::ByOverload { chosen, dispatched } => {
-                    chosen(&arguments, None).max(dispatched(&arguments, None))
-                }
+                Cost::Fixed(cost) => cost,
+                Cost::Static(of) | Cost::Always(of) => of(&arguments, answer.as_ref().ok()),
+                Cost::ByOverload { chosen, dispatched } => chosen(&arguments, None).max(dispatched(&arguments, None)),
             };
             // How deep a list is flattened and how many numbers there are counts, however little that is.
             let unbounded = matches!(overload.id, "list_flatten_int" | "lists_range");
@@ -177,7 +180,7 @@ fn no_function_panics() {
 
 #[test]
 fn own_values_equal_themselves_only() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     for name in [names::IP, names::CIDR, names::URL, names::SEMVER, names::NAMED_FORMAT, names::QUANTITY] {
         let Value::Opaque(value) = random.own(name) else { panic!("{name}") };
         let same = Value::Opaque(Arc::clone(&value));
