@@ -112,7 +112,7 @@ impl<'c> Search<'c> {
         let Some(argument @ Expr { kind: ExprKind::Literal(literal), .. }) = arguments.first() else { return };
         let refused = match function {
             "duration" | "timestamp" => self.is_refused(id, literal),
-            "matches" => text(argument).is_some_and(|pattern| regex::check(pattern).is_err()),
+            "matches" if target.is_some() => text(argument).is_some_and(|pattern| regex::check(pattern).is_err()),
             _ => false,
         };
         if refused {

@@ -86,3 +86,6 @@ pub fn check(environment: &Environment, ast: Ast) -> Result<Checked, Issues> {
     let issues = literals::issues(&checked);
     if issues.is_empty() { Ok(checked) } else { Err(Issues::new(Stage::Check, checked.ast.source.clone(), issues)) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,17 +68,12 @@ impl<'e> Scope<'e> {
                 reference: Reference::Variable(variable.name.clone()),
             });
         }
-        let named = match self.environment.library().named_type(name) {
-            Some(named) => named.clone(),
-            None => match self.environment.object(name) {
-                Some(object) => Type::Object(object.name.clone()),
-                None if let Some(built) = self.environment.library().built_type(name) => built,
-                None => {
-                    let constant = well_known::constant(name)?;
-                    let reference = Reference::Constant(constant);
-                    return Some(Found { name: name.into(), value_type: Type::Int, reference });
-                }
-            },
+        let library = self.environment.library();
+        let object = || self.environment.object(name).map(|object| Type::Object(object.name.clone()));
+        let message = || library.built_type(name).or_else(|| well_known::named(name));
+        let Some(named) = library.named_type(name).cloned().or_else(object).or_else(message) else {
+            let reference = Reference::Constant(well_known::constant(name)?);
+            return Some(Found { name: name.into(), value_type: Type::Int, reference });
         };
         let value_type = Type::Type(Arc::new(named.clone()));
         Some(Found { name: name.into(), value_type, reference: Reference::Type(named) })

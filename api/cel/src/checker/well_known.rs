@@ -1,6 +1,6 @@
 //! The well-known messages of Protocol Buffers, which every environment can build.
 //!
-//! Invariant: each is known to the checker by the type it becomes. Not here: the names of types (the library).
+//! Invariant: each is known to the checker by the type it becomes. Not here: the other names of types (the library).
 
 use std::sync::Arc;
 
@@ -62,6 +62,27 @@ pub(super) fn message_name(of: &Type) -> Option<&str> {
         Type::List(element) if **element == Type::Dyn => "google.protobuf.ListValue",
         Type::Map(key, value) if (&**key, &**value) == (&Type::String, &Type::Dyn) => "google.protobuf.Struct",
         Type::Object(name) => name,
+        _ => return None,
+    })
+}
+
+/// The type that a message's name stands for.
+pub(super) fn named(name: &str) -> Option<Type> {
+    let wrapper = |inner| Type::Wrapper(Arc::new(inner));
+    Some(match name.strip_prefix("google.protobuf.")? {
+        "Any" => Type::Any,
+        "BoolValue" => wrapper(Type::Bool),
+        "BytesValue" => wrapper(Type::Bytes),
+        "DoubleValue" | "FloatValue" => wrapper(Type::Double),
+        "Duration" => Type::Duration,
+        "Empty" | "FieldMask" => Type::Object(name.into()),
+        "Int32Value" | "Int64Value" => wrapper(Type::Int),
+        "ListValue" => Type::List(Arc::new(Type::Dyn)),
+        "StringValue" => wrapper(Type::String),
+        "Struct" => Type::Map(Arc::new(Type::String), Arc::new(Type::Dyn)),
+        "Timestamp" => Type::Timestamp,
+        "UInt32Value" | "UInt64Value" => wrapper(Type::Uint),
+        "Value" => Type::Dyn,
         _ => return None,
     })
 }

@@ -194,3 +194,6 @@ fn shown_size(expr: &Expr) -> Option<Range> {
     };
     Some(exactly(size as u64))
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,29 +4,27 @@
 //! `recovery` reads the source again and does. Ids, macros and errors that are no syntax errors are as the reference engine
 //! has them. Recursion is bounded by [`RECURSION_MAX`]. Not here: operators' names beyond those of the language.
 
-use std::sync::Arc;
-
 use super::RECURSION_MAX;
 use super::build::Builder;
-use super::literal;
 use super::token::{Token, TokenKind};
-use crate::ast::{Entry, Expr, ExprKind, FieldEntry, Literal, Name};
+use super::primary::UNSUPPORTED_ESCAPE;
+use crate::ast::{Expr, Literal};
 
 /// A syntax error, or nesting beyond the limit.
 pub(super) struct Stop;
 
-type Parsed<T> = Result<T, Stop>;
+pub(super) type Parsed<T> = Result<T, Stop>;
 
 pub(super) struct Descent<'s, 't> {
     pub(super) builder: Builder<'s>,
-    tokens: &'t [Token],
-    at: usize,
+    pub(super) tokens: &'t [Token],
+    pub(super) at: usize,
     /// How many `expr`, `relation` and `calc` rules are open: the deepest of all rules is always one of them.
     exprs: u32,
     relations: u32,
     calcs: u32,
     /// How deeply operators, selections and member calls nest in the expression read last.
-    height: u32,
+    pub(super) height: u32,
 }
 
 impl<'s, 't> Descent<'s, 't> {
@@ -38,24 +36,24 @@ impl<'s, 't> Descent<'s, 't> {
     pub(super) fn start(&mut self) -> Parsed<Expr> {
         let expr = self.expr()?;
         self.expect(TokenKind::End)?;
-        if self.height > RECURSION_MAX || self.builder.is_full() { Err(Stop) } else { Ok(expr) }
+        if self.builder.is_full() { Err(Stop) } else { Ok(expr) }
     }
 
-    fn peek(&self) -> TokenKind {
+    pub(super) fn peek(&self) -> TokenKind {
         self.tokens[self.at].kind
     }
 
-    fn peek_at(&self, ahead: usize) -> TokenKind {
+    pub(super) fn peek_at(&self, ahead: usize) -> TokenKind {
         self.tokens.get(self.at + ahead).map_or(TokenKind::End, |token| token.kind)
     }
 
-    fn bump(&mut self) -> Token {
+    pub(super) fn bump(&mut self) -> Token {
         let token = self.tokens[self.at];
         self.at = (self.at + 1).min(self.tokens.len() - 1);
         token
     }
 
-    fn eat(&mut self, kind: TokenKind) -> bool {
+    pub(super) fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.peek() == kind;
         if found {
             self.bump();
@@ -63,15 +61,21 @@ impl<'s, 't> Descent<'s, 't> {
         found
     }
 
-    fn expect(&mut self, kind: TokenKind) -> Parsed<Token> {
+    pub(super) fn expect(&mut self, kind: TokenKind) -> Parsed<Token> {
         if self.peek() == kind { Ok(self.bump()) } else { Err(Stop) }
     }
 
-    fn text(&self, token: Token) -> &'s str {
+    pub(super) fn text(&self, token: Token) -> &'s str {
         &self.builder.source[token.start as usize..token.end as usize]
     }
 
-    fn expr(&mut self) -> Parsed<Expr> {
+    /// Counts an operator, selection or member call around parts of which the highest before the last was this high.
+    fn rise(&mut self, height: u32) -> Parsed<()> {
+        self.height = height.max(self.height) + 1;
+        if self.height > RECURSION_MAX { Err(Stop) } else { Ok(()) }
+    }
+
+    pub(super) fn expr(&mut self) -> Parsed<Expr> {
         self.exprs += 1;
         if self.exprs > RECURSION_MAX {
             return Err(Stop);
@@ -92,7 +96,7 @@ impl<'s, 't> Descent<'s, 't> {
         height = height.max(self.height);
         self.expect(TokenKind::Colon)?;
         let otherwise = self.expr()?;
-        self.height = height.max(self.height) + 1;
+        self.rise(height)?;
         Ok(self.builder.call(id, "_?_:_", vec![condition, then, otherwise]))
     }
 
@@ -157,7 +161,7 @@ impl<'s, 't> Descent<'s, 't> {
         let operator = self.bump();
         let id = self.builder.id(operator.start);
         let right = self.calc(right_precedence)?;
-        self.height = height.max(self.height) + 1;
+        self.rise(height)?;
         Ok(self.builder.call(id, function, vec![left, right]))
     }
 
@@ -214,10 +218,10 @@ impl<'s, 't> Descent<'s, 't> {
             let open = self.bump();
             let id = self.builder.id(open.start);
             let arguments = self.arguments()?;
-            self.height = height.max(self.height) + 1;
+            self.rise(height)?;
             return Ok(self.builder.call_or_macro(id, name, Some(operand), arguments));
         }
-        self.height += 1;
+        self.rise(0)?;
         if !optional {
             return Ok(self.builder.select(dot.start, operand, name));
         }
@@ -234,12 +238,12 @@ impl<'s, 't> Descent<'s, 't> {
         let id = self.builder.id(open.start);
         let index = self.expr()?;
         self.expect(TokenKind::RightBracket)?;
-        self.height = height.max(self.height) + 1;
+        self.rise(height)?;
         Ok(self.builder.call(id, function, vec![operand, index]))
     }
 
     /// The arguments of a call, and the closing parenthesis.
-    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
+    pub(super) fn arguments(&mut self) -> Parsed<Vec<Expr>> {
         let mut arguments = Vec::new();
         self.height = 0;
         if self.eat(TokenKind::RightParen) {
@@ -257,182 +261,6 @@ impl<'s, 't> Descent<'s, 't> {
         self.expect(TokenKind::RightParen)?;
         Ok(arguments)
     }
-
-    fn primary(&mut self) -> Parsed<Expr> {
-        self.height = 0;
-        match self.peek() {
-            TokenKind::Dot | TokenKind::Identifier => self.named(),
-            TokenKind::LeftParen => {
-                self.bump();
-                let nested = self.expr()?;
-                self.expect(TokenKind::RightParen)?;
-                Ok(nested)
-            }
-            TokenKind::LeftBracket => self.list(),
-            TokenKind::LeftBrace => self.map(),
-            _ => self.literal(),
-        }
-    }
-
-    /// A variable, a call of a function, or a message.
-    fn named(&mut self) -> Parsed<Expr> {
-        if self.is_message() {
-            return self.message();
-        }
-        let start = self.tokens[self.at].start;
-        let leading_dot = self.eat(TokenKind::Dot);
-        let token = self.expect(TokenKind::Identifier)?;
-        let text = self.text(token);
-        let name: Name = if leading_dot { Arc::from(format!(".{text}")) } else { self.builder.name(text) };
-        let reserved = self.builder.reserved(start, text);
-        if self.peek() != TokenKind::LeftParen {
-            return Ok(reserved.unwrap_or_else(|| self.builder.ident(token.start, &name)));
-        }
-        let open = self.bump();
-        if let Some(error) = reserved {
-            let issues = self.builder.issues.len();
-            self.arguments()?;
-            self.builder.issues.truncate(issues);
-            return Ok(error);
-        }
-        let id = self.builder.id(open.start);
-        let arguments = self.arguments()?;
-        Ok(self.builder.call_or_macro(id, &name, None, arguments))
-    }
-
-    /// Whether a qualified name and an opening brace follow.
-    fn is_message(&self) -> bool {
-        let mut ahead = usize::from(self.peek() == TokenKind::Dot);
-        while self.peek_at(ahead) == TokenKind::Identifier {
-            match self.peek_at(ahead + 1) {
-                TokenKind::LeftBrace => return true,
-                TokenKind::Dot => ahead += 2,
-                _ => return false,
-            }
-        }
-        false
-    }
-
-    fn message(&mut self) -> Parsed<Expr> {
-        let mut type_name = String::new();
-        while self.peek() != TokenKind::LeftBrace {
-            let part = self.bump();
-            type_name.push_str(self.text(part));
-        }
-        let open = self.bump();
-        let id = self.builder.id(open.start);
-        let first = self.tokens[self.at].start;
-        let (mut fields, mut height) = (Vec::new(), 0);
-        while matches!(self.peek(), TokenKind::Question | TokenKind::Identifier | TokenKind::EscapedIdentifier) {
-            let optional = self.eat(TokenKind::Question);
-            let token = self.bump();
-            let colon = self.expect(TokenKind::Colon)?;
-            let field_id = self.builder.id(colon.start);
-            if token.kind == TokenKind::EscapedIdentifier {
-                self.builder.report(first, UNSUPPORTED_ESCAPE);
-            } else if token.kind != TokenKind::Identifier {
-                return Err(Stop);
-            }
-            let value = self.expr()?;
-            height = height.max(self.height);
-            let text = self.text(token);
-            fields.push(FieldEntry { id: field_id, name: self.builder.name(text), value, optional });
-            if !self.eat(TokenKind::Comma) {
-                break;
-            }
-        }
-        if fields.is_empty() {
-            self.eat(TokenKind::Comma);
-        }
-        self.expect(TokenKind::RightBrace)?;
-        self.height = height;
-        Ok(Expr { id, kind: ExprKind::Message { type_name: self.builder.name(&type_name), fields } })
-    }
-
-    fn list(&mut self) -> Parsed<Expr> {
-        let open = self.bump();
-        let id = self.builder.id(open.start);
-        let (mut elements, mut optional, mut height) = (Vec::new(), Vec::new(), 0);
-        if !self.eat(TokenKind::Comma) {
-            while self.peek() != TokenKind::RightBracket {
-                if self.eat(TokenKind::Question) {
-                    optional.push(elements.len() as u32);
-                }
-                elements.push(self.expr()?);
-                height = height.max(self.height);
-                if !self.eat(TokenKind::Comma) {
-                    break;
-                }
-            }
-        }
-        self.expect(TokenKind::RightBracket)?;
-        self.height = height;
-        Ok(Expr { id, kind: ExprKind::List { elements, optional } })
-    }
-
-    fn map(&mut self) -> Parsed<Expr> {
-        let open = self.bump();
-        let id = self.builder.id(open.start);
-        let (mut entries, mut height) = (Vec::new(), 0);
-        if !self.eat(TokenKind::Comma) {
-            while self.peek() != TokenKind::RightBrace {
-                let optional = self.eat(TokenKind::Question);
-                let id = self.builder.id(0);
-                let key = self.expr()?;
-                height = height.max(self.height);
-                let colon = self.expect(TokenKind::Colon)?;
-                self.builder.positions[id as usize] = colon.start;
-                let value = self.expr()?;
-                height = height.max(self.height);
-                entries.push(Entry { id, key, value, optional });
-                if !self.eat(TokenKind::Comma) {
-                    break;
-                }
-            }
-        }
-        self.expect(TokenKind::RightBrace)?;
-        self.height = height;
-        Ok(Expr { id, kind: ExprKind::Map(entries) })
-    }
-
-    fn literal(&mut self) -> Parsed<Expr> {
-        let at = self.tokens[self.at].start;
-        let negative = self.eat(TokenKind::Minus);
-        let token = self.bump();
-        if negative && !matches!(token.kind, TokenKind::Int | TokenKind::Float) {
-            return Err(Stop);
-        }
-        let text = self.text(token);
-        literal_expr(&mut self.builder, at, token.kind, text, negative).ok_or(Stop)
-    }
-}
-
-/// What is said of names in backticks, which the environment does not know.
-pub(super) const UNSUPPORTED_ESCAPE: &str = "unsupported syntax: '`'";
-
-/// A literal; none when the token is no literal.
-pub(super) fn literal_expr(
-    builder: &mut Builder<'_>,
-    at: u32,
-    kind: TokenKind,
-    text: &str,
-    negative: bool,
-) -> Option<Expr> {
-    let literal = match kind {
-        TokenKind::Int => literal::int(text, negative).map(Literal::Int).ok_or("invalid int literal"),
-        TokenKind::Uint => literal::uint(&text[..text.len() - 1]).map(Literal::Uint).ok_or("invalid uint literal"),
-        TokenKind::Float => literal::double(text, negative).map(Literal::Double).ok_or("invalid double literal"),
-        TokenKind::String => literal::string(text).map(|text| Literal::String(text.into())),
-        TokenKind::Bytes => literal::bytes(&text[1..]).map(|bytes| Literal::Bytes(bytes.into())),
-        TokenKind::True => Ok(Literal::Bool(true)),
-        TokenKind::False => Ok(Literal::Bool(false)),
-        TokenKind::Null => Ok(Literal::Null),
-        _ => return None,
-    };
-    Some(match literal {
-        Ok(literal) => builder.literal(at, literal),
-        Err(message) => builder.report(at, message),
-    })
 }
 
 pub(super) fn relation_operator(kind: TokenKind) -> Option<&'static str> {

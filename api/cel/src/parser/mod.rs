@@ -5,9 +5,11 @@
 
 mod build;
 mod descent;
+mod factory;
 mod lexer;
 mod literal;
 mod macros;
+mod primary;
 mod recovery;
 mod token;
 
@@ -53,3 +55,6 @@ pub fn parse_with(source: &str, macros: Macros) -> Result<Ast, Issues> {
     }
     Err(refused(recovery::issues(Builder::new(source, macros), source, &lexed)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,36 +1,28 @@
 //! The parser that goes on after syntax errors, as a parser made by ANTLR does.
 //!
-//! Invariants: errors are found, reported and recovered from at the same places and in the same way; at most
-//! [`SYNTAX_ERRORS_MAX`] are reported, [`RECOVERIES_MAX`] recovered from, and [`SKIPPED_TOKENS_MAX`] tokens skipped in each;
-//! it does not recurse. Not here: the errors' order and form (`error`).
+//! Invariants: errors are found, reported and recovered from at the same places and in the same way, up to the limits of
+//! `recover`; it does not recurse. Not here: the errors' order and form (`error`).
 
-use super::automaton::{Automaton, StateId, StateKind, Step, TOKEN_NAMES, Tokens, start_of};
+use super::automaton::{Automaton, StateId, Step, Tokens, start_of};
 use super::grammar::{Label, RULES, Rule};
-use super::predict::{Failure, Predictor, Situation, by_token};
+use super::predict::{NoAlternative, Predictor, Situation, by_token};
 use super::tree::{Leaf, Node, NodeId, NodePart};
 use crate::error::{Issue, Place};
 use crate::parser::RECURSION_MAX;
 use crate::parser::lexer::Lexed;
 use crate::parser::token::TokenKind;
 
-/// Syntax errors reported at most.
-const SYNTAX_ERRORS_MAX: usize = 100;
-/// Attempts to recover at most.
-const RECOVERIES_MAX: usize = 30;
-/// Tokens skipped in one attempt at most.
-const SKIPPED_TOKENS_MAX: usize = 256;
-
 /// Parsing is given up: all errors are reported.
 pub(super) struct GivenUp;
 
 /// What is wrong at a token.
-enum Exception {
+pub(super) enum Exception {
     Mismatch { expected: Tokens },
     NoAlternative { start: usize, at: usize },
 }
 
 /// Why a step cannot be done.
-enum Trouble {
+pub(super) enum Trouble {
     Exception(Exception),
     GivenUp,
 }
@@ -42,7 +34,7 @@ impl From<GivenUp> for Trouble {
 }
 
 /// What remains to be done.
-enum Frame<'a> {
+pub(super) enum Frame<'a> {
     Sequence(&'a [Step], usize),
     Again { decision: usize, back: StateId, body: &'a [Step] },
     RecursionAgain { decision: usize, back: StateId, inner: Option<usize>, alternatives: &'a [Vec<Step>] },
@@ -50,23 +42,23 @@ enum Frame<'a> {
 }
 
 pub(super) struct Machine<'a, 's> {
-    automaton: &'a Automaton,
-    predictor: Predictor<'a>,
-    source: &'s str,
-    lexed: &'s Lexed,
+    pub(super) automaton: &'a Automaton,
+    pub(super) predictor: Predictor<'a>,
+    pub(super) source: &'s str,
+    pub(super) lexed: &'s Lexed,
     pub(super) nodes: Vec<Node>,
     pub(super) issues: Vec<Issue>,
-    frames: Vec<Frame<'a>>,
-    context: Option<NodeId>,
-    state: StateId,
-    at: usize,
-    precedences: Vec<u8>,
-    depths: [u32; RULES],
-    is_recovering: bool,
-    recoveries: usize,
-    last_error: Option<(usize, Vec<StateId>)>,
-    reported: usize,
-    lexical_reported: usize,
+    pub(super) frames: Vec<Frame<'a>>,
+    pub(super) context: Option<NodeId>,
+    pub(super) state: StateId,
+    pub(super) at: usize,
+    pub(super) precedences: Vec<u8>,
+    pub(super) depths: [u32; RULES],
+    pub(super) is_recovering: bool,
+    pub(super) recoveries: usize,
+    pub(super) last_error: Option<(usize, Vec<StateId>)>,
+    pub(super) reported: usize,
+    pub(super) lexical_reported: usize,
 }
 
 impl<'a, 's> Machine<'a, 's> {
@@ -295,26 +287,21 @@ impl<'a, 's> Machine<'a, 's> {
         self.fetch(self.predictor.farthest)?;
         match chosen {
             Ok(chosen) => Ok(Some(chosen)),
-            Err(Failure::NoAlternative(at)) => Err(self.no_alternative(at)),
-            Err(Failure::TooSlow) => {
-                let message = "expression takes too long to parse".to_owned();
-                self.issues.push(Issue { place: Place::NONE, message });
-                Err(Trouble::GivenUp)
-            }
+            Err(NoAlternative(at)) => Err(self.no_alternative(at)),
         }
     }
 
-    fn no_alternative(&self, at: usize) -> Trouble {
+    pub(super) fn no_alternative(&self, at: usize) -> Trouble {
         Trouble::Exception(Exception::NoAlternative { start: self.at, at })
     }
 
-    fn kind(&self, ahead: usize) -> TokenKind {
+    pub(super) fn kind(&self, ahead: usize) -> TokenKind {
         let last = self.lexed.tokens.len() - 1;
         self.lexed.tokens[(self.at + ahead).min(last)].kind
     }
 
     /// Reports what the lexer could not read before a token.
-    fn fetch(&mut self, index: usize) -> Result<(), GivenUp> {
+    pub(super) fn fetch(&mut self, index: usize) -> Result<(), GivenUp> {
         while let Some(error) = self.lexed.errors.get(self.lexical_reported)
             && error.tokens_before as usize <= index
         {
@@ -325,26 +312,7 @@ impl<'a, 's> Machine<'a, 's> {
         Ok(())
     }
 
-    fn report_at(&mut self, byte: usize, message: &str) -> Result<(), GivenUp> {
-        let place = match self.source.is_empty() {
-            true => Place { line: 1, column: -1 },
-            false => Place::of(self.source, byte),
-        };
-        let is_last = self.reported == SYNTAX_ERRORS_MAX;
-        let message = match is_last {
-            true => format!("Syntax error: More than {SYNTAX_ERRORS_MAX} syntax errors"),
-            false => format!("Syntax error: {message}"),
-        };
-        self.issues.push(Issue { place, message });
-        self.reported += 1;
-        if is_last { Err(GivenUp) } else { Ok(()) }
-    }
-
-    fn report_token(&mut self, token: usize, message: &str) -> Result<(), GivenUp> {
-        self.report_at(self.lexed.tokens[token].start as usize, message)
-    }
-
-    fn consume(&mut self) -> Result<(), GivenUp> {
+    pub(super) fn consume(&mut self) -> Result<(), GivenUp> {
         if self.kind(0) != TokenKind::End {
             self.at += 1;
             self.fetch(self.at)?;
@@ -352,50 +320,19 @@ impl<'a, 's> Machine<'a, 's> {
         Ok(())
     }
 
-    fn matched(&mut self) {
+    pub(super) fn matched(&mut self) {
         self.is_recovering = false;
         self.last_error = None;
     }
 
-    fn name(&mut self, label: Label, leaf: Leaf) {
+    pub(super) fn name(&mut self, label: Label, leaf: Leaf) {
         if let (Some(context), true) = (self.context, label != Label::None) {
             self.nodes[context].parts.push((label, NodePart::Leaf(leaf)));
         }
     }
 
-    fn match_tokens(&mut self, label: Label, of: Tokens) -> Result<(), Trouble> {
-        let read = self.at;
-        if of.has(self.kind(0)) {
-            self.matched();
-            self.consume()?;
-            self.name(label, Leaf::Read(read));
-            return Ok(());
-        }
-        self.count_recovery()?;
-        if self.delete_token()? {
-            let read = self.at;
-            self.consume()?;
-            self.name(label, Leaf::Read(read));
-            return Ok(());
-        }
-        let next = match self.automaton.states[self.state as usize].transitions.first() {
-            Some(super::automaton::Transition::Tokens { to, .. }) => *to,
-            _ => self.state,
-        };
-        if self.automaton.look(next, Some(&self.follows())).has(self.kind(0)) {
-            self.report_missing()?;
-            self.name(label, Leaf::Missing(self.at));
-            return Ok(());
-        }
-        Err(self.mismatch())
-    }
-
-    fn mismatch(&self) -> Trouble {
-        Trouble::Exception(Exception::Mismatch { expected: self.expected() })
-    }
-
     /// The states after the open calls, outermost first.
-    fn follows(&self) -> Vec<StateId> {
+    pub(super) fn follows(&self) -> Vec<StateId> {
         let mut follows = Vec::new();
         let mut context = self.context;
         while let Some(node) = context {
@@ -404,177 +341,5 @@ impl<'a, 's> Machine<'a, 's> {
         }
         follows.reverse();
         follows
-    }
-
-    /// Tokens that can stand at this place.
-    fn expected(&self) -> Tokens {
-        let mut following = self.automaton.next_tokens(self.state);
-        let mut expected = following.without_epsilon();
-        for follow in self.follows().iter().rev() {
-            if !following.has_epsilon() {
-                break;
-            }
-            following = self.automaton.next_tokens(*follow);
-            expected = expected.and(following.without_epsilon());
-        }
-        if following.has_epsilon() { expected.and(Tokens::of(TokenKind::End)) } else { expected }
-    }
-
-    /// Tokens that can follow this rule or one of those that called it.
-    fn recovery_set(&self) -> Tokens {
-        let sets = self.follows().into_iter().map(|follow| self.automaton.next_tokens(follow).without_epsilon());
-        sets.fold(Tokens::default(), Tokens::and)
-    }
-
-    /// Makes sure that the next token can stand before or after an optional part.
-    fn synchronize(&mut self) -> Result<(), Trouble> {
-        if self.is_recovering {
-            return Ok(());
-        }
-        let next = self.automaton.next_tokens(self.state);
-        if next.has_epsilon() || next.has(self.kind(0)) {
-            return Ok(());
-        }
-        match self.automaton.states[self.state as usize].kind {
-            StateKind::Decision => {
-                if self.delete_token()? {
-                    return Ok(());
-                }
-                Err(self.mismatch())
-            }
-            StateKind::LoopBack => {
-                self.report_unwanted()?;
-                let until = self.expected().and(self.recovery_set());
-                self.skip(until, usize::MAX)?;
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Skips one token when the one after it is expected.
-    fn delete_token(&mut self) -> Result<bool, GivenUp> {
-        self.fetch((self.at + 1).min(self.lexed.tokens.len() - 1))?;
-        if !self.expected().has(self.kind(1)) {
-            return Ok(false);
-        }
-        self.report_unwanted()?;
-        self.consume()?;
-        self.matched();
-        Ok(true)
-    }
-
-    fn display(&self, token: usize) -> String {
-        let token = self.lexed.tokens[token];
-        if token.kind == TokenKind::End { "'<EOF>'".to_owned() } else { self.quoted(token.start, token.end) }
-    }
-
-    fn quoted(&self, start: u32, end: u32) -> String {
-        let text = self.source[start as usize..end as usize].replace('\t', "\\t");
-        format!("'{}'", text.replace('\n', "\\n").replace('\r', "\\r"))
-    }
-
-    fn report_unwanted(&mut self) -> Result<(), GivenUp> {
-        if self.is_recovering {
-            return Ok(());
-        }
-        self.is_recovering = true;
-        let message = format!("extraneous input {} expecting {}", self.display(self.at), self.expected().names());
-        self.report_token(self.at, &message)
-    }
-
-    fn report_missing(&mut self) -> Result<(), GivenUp> {
-        if self.is_recovering {
-            return Ok(());
-        }
-        self.is_recovering = true;
-        let message = format!("missing {} at {}", self.expected().names(), self.display(self.at));
-        self.report_token(self.at, &message)
-    }
-
-    fn count_recovery(&mut self) -> Result<(), GivenUp> {
-        if self.recoveries == RECOVERIES_MAX {
-            self.recoveries += 1;
-            self.report_token(self.at, &format!("error recovery attempt limit exceeded: {RECOVERIES_MAX}"))?;
-            return Err(GivenUp);
-        }
-        self.recoveries += 1;
-        Ok(())
-    }
-
-    /// Reports an error and skips what cannot follow the rule in which it is.
-    fn recover_from(&mut self, exception: Exception) -> Result<(), GivenUp> {
-        while !matches!(self.frames.last(), Some(Frame::Rule { .. }) | None) {
-            self.frames.pop();
-        }
-        self.report_exception(exception)?;
-        self.count_recovery()?;
-        let mut skipped = 0;
-        let mut states = match self.last_error.take() {
-            Some((at, states)) if at == self.at && states.contains(&self.state) => {
-                self.consume()?;
-                skipped += 1;
-                states
-            }
-            Some((_, states)) => states,
-            None => Vec::new(),
-        };
-        states.push(self.state);
-        self.last_error = Some((self.at, states));
-        self.skip(self.recovery_set(), SKIPPED_TOKENS_MAX - skipped)
-    }
-
-    fn report_exception(&mut self, exception: Exception) -> Result<(), GivenUp> {
-        if self.is_recovering {
-            return Ok(());
-        }
-        self.is_recovering = true;
-        match exception {
-            Exception::Mismatch { expected } => {
-                let message = format!("mismatched input {} expecting {}", self.display(self.at), expected.names());
-                self.report_token(self.at, &message)
-            }
-            Exception::NoAlternative { start, at } => {
-                let message = self.no_alternative_text(start, at);
-                self.report_token(at, &message)
-            }
-        }
-    }
-
-    fn no_alternative_text(&self, start: usize, at: usize) -> String {
-        let tokens = &self.lexed.tokens;
-        if tokens[start].kind == TokenKind::End {
-            return "no viable alternative at input '<EOF>'".to_owned();
-        }
-        let reserved = matches!(tokens[at].kind, TokenKind::True | TokenKind::False | TokenKind::Null);
-        if reserved && tokens[at].start == tokens[start].start + 1 {
-            return format!("mismatched input {} expecting IDENTIFIER", TOKEN_NAMES[tokens[at].kind as usize]);
-        }
-        let mut text = String::new();
-        let (mut from, end) = (tokens[start].start, tokens[at].end);
-        for error in &self.lexed.errors {
-            if error.start < from || error.end > end {
-                continue;
-            }
-            text.push_str(&self.source[from as usize..error.start as usize]);
-            from = error.end;
-        }
-        text.push_str(&self.source[from as usize..end as usize]);
-        let text = text.replace('\t', "\\t").replace('\n', "\\n").replace('\r', "\\r");
-        format!("no viable alternative at input '{text}'")
-    }
-
-    fn skip(&mut self, until: Tokens, limit: usize) -> Result<(), GivenUp> {
-        let mut skipped = 0;
-        while self.kind(0) != TokenKind::End && !until.has(self.kind(0)) {
-            if skipped >= limit {
-                let message = format!("error recovery token lookahead limit exceeded: {SKIPPED_TOKENS_MAX}");
-                self.issues.push(Issue { place: Place::NONE, message });
-                return Err(GivenUp);
-            }
-            skipped += 1;
-            self.consume()?;
-        }
-        Ok(())
     }
 }

@@ -1,12 +1,15 @@
 //! Errors of expressions that the grammar refuses, as a parser made by ANTLR finds, reports and recovers from them.
 //!
-//! Invariants: bounded in time by the limits of [`machine`] and [`predict`]; always finds an error. Not here: expressions
+//! Invariants: bounded in time by the limits of `recover` and `predict`; always finds an error. Not here: expressions
 //! without syntax errors, which `descent` reads.
 
 mod automaton;
+mod follow;
 mod grammar;
 mod machine;
 mod predict;
+mod recover;
+mod token_set;
 mod tree;
 mod visit;
 

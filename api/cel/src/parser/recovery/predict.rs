@@ -3,14 +3,16 @@
 //! Invariants: first without the callers of the rule (remembered for the next time), and with them when that is ambiguous;
 //! among alternatives that no look ahead tells apart the first is taken. Not here: errors' texts (`machine`).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::automaton::{Automaton, Decision, StateId, StateKind, Tokens, Transition, start_of};
 use super::grammar::Rule;
 use crate::parser::token::{Token, TokenKind};
 
-/// Configurations looked at in one parse at most. Reached only by expressions made to be slow; no answer is promised then.
-const CONFIGURATIONS_MAX: usize = 4_000_000;
+/// Configurations looked at in one choice that knows its callers, and in all such choices of a parse, at most. Beyond that
+/// the first alternative is taken; only expressions made to be slow come so far.
+const CONFIGURATIONS_MAX: usize = 50_000;
+const ALL_CONFIGURATIONS_MAX: usize = 500_000;
 
 /// A stack of calls, innermost first, by its number among all stacks; 0 is the empty one.
 type StackId = u32;
@@ -38,14 +40,9 @@ struct Known {
     next: HashMap<u8, Option<usize>>,
 }
 
-/// Why no alternative can be chosen.
+/// No alternative is left at this token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// At this token none is left.
-    NoAlternative(usize),
-    /// [`CONFIGURATIONS_MAX`].
-    TooSlow,
-}
+pub(super) struct NoAlternative(pub(super) usize);
 
 /// Where a decision is made.
 pub(super) struct Situation<'t> {
@@ -85,7 +82,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// The alternative to take, from 1.
-    pub(super) fn choose(&mut self, decision: usize, situation: &Situation<'_>) -> Result<u8, Failure> {
+    pub(super) fn choose(&mut self, decision: usize, situation: &Situation<'_>) -> Result<u8, NoAlternative> {
         let of = &self.automaton.decisions[decision];
         let precedence = if of.is_precedence { situation.precedence } else { 0 };
         let mut current = match self.starts.get(&(decision, precedence)) {
@@ -102,7 +99,7 @@ impl<'a> Predictor<'a> {
         };
         let mut at = situation.at;
         loop {
-            let kind = self.kind(situation, at)?;
+            let kind = self.kind(situation, at);
             let next = match self.known[current].next.get(&(kind as u8)) {
                 Some(next) => *next,
                 None => {
@@ -114,7 +111,7 @@ impl<'a> Predictor<'a> {
                 }
             };
             let Some(next) = next else {
-                return finished(self.automaton, &self.known[current].configs).ok_or(Failure::NoAlternative(at));
+                return finished(self.automaton, &self.known[current].configs).ok_or(NoAlternative(at));
             };
             if self.known[next].is_ambiguous {
                 return self.choose_in_context(of, situation);
@@ -127,15 +124,18 @@ impl<'a> Predictor<'a> {
         }
     }
 
-    fn choose_in_context(&mut self, of: &Decision, situation: &Situation<'_>) -> Result<u8, Failure> {
+    fn choose_in_context(&mut self, of: &Decision, situation: &Situation<'_>) -> Result<u8, NoAlternative> {
         let stack = situation.callers.iter().fold(0, |stack, caller| self.push(*caller, stack));
         let mut configs = self.start(of, stack, true, situation.precedence);
-        let mut at = situation.at;
+        let (mut at, before) = (situation.at, self.looked_at);
         loop {
-            let kind = self.kind(situation, at)?;
+            let kind = self.kind(situation, at);
+            if self.looked_at - before > CONFIGURATIONS_MAX || self.looked_at > ALL_CONFIGURATIONS_MAX {
+                return Ok(1);
+            }
             let reached = self.reach(of, &configs, kind, true);
             if reached.is_empty() {
-                return finished(self.automaton, &configs).ok_or(Failure::NoAlternative(at));
+                return finished(self.automaton, &configs).ok_or(NoAlternative(at));
             }
             if let Some(chosen) = unique(&reached).or_else(|| single_viable(&reached)) {
                 return Ok(chosen);
@@ -145,12 +145,9 @@ impl<'a> Predictor<'a> {
         }
     }
 
-    fn kind(&mut self, situation: &Situation<'_>, at: usize) -> Result<TokenKind, Failure> {
-        if self.looked_at > CONFIGURATIONS_MAX {
-            return Err(Failure::TooSlow);
-        }
+    fn kind(&mut self, situation: &Situation<'_>, at: usize) -> TokenKind {
         self.farthest = self.farthest.max(at);
-        Ok(situation.tokens[at.min(situation.tokens.len() - 1)].kind)
+        situation.tokens[at.min(situation.tokens.len() - 1)].kind
     }
 
     fn push(&mut self, follow: StateId, below: StackId) -> StackId {
@@ -189,6 +186,7 @@ impl<'a> Predictor<'a> {
     /// Places after a token.
     fn reach(&mut self, of: &Decision, from: &[Config], kind: TokenKind, in_context: bool) -> Vec<Config> {
         let (mut moved, mut stopped): (Vec<Config>, Vec<Config>) = (Vec::new(), Vec::new());
+        let mut known = HashSet::new();
         for config in from {
             let state = &self.automaton.states[config.state as usize];
             if state.kind == StateKind::RuleStop {
@@ -202,7 +200,7 @@ impl<'a> Predictor<'a> {
                     && of.has(kind)
                 {
                     let next = Config { state: to, ..*config };
-                    if !moved.contains(&next) {
+                    if known.insert(next) {
                         moved.push(next);
                     }
                 }
@@ -232,7 +230,8 @@ impl<'a> Predictor<'a> {
 /// Everything that can be reached without a token.
 struct Closure<'d> {
     found: Vec<Config>,
-    passed: Vec<Config>,
+    known: HashSet<Config>,
+    passed: HashSet<Config>,
     in_context: bool,
     end_is_free: bool,
     /// Precedence of the open rule, while the start of a decision is looked at.
@@ -251,12 +250,12 @@ impl<'d> Closure<'d> {
         automaton: &'d Automaton,
     ) -> Closure<'d> {
         let loop_rule = of.is_precedence.then(|| automaton.states[of.state as usize].rule);
-        let (found, passed) = (Vec::new(), Vec::new());
-        Closure { found, passed, in_context, end_is_free, precedence, loop_rule, automaton }
+        let (known, passed) = (HashSet::new(), HashSet::new());
+        Closure { found: Vec::new(), known, passed, in_context, end_is_free, precedence, loop_rule, automaton }
     }
 
     fn add(&mut self, config: Config) {
-        if !self.found.contains(&config) {
+        if self.known.insert(config) {
             self.found.push(config);
         }
     }
@@ -300,8 +299,7 @@ impl<'d> Closure<'d> {
             Transition::Epsilon { to, returned } if is_stop => {
                 let is_unfiltered = config.is_unfiltered || (returned.is_some() && returned == self.loop_rule);
                 let next = Config { state: to, is_outside: true, is_unfiltered, ..config };
-                if !self.passed.contains(&next) {
-                    self.passed.push(next);
+                if self.passed.insert(next) {
                     open.push((next, depth - 1));
                 }
             }
@@ -327,8 +325,7 @@ impl<'d> Closure<'d> {
             Transition::Tokens { of, to } => {
                 if self.end_is_free && of.has(TokenKind::End) {
                     let next = Config { state: to, ..config };
-                    if !self.passed.contains(&next) {
-                        self.passed.push(next);
+                    if self.passed.insert(next) {
                         open.push((next, depth));
                     }
                 }

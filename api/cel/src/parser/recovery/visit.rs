@@ -10,7 +10,8 @@ use crate::ast::{Entry, Expr, ExprKind, FieldEntry, Literal};
 use crate::error::{Issue, Place};
 use crate::parser::RECURSION_MAX;
 use crate::parser::build::Builder;
-use crate::parser::descent::{UNSUPPORTED_ESCAPE, calc_operator, literal_expr, relation_operator};
+use crate::parser::descent::{calc_operator, relation_operator};
+use crate::parser::primary::{UNSUPPORTED_ESCAPE, literal_expr};
 use crate::parser::token::{Token, TokenKind};
 
 pub(super) struct Visitor<'b, 's> {
