@@ -182,7 +182,7 @@ impl<'s, 't> Descent<'s, 't> {
         while self.eat(kind) {
             count += 1;
         }
-        if count % 2 == 0 {
+        if count.is_multiple_of(2) {
             return self.member();
         }
         let id = self.builder.id(first.start);
