@@ -178,7 +178,7 @@ impl<'s, 't> Descent<'s, 't> {
     /// `!!!a` or `--a`: pairs cancel.
     fn prefixed(&mut self, kind: TokenKind, function: &str) -> Parsed<Expr> {
         let first = self.bump();
-        let mut count = 1;
+        let mut count = 1_u32;
         while self.eat(kind) {
             count += 1;
         }
