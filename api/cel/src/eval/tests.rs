@@ -97,7 +97,9 @@ fn loops() {
     check("self.n.all(x, true)", "error: got 'types.Int', expected iterable type", 2);
     check("self.list.transformList(i, v, i * v)", "[0, 2, 6]", 48);
     check("self.list.transformMap(i, v, v > 1, v)", "{1: 2, 2: 3}", 17);
-    check("[self.n].sortBy(x, -x)", "[3]", 42);
+    // The type of the keys is not known before, so that the call counts 1.
+    check("[self.n].sortBy(x, -x)", "[3]", 30);
+    check("[1, 2].sortBy(x, -x)", "[2, 1]", 50);
 }
 
 #[test]

@@ -25,6 +25,9 @@ pub(crate) mod strings;
 pub mod time;
 pub mod url;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use maps::{insert_all, insert_entry};
 
 use crate::overload::Overload;

@@ -73,6 +73,10 @@ impl Planner<'_> {
     fn identifier(&mut self, expression: &Expr, name: &Name) -> Result<Node, EvalError> {
         let variable = match self.checked.reference(expression.id) {
             Some(Reference::Constant(value)) => return Ok(Node::constant(Value::from(value))),
+            // Well-known messages can be built, but their names are no values.
+            Some(Reference::Type(named)) if is_message(name, named) => {
+                return Err(EvalError::new(format!("reference to undefined type: {name}")));
+            }
             Some(Reference::Type(named)) => {
                 return Ok(Node::constant(Value::Type(Text::Shared(runtime_name(named)))));
             }
@@ -116,6 +120,10 @@ impl Planner<'_> {
         let node = Node::Map(planned.into());
         if constants { constant(&node).map(Node::constant) } else { Ok(node) }
     }
+}
+
+fn is_message(name: &str, named: &Type) -> bool {
+    name.starts_with("google.protobuf.") && !matches!(named, Type::Timestamp | Type::Duration)
 }
 
 /// Name of a type at run time.

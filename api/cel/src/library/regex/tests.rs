@@ -231,3 +231,89 @@ fn deepest_nesting_needs_little_stack() {
     };
     std::thread::Builder::new().stack_size(stack).spawn(deepest).unwrap().join().unwrap();
 }
+
+/// Expressions of random pieces: what is accepted compiles, and matching ends.
+#[test]
+fn what_is_accepted_compiles() {
+    const PIECES: [&str; 64] = [
+        "a",
+        "b",
+        "é",
+        "😀",
+        ".",
+        "^",
+        "$",
+        "|",
+        "(",
+        ")",
+        "(?:",
+        "(?i)",
+        "(?s:",
+        "(?P<n>",
+        "(?U-s)",
+        "(?m)",
+        "*",
+        "+",
+        "?",
+        "{2}",
+        "{1,3}",
+        "{0,}",
+        "{",
+        "}",
+        "[",
+        "]",
+        "[^",
+        "-",
+        "[a-z]",
+        "[[:alpha:]]",
+        "[[:^digit:]",
+        "[:word:]",
+        "\\d",
+        "\\D",
+        "\\w",
+        "\\W",
+        "\\s",
+        "\\S",
+        "\\b",
+        "\\B",
+        "\\A",
+        "\\z",
+        "\\pL",
+        "\\P{Greek}",
+        "\\p{^Lu}",
+        "\\Q",
+        "\\E",
+        "\\x{1F600}",
+        "\\x41",
+        "\\012",
+        "\\n",
+        "\\.",
+        "\\",
+        "&&",
+        "--",
+        "~~",
+        "#",
+        " ",
+        "\n",
+        "\\x{D800}",
+        "\\-",
+        "\\]",
+        ",",
+        "??",
+    ];
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % bound
+    };
+    let mut accepted = 0;
+    for _ in 0..6_000 {
+        let text: String = (0..=random(8)).map(|_| PIECES[random(PIECES.len())]).collect();
+        let Ok(pattern) = Pattern::parse(&text) else { continue };
+        accepted += 1;
+        for subject in ["", "ab é😀\n", "aA1-&]"] {
+            pattern.is_match(subject).unwrap_or_else(|error| panic!("{text:?}: {error}"));
+        }
+    }
+    assert!(accepted > 1_500, "{accepted}");
+}

@@ -5,7 +5,7 @@ use std::any::Any;
 use super::Url;
 use crate::eval::EvalError;
 use crate::library::arguments::{opaque, text};
-use crate::library::cost::{estimated_tenth, tenth};
+use crate::library::cost::{estimated_tenth_sized, tenth};
 use crate::library::kinds::{list, map};
 use crate::library::names::{self, URL};
 use crate::overload::{Call, Cost, Estimate, Overload};
@@ -18,7 +18,7 @@ pub(crate) fn overloads() -> Vec<Overload> {
     let query = map(Type::String, list(Type::String));
     vec![
         Overload::global("url", "string_to_url", [Type::String], names::object(URL), to_url)
-            .costs(Cost::Always(tenth), Estimate::Of(estimated_tenth)),
+            .costs(Cost::Always(tenth), Estimate::Of(estimated_tenth_sized)),
         part("getScheme", "url_get_scheme", |a| part_of(a, |url| url.scheme().to_owned())),
         part("getHost", "url_get_host", |a| part_of(a, Url::host)),
         part("getHostname", "url_get_hostname", |a| part_of(a, Url::hostname)),
