@@ -89,7 +89,8 @@ fn long_expressions_are_read_to_their_limit() {
     expect_error("x.a".to_owned() + &".a".repeat(49_000), "max recursion depth exceeded");
     expect_error("-1".to_owned() + &".a".repeat(49_000), "max recursion depth exceeded");
     expect_error("x".to_owned() + &" $".repeat(40_000), "1 more errors were truncated");
-    expect_error("[".to_owned() + &"1 2, ".repeat(19_000), "error recovery attempt limit exceeded: 30");
+    expect_error("[".to_owned() + &"1 2, ".repeat(19_000), "error recovery token lookahead limit exceeded: 256");
+    expect_error("(1 2) + ".repeat(11_000), "error recovery attempt limit exceeded: 30");
     expect_error("[1 ".to_owned() + &") ".repeat(40_000), "error recovery token lookahead limit exceeded: 256");
     expect_error("a.b.".repeat(24_000), "");
     expect_error("l.exists(".repeat(10_000), "");
