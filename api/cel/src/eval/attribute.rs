@@ -32,7 +32,12 @@ enum Access {
 
 /// The value of an attribute.
 pub(super) fn read<'a>(attribute: &'a Attribute, context: &mut Context<'a>) -> Evaluated<'a> {
-    if attribute.is_path
+    if attribute.is_path && attribute.qualifiers.is_empty() {
+        if let Some(value) = context.plain(&attribute.base) {
+            context.charge(1)?;
+            return Ok(value);
+        }
+    } else if attribute.is_path
         && let Some((value, shape)) = follow(attribute, context)
     {
         let value = shape.read(value);
