@@ -83,7 +83,7 @@ fn steps(attribute: &Attribute) -> u64 {
 
 /// The data at the end of a path of fields; `None` when it takes the long way: an error, a limit, or no data of maps.
 #[inline]
-fn follow<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Option<(&'a data::Value, &'a Shape)> {
+pub(super) fn follow<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Option<(&'a data::Value, &'a Shape)> {
     let (map, shape) = follow_to_last(attribute, context)?;
     match attribute.qualifiers.last() {
         Some(Qualifier { key: QualifierKey::Field(name), .. }) => shape.property(map, name),

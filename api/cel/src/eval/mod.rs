@@ -11,6 +11,7 @@ mod error;
 mod fold;
 mod logic;
 mod message;
+mod scalar;
 mod truth;
 
 use crate::environment::Environment;
