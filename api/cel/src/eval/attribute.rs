@@ -32,7 +32,12 @@ enum Access {
 
 /// The value of an attribute.
 pub(super) fn read<'a>(attribute: &'a Attribute, context: &mut Context<'a>) -> Evaluated<'a> {
-    if attribute.is_path
+    if attribute.is_path && attribute.qualifiers.is_empty() {
+        if let Some(value) = context.plain(&attribute.base) {
+            context.charge(1)?;
+            return Ok(value);
+        }
+    } else if attribute.is_path
         && let Some((value, shape)) = follow(attribute, context)
     {
         let value = shape.read(value);
@@ -78,7 +83,7 @@ fn steps(attribute: &Attribute) -> u64 {
 
 /// The data at the end of a path of fields; `None` when it takes the long way: an error, a limit, or no data of maps.
 #[inline]
-fn follow<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Option<(&'a data::Value, &'a Shape)> {
+pub(super) fn follow<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Option<(&'a data::Value, &'a Shape)> {
     let (map, shape) = follow_to_last(attribute, context)?;
     match attribute.qualifiers.last() {
         Some(Qualifier { key: QualifierKey::Field(name), .. }) => shape.property(map, name),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Context, EvalError, Evaluated, evaluate};
+use super::{Context, EvalError, Evaluated, evaluate, logic};
 use crate::library::{insert_all, insert_entry, standard};
 use crate::overload::{Cost, Dispatch, Overload};
-use crate::plan::node::{Add, Call, Node, Target};
+use crate::plan::node::{Add, Arithmetic, ArithmeticOperator, Call, Node, Target};
 use crate::value::Value;
 
 /// So many arguments are kept without an allocation.
@@ -28,6 +28,30 @@ pub(super) fn add<'a>(add: &'a Add, context: &mut Context<'a>) -> Evaluated<'a> 
     };
     context.charge(cost)?;
     sum
+}
+
+pub(super) fn arithmetic<'a>(arithmetic: &'a Arithmetic, context: &mut Context<'a>) -> Evaluated<'a> {
+    let operands = logic::operands(&arithmetic.operands, context)?;
+    let result = match operands.failure() {
+        Some(error) => Err(error.clone()),
+        None => {
+            let (left, right) = (operands.left(), operands.right());
+            match arithmetic.operator {
+                ArithmeticOperator::Subtract => standard::subtract(left, right),
+                ArithmeticOperator::Multiply => standard::multiply(left, right),
+                ArithmeticOperator::Divide => standard::divide(left, right),
+                ArithmeticOperator::Modulo => standard::modulo(left, right),
+            }
+        }
+    };
+    context.charge(1)?;
+    result
+}
+
+pub(super) fn size<'a>(operand: &'a Node, context: &mut Context<'a>) -> Evaluated<'a> {
+    let size = settled(operand, context)?.and_then(|value| standard::size(&value));
+    context.charge(1)?;
+    size
 }
 
 /// An element or so many bytes of text count as one step.
@@ -125,12 +149,15 @@ fn elements(value: &Value<'_>) -> u64 {
 /// Calls the overload that takes the arguments; what was prepared while planning takes any.
 fn apply<'a>(call: &'a Call, arguments: &[Value<'a>], context: &mut Context<'a>) -> Evaluated<'a> {
     let overload = found(&call.target, arguments);
-    let ahead = cost(&call.target, overload, arguments, None);
-    if ahead > COST_KNOWN_AHEAD && !context.affords(ahead) {
-        // What will exceed the limit is not begun.
-        context.charge(ahead)?;
+    let elements: u64 = arguments.iter().map(elements).sum();
+    if elements > 0 {
+        let ahead = cost(&call.target, overload, arguments, None);
+        if ahead > COST_KNOWN_AHEAD && !context.affords(ahead) {
+            // What will exceed the limit is not begun.
+            context.charge(ahead)?;
+        }
+        context.work(elements)?;
     }
-    context.work(arguments.iter().map(elements).sum())?;
     let result = match (&call.prepared, overload) {
         (Some(prepared), _) => prepared.call(arguments),
         (None, Some(overload)) => (overload.call)(arguments),

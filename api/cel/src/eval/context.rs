@@ -144,6 +144,23 @@ impl<'a> Context<'a> {
         self.cost.saturating_add(steps) <= self.limit
     }
 
+    /// The value of a variable that needs no rebuilding and is no error.
+    #[inline]
+    pub(super) fn plain(&self, base: &Base) -> Option<Value<'a>> {
+        let special = |value: &Value<'_>| matches!(value, Value::Optional(_) | Value::Error(_));
+        match base {
+            Base::Variable(slot) => {
+                let value = self.activation.slots.get(*slot as usize)?.1.as_ref()?;
+                (!special(value)).then(|| value.lent())
+            }
+            Base::Local(place) => match self.locals.get(*place as usize)? {
+                Local::Value(value) if !special(value) => Some(value.clone()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The data that a variable is bound to.
     #[inline]
     pub(super) fn tree_of(&self, base: &Base) -> Option<(&'a data::Map, &'a Shape)> {

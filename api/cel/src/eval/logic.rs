@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::scalar::{self, Scalar};
 use super::truth::Truth;
 use super::{Context, EvalError, Evaluated, evaluate};
 use crate::plan::node::{Node, Relation, RelationOperator};
@@ -81,6 +82,13 @@ pub(super) fn operands<'a>(
 }
 
 pub(super) fn equal<'a>(nodes: &'a [Node; 2], negated: bool, context: &mut Context<'a>) -> Truth {
+    if let Some((left, right, read)) = scalar::pair(nodes, context) {
+        let cost = read + scalar::cost_of_comparing(left, right);
+        if context.affords(cost) {
+            context.charge_path(cost);
+            return ((left == right) != negated).into();
+        }
+    }
     let operands = match operands(nodes, context) {
         Ok(operands) => operands,
         Err(error) => return context.fail(error),
@@ -99,6 +107,12 @@ pub(super) fn equal<'a>(nodes: &'a [Node; 2], negated: bool, context: &mut Conte
 }
 
 pub(super) fn relation<'a>(relation: &'a Relation, context: &mut Context<'a>) -> Truth {
+    if let Some((Scalar::Int(left), Scalar::Int(right), read)) = scalar::pair(&relation.operands, context)
+        && context.affords(read + 1)
+    {
+        context.charge_path(read + 1);
+        return relation.operator.holds(left.cmp(&right)).into();
+    }
     let operands = match operands(&relation.operands, context) {
         Ok(operands) => operands,
         Err(error) => return context.fail(error),
@@ -122,15 +136,19 @@ fn related(operator: RelationOperator, left: &Value<'_>, right: &Value<'_>) -> R
         _ if left.is_ordered() => left.order(right)?,
         _ => return Err(EvalError::no_operator(left, operator.name())),
     };
-    Ok(match operator {
-        RelationOperator::Less => ordering == Ordering::Less,
-        RelationOperator::LessEquals => ordering != Ordering::Greater,
-        RelationOperator::Greater => ordering == Ordering::Greater,
-        RelationOperator::GreaterEquals => ordering != Ordering::Less,
-    })
+    Ok(operator.holds(ordering))
 }
 
 impl RelationOperator {
+    const fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Less => ordering.is_lt(),
+            Self::LessEquals => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::GreaterEquals => ordering.is_ge(),
+        }
+    }
+
     const fn name(self) -> &'static str {
         match self {
             Self::Less => "_<_",

@@ -11,6 +11,7 @@ mod error;
 mod fold;
 mod logic;
 mod message;
+mod scalar;
 mod truth;
 
 use crate::environment::Environment;
@@ -46,6 +47,8 @@ pub(crate) fn evaluate<'a>(node: &'a Node, context: &mut Context<'a>) -> Evaluat
             context.outcome(truth)
         }
         Node::Add(add) => call::add(add, context),
+        Node::Arithmetic(arithmetic) => call::arithmetic(arithmetic, context),
+        Node::Size(operand) => call::size(operand, context),
         Node::Call(call) => call::call(call, context),
         Node::OptionalOr(operands) => logic::optional_or(operands, false, context),
         Node::OptionalOrValue(operands) => logic::optional_or(operands, true, context),

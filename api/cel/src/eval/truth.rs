@@ -1,5 +1,6 @@
 //! Conditions, evaluated without making values of them.
 
+use super::scalar::{self, Peeked, Scalar};
 use super::{Context, EvalError, attribute, evaluate, logic};
 use crate::plan::node::{Membership, Node, TextTest, TextTestKind};
 use crate::value::Value;
@@ -74,19 +75,27 @@ fn both<'a>([left, right]: &'a [Node; 2], by: Truth, context: &mut Context<'a>) 
 }
 
 fn contains<'a>(membership: &'a Membership, context: &mut Context<'a>) -> Truth {
+    if let Some(Peeked { scalar: Scalar::Text(text), cost }) = scalar::peek(&membership.item, context)
+        && context.affords(cost)
+    {
+        context.charge_path(cost);
+        return membership.contains_text(text).into();
+    }
     let found = match evaluate(&membership.item, context) {
-        Ok(Value::String(text)) => {
-            let texts = &membership.texts;
-            if texts.len() <= LISTED_TEXTS {
-                texts.iter().any(|known| **known == *text)
-            } else {
-                texts.binary_search_by(|known| (**known).cmp(&text)).is_ok()
-            }
-        }
+        Ok(Value::String(text)) => membership.contains_text(&text),
         Ok(item) => membership.contains_other(&item),
         Err(error) => return context.fail(error),
     };
     found.into()
+}
+
+impl Membership {
+    fn contains_text(&self, text: &str) -> bool {
+        if self.texts.len() <= LISTED_TEXTS {
+            return self.texts.iter().any(|known| **known == *text);
+        }
+        self.texts.binary_search_by(|known| (**known).cmp(text)).is_ok()
+    }
 }
 
 /// So many texts are compared one by one.
@@ -94,26 +103,42 @@ const LISTED_TEXTS: usize = 12;
 
 /// `contains`, `startsWith`, `endsWith`.
 fn text_test<'a>(test: &'a TextTest, context: &mut Context<'a>) -> Truth {
+    if let Some((Scalar::Text(text), Scalar::Text(part), read)) = scalar::pair(&test.operands, context) {
+        let cost = read + test.kind.cost(Scalar::Text(text).cost_size(), || Scalar::Text(part).cost_size());
+        if context.affords(cost) {
+            context.charge_path(cost);
+            return test.kind.holds(text, part).into();
+        }
+    }
     let operands = logic::operands(&test.operands, context);
     let (left, right) = match &operands {
         Ok(operands) => (operands.left(), operands.right()),
         Err(error) => return context.fail(error.clone()),
     };
-    let tenth = |value: &Value<'_>| value.cost_size().div_ceil(10);
-    let cost = match test.kind {
-        TextTestKind::Contains => tenth(left).saturating_mul(tenth(right)),
-        TextTestKind::StartsWith | TextTestKind::EndsWith => tenth(left),
-    };
+    let cost = test.kind.cost(left.cost_size(), || right.cost_size());
     let failed = operands.as_ref().ok().and_then(|operands| operands.failure());
     let truth = match (failed, left, right) {
         (Some(error), _, _) => context.fail(error.clone()),
-        (None, Value::String(text), Value::String(part)) => match test.kind {
-            TextTestKind::Contains => text.contains(&**part),
-            TextTestKind::StartsWith => text.starts_with(&**part),
-            TextTestKind::EndsWith => text.ends_with(&**part),
-        }
-        .into(),
+        (None, Value::String(text), Value::String(part)) => test.kind.holds(text, part).into(),
         _ => context.fail(EvalError::no_such_overload()),
     };
     context.charged(cost, truth)
+}
+
+impl TextTestKind {
+    fn holds(self, text: &str, part: &str) -> bool {
+        match self {
+            Self::Contains => text.contains(part),
+            Self::StartsWith => text.starts_with(part),
+            Self::EndsWith => text.ends_with(part),
+        }
+    }
+
+    /// A tenth of the text's size; for `contains` times a tenth of the part's.
+    fn cost(self, text: u64, part: impl FnOnce() -> u64) -> u64 {
+        match self {
+            Self::Contains => text.div_ceil(10).saturating_mul(part().div_ceil(10)),
+            Self::StartsWith | Self::EndsWith => text.div_ceil(10),
+        }
+    }
 }

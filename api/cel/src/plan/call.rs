@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Planner;
 use super::node::{
-    Add, Call, Member, Membership, Node, Relation, RelationOperator, Target, TextTest, TextTestKind,
+    Add, Arithmetic, ArithmeticOperator, Call, Member, Membership, Node, Relation, RelationOperator, Target, TextTest, TextTestKind,
 };
 use crate::ast::{Expr, Name};
 use crate::eval::{EvalError, constant};
@@ -89,6 +89,9 @@ fn operator(function: &str, chosen: Option<&Overload>, arguments: Vec<Node>) -> 
     let relation = |operator, arguments| {
         two(arguments).map(|operands| Node::Relation(Box::new(Relation { operands, operator, sized: sized() })))
     };
+    let arithmetic = |operator, arguments| {
+        two(arguments).map(|operands| Node::Arithmetic(Box::new(Arithmetic { operands, operator })))
+    };
     match function {
         "!_" => one(arguments).map(Node::Not),
         "@not_strictly_false" => one(arguments).map(Node::NotStrictlyFalse),
@@ -101,6 +104,11 @@ fn operator(function: &str, chosen: Option<&Overload>, arguments: Vec<Node>) -> 
         "_>_" => relation(RelationOperator::Greater, arguments),
         "_>=_" => relation(RelationOperator::GreaterEquals, arguments),
         "_+_" => two(arguments).map(|operands| Node::Add(Box::new(Add { operands, sized: sized() }))),
+        "_-_" => arithmetic(ArithmeticOperator::Subtract, arguments),
+        "_*_" => arithmetic(ArithmeticOperator::Multiply, arguments),
+        "_/_" => arithmetic(ArithmeticOperator::Divide, arguments),
+        "_%_" => arithmetic(ArithmeticOperator::Modulo, arguments),
+        "size" => one(arguments).map(Node::Size),
         "contains" | "startsWith" | "endsWith" if arguments.len() == 2 => {
             let kind = match function {
                 "contains" => TextTestKind::Contains,

@@ -39,6 +39,10 @@ pub(crate) enum Node {
     Relation(Box<Relation>),
     /// `a + b`.
     Add(Box<Add>),
+    /// `-`, `*`, `/`, `%` of two operands.
+    Arithmetic(Box<Arithmetic>),
+    /// `size(a)`.
+    Size(Box<Node>),
     /// `contains`, `startsWith`, `endsWith` of text.
     TextTest(Box<TextTest>),
     /// A function.
@@ -181,6 +185,24 @@ pub(crate) struct Add {
     pub(crate) operands: [Node; 2],
     /// Whether the operands are text or bytes, so that their size counts as cost.
     pub(crate) sized: bool,
+}
+
+/// A difference, product, quotient or remainder.
+#[derive(Debug)]
+pub(crate) struct Arithmetic {
+    /// Both sides.
+    pub(crate) operands: [Node; 2],
+    /// Which of them.
+    pub(crate) operator: ArithmeticOperator,
+}
+
+/// An operator of arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ArithmeticOperator {
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
 }
 
 /// A call of a function.

@@ -30,22 +30,22 @@ pub(super) fn overloads() -> Vec<Overload> {
         same("_+_", "add_list", lists(), add_arguments).costs(Cost::Fixed(1), Estimate::Of(estimate_of_adding_lists)),
         joined(same("_+_", "add_string", String, add_arguments)),
         same("_+_", "add_uint64", Uint, add_arguments),
-        same("_/_", "divide_double", Double, divide),
-        same("_/_", "divide_int64", Int, divide),
-        same("_/_", "divide_uint64", Uint, divide),
-        same("_%_", "modulo_int64", Int, modulo),
-        same("_%_", "modulo_uint64", Uint, modulo),
-        same("_*_", "multiply_double", Double, multiply),
-        same("_*_", "multiply_int64", Int, multiply),
-        same("_*_", "multiply_uint64", Uint, multiply),
+        same("_/_", "divide_double", Double, |arguments| binary_call(arguments, divide)),
+        same("_/_", "divide_int64", Int, |arguments| binary_call(arguments, divide)),
+        same("_/_", "divide_uint64", Uint, |arguments| binary_call(arguments, divide)),
+        same("_%_", "modulo_int64", Int, |arguments| binary_call(arguments, modulo)),
+        same("_%_", "modulo_uint64", Uint, |arguments| binary_call(arguments, modulo)),
+        same("_*_", "multiply_double", Double, |arguments| binary_call(arguments, multiply)),
+        same("_*_", "multiply_int64", Int, |arguments| binary_call(arguments, multiply)),
+        same("_*_", "multiply_uint64", Uint, |arguments| binary_call(arguments, multiply)),
         Overload::global("-_", "negate_double", [Double], Double, negate_argument).singleton(),
         Overload::global("-_", "negate_int64", [Int], Int, negate_argument).singleton(),
-        same("_-_", "subtract_double", Double, subtract),
-        same("_-_", "subtract_duration_duration", Duration, subtract),
-        same("_-_", "subtract_int64", Int, subtract),
-        binary("_-_", "subtract_timestamp_duration", Timestamp, Duration, Timestamp, subtract),
-        binary("_-_", "subtract_timestamp_timestamp", Timestamp, Timestamp, Duration, subtract),
-        same("_-_", "subtract_uint64", Uint, subtract),
+        same("_-_", "subtract_double", Double, |arguments| binary_call(arguments, subtract)),
+        same("_-_", "subtract_duration_duration", Duration, |arguments| binary_call(arguments, subtract)),
+        same("_-_", "subtract_int64", Int, |arguments| binary_call(arguments, subtract)),
+        binary("_-_", "subtract_timestamp_duration", Timestamp, Duration, Timestamp, |arguments| binary_call(arguments, subtract)),
+        binary("_-_", "subtract_timestamp_timestamp", Timestamp, Timestamp, Duration, |arguments| binary_call(arguments, subtract)),
+        same("_-_", "subtract_uint64", Uint, |arguments| binary_call(arguments, subtract)),
     ]
 }
 
@@ -95,66 +95,76 @@ pub(crate) fn add<'a>(left: Value<'a>, right: &Value<'a>) -> Result<Value<'a>, E
     })
 }
 
-fn subtract<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    Ok(match arguments {
-        [Value::Int(left), Value::Int(right)] => {
+/// `left - right`.
+pub(crate) fn subtract<'a>(left: &Value<'a>, right: &Value<'a>) -> Result<Value<'a>, EvalError> {
+    Ok(match (left, right) {
+        (Value::Int(left), Value::Int(right)) => {
             Value::Int(left.checked_sub(*right).ok_or(EvalError::new(INT_OVERFLOW))?)
         }
-        [Value::Uint(left), Value::Uint(right)] => {
+        (Value::Uint(left), Value::Uint(right)) => {
             Value::Uint(left.checked_sub(*right).ok_or(EvalError::new(UINT_OVERFLOW))?)
         }
-        [Value::Double(left), Value::Double(right)] => Value::Double(left - right),
-        [Value::Duration(left), Value::Duration(right)] => Value::Duration(left.checked_sub(*right).map_err(EvalError::new)?),
-        [Value::Timestamp(left), Value::Timestamp(right)] => {
+        (Value::Double(left), Value::Double(right)) => Value::Double(left - right),
+        (Value::Duration(left), Value::Duration(right)) => Value::Duration(left.checked_sub(*right).map_err(EvalError::new)?),
+        (Value::Timestamp(left), Value::Timestamp(right)) => {
             Value::Duration(left.since(*right).map_err(EvalError::new)?)
         }
-        [Value::Timestamp(left), Value::Duration(right)] => Value::Timestamp(left.checked_sub(*right).map_err(EvalError::new)?),
-        [left, ..] => return Err(no_operand(left, "_-_")),
-        [] => return Err(EvalError::no_such_overload()),
+        (Value::Timestamp(left), Value::Duration(right)) => Value::Timestamp(left.checked_sub(*right).map_err(EvalError::new)?),
+        (left, _) => return Err(no_operand(left, "_-_")),
     })
 }
 
-fn multiply<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    Ok(match arguments {
-        [Value::Int(left), Value::Int(right)] => {
+/// `left * right`.
+pub(crate) fn multiply<'a>(left: &Value<'a>, right: &Value<'a>) -> Result<Value<'a>, EvalError> {
+    Ok(match (left, right) {
+        (Value::Int(left), Value::Int(right)) => {
             Value::Int(left.checked_mul(*right).ok_or(EvalError::new(INT_OVERFLOW))?)
         }
-        [Value::Uint(left), Value::Uint(right)] => {
+        (Value::Uint(left), Value::Uint(right)) => {
             Value::Uint(left.checked_mul(*right).ok_or(EvalError::new(UINT_OVERFLOW))?)
         }
-        [Value::Double(left), Value::Double(right)] => Value::Double(left * right),
-        [left, ..] => return Err(no_operand(left, "_*_")),
-        [] => return Err(EvalError::no_such_overload()),
+        (Value::Double(left), Value::Double(right)) => Value::Double(left * right),
+        (left, _) => return Err(no_operand(left, "_*_")),
     })
 }
 
-fn divide<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    Ok(match arguments {
-        [Value::Int(_), Value::Int(0)] | [Value::Uint(_), Value::Uint(0)] => {
+/// `left / right`.
+pub(crate) fn divide<'a>(left: &Value<'a>, right: &Value<'a>) -> Result<Value<'a>, EvalError> {
+    Ok(match (left, right) {
+        (Value::Int(_), Value::Int(0)) | (Value::Uint(_), Value::Uint(0)) => {
             return Err(EvalError::new("division by zero"));
         }
-        [Value::Int(left), Value::Int(right)] => {
+        (Value::Int(left), Value::Int(right)) => {
             Value::Int(left.checked_div(*right).ok_or(EvalError::new(INT_OVERFLOW))?)
         }
-        [Value::Uint(left), Value::Uint(right)] => Value::Uint(left / right),
-        [Value::Double(left), Value::Double(right)] => Value::Double(left / right),
-        [left, ..] => return Err(no_operand(left, "_/_")),
-        [] => return Err(EvalError::no_such_overload()),
+        (Value::Uint(left), Value::Uint(right)) => Value::Uint(left / right),
+        (Value::Double(left), Value::Double(right)) => Value::Double(left / right),
+        (left, _) => return Err(no_operand(left, "_/_")),
     })
 }
 
-fn modulo<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    Ok(match arguments {
-        [Value::Int(_), Value::Int(0)] | [Value::Uint(_), Value::Uint(0)] => {
+/// `left % right`.
+pub(crate) fn modulo<'a>(left: &Value<'a>, right: &Value<'a>) -> Result<Value<'a>, EvalError> {
+    Ok(match (left, right) {
+        (Value::Int(_), Value::Int(0)) | (Value::Uint(_), Value::Uint(0)) => {
             return Err(EvalError::new("modulus by zero"));
         }
-        [Value::Int(left), Value::Int(right)] => {
+        (Value::Int(left), Value::Int(right)) => {
             Value::Int(left.checked_rem(*right).ok_or(EvalError::new(INT_OVERFLOW))?)
         }
-        [Value::Uint(left), Value::Uint(right)] => Value::Uint(left % right),
-        [left, ..] => return Err(no_operand(left, "_%_")),
-        [] => return Err(EvalError::no_such_overload()),
+        (Value::Uint(left), Value::Uint(right)) => Value::Uint(left % right),
+        (left, _) => return Err(no_operand(left, "_%_")),
     })
+}
+
+fn binary_call<'a>(
+    arguments: &[Value<'a>],
+    operator: fn(&Value<'a>, &Value<'a>) -> Result<Value<'a>, EvalError>,
+) -> Result<Value<'a>, EvalError> {
+    match arguments {
+        [left, right] => operator(left, right),
+        _ => Err(EvalError::no_such_overload()),
+    }
 }
 
 fn negate_argument<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {

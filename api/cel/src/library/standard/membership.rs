@@ -9,8 +9,8 @@ use crate::value::Value;
 /// `size`, `in` and `[]`.
 pub(super) fn overloads() -> Vec<Overload> {
     let (a, b) = (|| param("A"), || param("B"));
-    let global = |id, of| Overload::global("size", id, [of], Type::Int, size).singleton();
-    let member = |id, of| Overload::member("size", id, [of], Type::Int, size).singleton();
+    let global = |id, of| Overload::global("size", id, [of], Type::Int, size_call).singleton();
+    let member = |id, of| Overload::member("size", id, [of], Type::Int, size_call).singleton();
     vec![
         global("size_bytes", Type::Bytes),
         member("bytes_size", Type::Bytes),
@@ -38,8 +38,12 @@ fn estimate_of_list(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
     CallEstimate { cost, size: None }
 }
 
-fn size<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let value = arguments.first().ok_or(EvalError::no_such_overload())?;
+fn size_call<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
+    size(arguments.first().ok_or(EvalError::no_such_overload())?)
+}
+
+/// `size(value)`.
+pub(crate) fn size<'a>(value: &Value<'a>) -> Result<Value<'a>, EvalError> {
     let size = value.size().ok_or_else(|| EvalError::no_operator(value, "size"))?;
     i64::try_from(size).map(Value::Int).map_err(|_| EvalError::new("integer overflow"))
 }

@@ -11,9 +11,9 @@ mod text;
 
 use crate::overload::Overload;
 
-pub(crate) use arithmetic::add;
+pub(crate) use arithmetic::{add, divide, modulo, multiply, subtract};
 pub(crate) use double::format_double;
-pub(crate) use membership::contains;
+pub(crate) use membership::{contains, size};
 pub(crate) use show::show;
 
 /// Every overload of the language itself.
