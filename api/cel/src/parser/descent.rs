@@ -6,8 +6,8 @@
 
 use super::RECURSION_MAX;
 use super::build::Builder;
-use super::token::{Token, TokenKind};
 use super::primary::UNSUPPORTED_ESCAPE;
+use super::token::{Token, TokenKind};
 use crate::ast::{Expr, Literal};
 
 /// A syntax error, or nesting beyond the limit.
