@@ -1,0 +1,13 @@
+//! Quantities: `quantity`, `isQuantity`, `sign` and the members of quantities.
+
+mod amount;
+mod decimal;
+mod overloads;
+mod text;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use overloads::overloads;
+pub use value::Quantity;
