@@ -75,9 +75,8 @@ impl<'e> Checker<'e> {
         let (mut fitting, mut result): (SmallVec<[Arc<Overload>; 1]>, Option<Type>) = (SmallVec::new(), None);
         for overload in overloads.iter().filter(|overload| overload.member == target.is_some()) {
             if is_logic {
-                let fits =
-                    arguments.iter().map(|argument| self.expect_bool(argument)).fold(true, |all, one| all && one);
-                self.set_type(id, if fits { Type::Bool } else { Type::Error });
+                let wrong = arguments.iter().filter(|argument| !self.expect_bool(argument)).count();
+                self.set_type(id, if wrong == 0 { Type::Bool } else { Type::Error });
                 return self.refer(id, Reference::Overloads(SmallVec::from_iter([overload.clone()])));
             }
             let Some(returned) = fit(&mut self.bindings, overload, &found) else { continue };

@@ -74,7 +74,9 @@ fn names_are_looked_up_whole_first() {
     let ExprKind::Call { arguments, .. } = &checked.ast.root.kind else { panic!("a conditional is a call") };
     assert!(matches!(&arguments[0].kind, ExprKind::Ident(name) if &**name == "a.b"));
     assert!(matches!(checked.reference(arguments[0].id), Some(Reference::Variable(name)) if &**name == "a.b"));
-    assert!(matches!(&arguments[1].kind, ExprKind::Call { function, target: None, .. } if &**function == "optional.of"));
+    assert!(
+        matches!(&arguments[1].kind, ExprKind::Call { function, target: None, .. } if &**function == "optional.of")
+    );
 }
 
 #[test]

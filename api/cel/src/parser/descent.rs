@@ -6,8 +6,8 @@
 
 use super::RECURSION_MAX;
 use super::build::Builder;
-use super::token::{Token, TokenKind};
 use super::primary::UNSUPPORTED_ESCAPE;
+use super::token::{Token, TokenKind};
 use crate::ast::{Expr, Literal};
 
 /// A syntax error, or nesting beyond the limit.
@@ -178,11 +178,11 @@ impl<'s, 't> Descent<'s, 't> {
     /// `!!!a` or `--a`: pairs cancel.
     fn prefixed(&mut self, kind: TokenKind, function: &str) -> Parsed<Expr> {
         let first = self.bump();
-        let mut count = 1;
+        let mut count = 1_u32;
         while self.eat(kind) {
             count += 1;
         }
-        if count % 2 == 0 {
+        if count.is_multiple_of(2) {
             return self.member();
         }
         let id = self.builder.id(first.start);

@@ -88,7 +88,13 @@ impl Factory<'_, '_> {
         }
     }
 
-    pub(super) fn quantifier(&mut self, of: Expander, variable: Name, second_variable: Option<Name>, predicate: Expr) -> Fold {
+    pub(super) fn quantifier(
+        &mut self,
+        of: Expander,
+        variable: Name,
+        second_variable: Option<Name>,
+        predicate: Expr,
+    ) -> Fold {
         let (initial, condition, step, result);
         match of {
             Expander::All | Expander::AllOfTwo => {
@@ -123,7 +129,13 @@ impl Factory<'_, '_> {
     }
 
     /// `map` and `transformList`: with a second argument the first is a filter.
-    pub(super) fn map(&mut self, variable: Name, second_variable: Option<Name>, first: Expr, second: Option<Expr>) -> Fold {
+    pub(super) fn map(
+        &mut self,
+        variable: Name,
+        second_variable: Option<Name>,
+        first: Expr,
+        second: Option<Expr>,
+    ) -> Fold {
         let (filter, transform) = match second {
             Some(transform) => (Some(first), transform),
             None => (None, first),
@@ -176,7 +188,13 @@ impl Factory<'_, '_> {
         self.call("_?_:_", vec![filter, step, accumulator])
     }
 
-    pub(super) fn optional_map(&mut self, target: Expr, variable: Expr, value: Expr, of: &str) -> Result<Expr, Failure> {
+    pub(super) fn optional_map(
+        &mut self,
+        target: Expr,
+        variable: Expr,
+        value: Expr,
+        of: &str,
+    ) -> Result<Expr, Failure> {
         let ExprKind::Ident(name) = &variable.kind else {
             return Err(self.failure(&variable, format!("{of}() variable name must be a simple identifier")));
         };
@@ -212,7 +230,15 @@ impl Factory<'_, '_> {
     }
 
     /// A fold that goes through nothing: its result, with one variable bound.
-    pub(super) fn binding(&mut self, range: Expr, name: Name, initial: Expr, condition: Expr, step: Expr, result: Expr) -> Expr {
+    pub(super) fn binding(
+        &mut self,
+        range: Expr,
+        name: Name,
+        initial: Expr,
+        condition: Expr,
+        step: Expr,
+        result: Expr,
+    ) -> Expr {
         let variable = self.builder.name(UNUSED_VARIABLE);
         let fold = Comprehension {
             range,

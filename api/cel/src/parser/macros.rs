@@ -6,6 +6,7 @@
 use super::build::Builder;
 use super::factory::{Factory, NOT_A_SIMPLE_NAME, NOT_AN_IDENTIFIER};
 use crate::ast::Expr;
+use crate::environment::Release;
 
 /// Name of the variable in which a fold collects its result; no macro's own variable may have it.
 pub const ACCUMULATOR: &str = "__result__";
@@ -21,6 +22,17 @@ pub struct Macros {
     pub optional: bool,
     /// `sortBy`.
     pub sort_by: bool,
+}
+
+impl Macros {
+    /// The macros that had appeared by a release.
+    pub fn at(release: Release) -> Macros {
+        Macros {
+            two_variables: release >= Release(32),
+            optional: release >= Release(29),
+            sort_by: release >= Release(34),
+        }
+    }
 }
 
 impl Default for Macros {

@@ -37,7 +37,7 @@ fn every_record_is_answered_as_the_reference_answers_it() {
         let wrong: BTreeSet<_> = differences[found..].iter().map(|difference| &difference.id).collect();
         counts.insert(file, (records.len() - wrong.len(), records.len()));
     }
-    report(&counts, &differences);
+    eprintln!("{}", report(&counts, &differences));
     let known: BTreeSet<(&str, &str)> = include_str!("known_differences.txt")
         .lines()
         .filter(|line| !line.starts_with('#') && !line.is_empty())
@@ -59,18 +59,18 @@ fn every_record_is_answered_as_the_reference_answers_it() {
     assert!(vanished.is_empty(), "no longer different, to be taken off the list: {vanished:?}");
 }
 
-fn report(counts: &BTreeMap<String, (usize, usize)>, differences: &[Difference]) {
-    for (file, (right, all)) in counts {
-        eprintln!("{file:16} {right:4} of {all:4}");
-    }
-    let (right, all) = counts.values().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
-    eprintln!("{:16} {right:4} of {all:4}", "all");
+/// Counts of right answers, by file; writes all differences to a file and names it.
+fn report(counts: &BTreeMap<String, (usize, usize)>, differences: &[Difference]) -> String {
+    let all = counts.values().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+    let line = |file: &str, (right, all): (usize, usize)| format!("{file:16} {right:4} of {all:4}\n");
+    let mut text: String = counts.iter().map(|(file, count)| line(file, *count)).collect();
+    text += &line("all", all);
     let lines = differences.iter().map(|Difference { id, aspect, expected, found }| {
         serde_json::json!({"id": id, "aspect": aspect, "expected": expected, "found": found}).to_string() + "\n"
     });
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cel_differences.jsonl");
     std::fs::write(&path, lines.collect::<String>()).expect("the report can be written");
-    eprintln!("differences: {}", path.display());
+    text + &format!("differences: {}", path.display())
 }
 
 fn compare(record: &Record, library: &Arc<Library>, differences: &mut Vec<Difference>) {

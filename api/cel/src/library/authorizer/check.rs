@@ -16,7 +16,7 @@ pub enum Subject {
 
 /// What is asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum CheckTarget {
     /// A path that is no resource.
     Path(String),
     /// A resource.
@@ -48,7 +48,7 @@ pub struct Check {
     /// Who.
     pub subject: Subject,
     /// To what.
-    pub target: Target,
+    pub target: CheckTarget,
     /// The verb, of HTTP for a path.
     pub verb: String,
 }

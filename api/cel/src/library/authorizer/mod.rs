@@ -11,6 +11,6 @@ mod values;
 mod tests;
 
 pub use answers::{Answers, Authorizer, Undecided};
-pub use check::{Check, Decision, ResourceTarget, Subject, Target};
+pub use check::{Check, CheckTarget, Decision, ResourceTarget, Subject};
 pub(super) use overloads::overloads;
 pub use values::{authorizer, request_resource};

@@ -3,7 +3,7 @@
 use quorate_meta::name::{dns_label, dns_subdomain};
 
 use super::values::{AuthorizerValue, GroupCheck, PathCheck, ResourceCheck};
-use super::{Check, Decision, ResourceTarget, Subject, Target};
+use super::{Check, CheckTarget, Decision, ResourceTarget, Subject};
 use crate::environment::Release;
 use crate::eval::EvalError;
 use crate::library::arguments::{opaque, text};
@@ -120,15 +120,15 @@ fn with<'a>(arguments: &[Value<'a>], part: fn(&mut ResourceTarget) -> &mut Strin
 
 fn check_path<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let PathCheck { authorizer, path } = opaque::<PathCheck>(arguments, 0)?;
-    ask(authorizer, Target::Path(path.clone()), text(arguments, 1)?)
+    ask(authorizer, CheckTarget::Path(path.clone()), text(arguments, 1)?)
 }
 
 fn check_resource<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let ResourceCheck { authorizer, target } = opaque::<ResourceCheck>(arguments, 0)?;
-    ask(authorizer, Target::Resource(target.clone()), text(arguments, 1)?)
+    ask(authorizer, CheckTarget::Resource(target.clone()), text(arguments, 1)?)
 }
 
-fn ask<'a>(authorizer: &AuthorizerValue, target: Target, verb: &str) -> Result<Value<'a>, EvalError> {
+fn ask<'a>(authorizer: &AuthorizerValue, target: CheckTarget, verb: &str) -> Result<Value<'a>, EvalError> {
     let check = Check { subject: authorizer.subject.clone(), target, verb: verb.to_owned() };
     authorizer.answers.answer(&check).map(Value::opaque).ok_or(EvalError::Pending)
 }

@@ -81,7 +81,7 @@ fn questions_name_everything() {
     let account = Subject::ServiceAccount { namespace: own("ns"), name: own("sa") };
     let expect = [(account, first), (Subject::Requester, second)].map(|(subject, target)| Check {
         subject,
-        target: Target::Resource(target),
+        target: CheckTarget::Resource(target),
         verb: own("get"),
     });
     assert_eq!(*asked.lock().unwrap(), expect);
@@ -120,7 +120,8 @@ fn answers_that_have_to_be_waited_for() {
     assert_eq!(evaluate(expression, &answers), Err(EvalError::Pending));
     assert_eq!(evaluate(expression, &answers), Err(EvalError::Pending));
     let questions = answers.take_questions();
-    let path = Check { subject: Subject::Requester, target: Target::Path("/x".to_owned()), verb: "get".to_owned() };
+    let path =
+        Check { subject: Subject::Requester, target: CheckTarget::Path("/x".to_owned()), verb: "get".to_owned() };
     assert_eq!(questions, std::slice::from_ref(&path));
     assert!(answers.take_questions().is_empty());
     answers.insert(path, Decision { allowed: true, ..Decision::default() });

@@ -12,7 +12,7 @@ const LENGTH: usize = 16;
 const MAX_GROUP_DIGITS: usize = 4;
 
 /// An address as read, before zones and mapped addresses are refused.
-pub(super) struct Parsed {
+pub(super) struct ParsedAddress {
     pub(super) address: IpAddr,
     pub(super) has_zone: bool,
 }
@@ -30,9 +30,9 @@ impl Fault<'_> {
 }
 
 /// Reads an address.
-pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+pub(super) fn parse(text: &str) -> Result<ParsedAddress, String> {
     let read = match text.find(['.', ':', '%']).map(|at| text.as_bytes()[at]) {
-        Some(b'.') => v4(text).map(|octets| Parsed { address: Ipv4Addr::from(octets).into(), has_zone: false }),
+        Some(b'.') => v4(text).map(|octets| ParsedAddress { address: Ipv4Addr::from(octets).into(), has_zone: false }),
         Some(b':') => v6(text),
         Some(_) => Err(Fault::new("missing IPv6 address")),
         None => Err(Fault::new("unable to parse IP")),
@@ -79,7 +79,7 @@ fn v4(text: &str) -> Result<[u8; 4], Fault<'_>> {
     if at < 3 { Err(Fault::new("IPv4 address too short")) } else { Ok(octets) }
 }
 
-fn v6(text: &str) -> Result<Parsed, Fault<'_>> {
+fn v6(text: &str) -> Result<ParsedAddress, Fault<'_>> {
     let (address, zone) = match text.split_once('%') {
         Some((_, "")) => return Err(Fault::new("zone must be a non-empty string")),
         Some((address, _)) => (address, true),
@@ -100,7 +100,7 @@ fn v6(text: &str) -> Result<Parsed, Fault<'_>> {
         return Err(Fault { message: "trailing garbage after address", at: rest });
     }
     let bytes = groups.expanded()?;
-    Ok(Parsed { address: Ipv6Addr::from(bytes).into(), has_zone: zone })
+    Ok(ParsedAddress { address: Ipv6Addr::from(bytes).into(), has_zone: zone })
 }
 
 /// The groups of an IPv6 address read so far.

@@ -32,11 +32,23 @@ const POSIX: [(&str, &str); 14] = [
 /// The first code point that is no character, and the last.
 const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 
+/// Ranges of a class that is named by a property of Unicode, about.
+const PROPERTY_RANGES: usize = 700;
+/// Characters that a range takes when it is written.
+const WRITTEN_RANGE: usize = 8;
+
+/// How many ranges a written class has, about.
+pub(super) fn ranges(written: &str) -> usize {
+    let properties = written.matches("\\p{").count() + written.matches("\\P{").count();
+    properties * PROPERTY_RANGES + written.len() / WRITTEN_RANGE + 1
+}
+
 /// A class as `regex` writes it, and the text after it.
 pub(super) type Translated<'t> = (String, &'t str);
 
-/// The class in brackets that text begins with.
-pub(super) fn bracketed(text: &str) -> Result<Translated<'_>, RegexError> {
+/// The class in brackets that text begins with; a class with a name in it ends where `after_names` bytes are left at the
+/// latest.
+pub(super) fn bracketed(text: &str, after_names: usize) -> Result<Translated<'_>, RegexError> {
     let mut rest = &text[1..];
     let mut out = String::from("[");
     if let Some(after) = rest.strip_prefix('^') {
@@ -46,7 +58,7 @@ pub(super) fn bracketed(text: &str) -> Result<Translated<'_>, RegexError> {
     let mut is_first = true;
     while is_first || !rest.starts_with(']') {
         is_first = false;
-        let (item, after) = match named(rest)? {
+        let (item, after) = match named(rest, rest.len() > after_names)? {
             Some(item) => item,
             None => range(rest, text)?,
         };
@@ -62,8 +74,9 @@ pub(super) fn bracketed(text: &str) -> Result<Translated<'_>, RegexError> {
 }
 
 /// A class with a name that text, in brackets, begins with.
-fn named(text: &str) -> Result<Option<Translated<'_>>, RegexError> {
+fn named(text: &str, may_end: bool) -> Result<Option<Translated<'_>>, RegexError> {
     if let Some(after) = text.strip_prefix("[:")
+        && may_end
         && let Some(end) = after.find(":]")
     {
         let (name, rest) = (&after[..end], &after[end + 2..]);

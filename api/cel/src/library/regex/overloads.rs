@@ -21,17 +21,17 @@ pub(crate) fn overloads() -> Vec<Overload> {
     vec![
         Overload::global("matches", "matches", [String, String], Bool, matches)
             .singleton()
-            .prepared(1, |pattern| prepare(pattern, Search::Matches)),
+            .prepared(1, |pattern| prepare(pattern, SearchMode::Matches)),
         Overload::member("matches", "matches_string", [String, String], Bool, matches)
             .singleton()
             .costs(Cost::Static(cost_of_matching), Estimate::Of(estimate_of_matching))
-            .prepared(1, |pattern| prepare(pattern, Search::Matches)),
+            .prepared(1, |pattern| prepare(pattern, SearchMode::Matches)),
         found(Overload::member("find", "string_find_string", [String, String], String, find))
-            .prepared(1, |pattern| prepare(pattern, Search::First)),
+            .prepared(1, |pattern| prepare(pattern, SearchMode::First)),
         found(Overload::member("findAll", "string_find_all_string", [String, String], list(String), find_all))
-            .prepared(1, |pattern| prepare(pattern, Search::All)),
+            .prepared(1, |pattern| prepare(pattern, SearchMode::All)),
         found(Overload::member("findAll", "string_find_all_string_int", [String, String, Int], list(String), find_all))
-            .prepared(1, |pattern| prepare(pattern, Search::All)),
+            .prepared(1, |pattern| prepare(pattern, SearchMode::All)),
     ]
 }
 
@@ -54,7 +54,7 @@ fn estimate_of_finding(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
 
 /// What is searched for.
 #[derive(Debug, Clone, Copy)]
-enum Search {
+enum SearchMode {
     Matches,
     First,
     All,
@@ -64,10 +64,10 @@ enum Search {
 #[derive(Debug)]
 struct Prepared {
     pattern: Pattern,
-    search: Search,
+    search: SearchMode,
 }
 
-fn prepare(pattern: &Value<'static>, search: Search) -> Result<Box<dyn PreparedCall>, EvalError> {
+fn prepare(pattern: &Value<'static>, search: SearchMode) -> Result<Box<dyn PreparedCall>, EvalError> {
     let text = pattern.as_str().ok_or(EvalError::no_such_overload())?;
     let pattern = Pattern::parse(text).map_err(|error| EvalError::new(error.to_string()))?;
     Ok(Box::new(Prepared { pattern, search }))
@@ -79,16 +79,16 @@ impl PreparedCall for Prepared {
     }
 }
 
-fn search<'a>(pattern: &Pattern, search: Search, arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
+fn search<'a>(pattern: &Pattern, search: SearchMode, arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let whole = text_value(arguments, 0)?;
     let failed = |error: super::error::RegexError| EvalError::new(error.to_string());
     match search {
-        Search::Matches => pattern.is_match(whole).map(Value::Bool).map_err(failed),
-        Search::First => {
+        SearchMode::Matches => pattern.is_match(whole).map(Value::Bool).map_err(failed),
+        SearchMode::First => {
             let found = pattern.find(whole).map_err(failed)?;
             Ok(Value::String(part_of(whole, found.unwrap_or(""))))
         }
-        Search::All => {
+        SearchMode::All => {
             let limit = if arguments.len() > 2 { integer(arguments, 2)? } else { -1 };
             let found = pattern.find_all(whole, usize::try_from(limit).unwrap_or(usize::MAX)).map_err(failed)?;
             Ok(Value::list(found.into_iter().map(|found| Value::String(part_of(whole, found))).collect()))
@@ -100,7 +100,7 @@ fn matches<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     match arguments {
         [Value::String(_), Value::String(pattern)] => {
             let pattern = Pattern::parse(pattern).map_err(|error| EvalError::new(error.to_string()))?;
-            search(&pattern, Search::Matches, arguments)
+            search(&pattern, SearchMode::Matches, arguments)
         }
         [Value::String(_), _] => Err(EvalError::no_such_overload()),
         _ => Err(EvalError::new("no such overload: matches")),
@@ -108,11 +108,11 @@ fn matches<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 }
 
 fn find<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    search(&dynamic(arguments)?, Search::First, arguments)
+    search(&dynamic(arguments)?, SearchMode::First, arguments)
 }
 
 fn find_all<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    search(&dynamic(arguments)?, Search::All, arguments)
+    search(&dynamic(arguments)?, SearchMode::All, arguments)
 }
 
 fn dynamic(arguments: &[Value<'_>]) -> Result<Pattern, EvalError> {

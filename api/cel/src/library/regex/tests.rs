@@ -215,6 +215,12 @@ fn limits() {
     assert!(check(&nested(5000)).unwrap_err().starts_with("error parsing regexp: expression nests too deeply"));
     let large = r"(?i)(\pL{1000}|x{1000})".repeat(3000);
     assert!(check(&large).unwrap_err().starts_with("error parsing regexp: expression too large"));
+    for piece in [r"\pL", "(?i)[^a]", "(?i:x)", "é[b]", "a|"] {
+        let text = piece.repeat((3 << 20) / piece.len());
+        let checked = check(&text);
+        assert!(checked.is_ok() || checked.unwrap_err().contains("expression too large"), "{piece}");
+    }
+    assert!(check(&"[[:".repeat(1 << 20)).unwrap_err().contains("missing closing ]"));
     let stacked = format!("a{}", "*\\Q\\E".repeat(5000));
     assert!(check(&stacked).unwrap_err().starts_with("error parsing regexp: expression nests too deeply"));
 }

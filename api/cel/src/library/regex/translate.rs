@@ -15,6 +15,14 @@ pub(super) const MAX_NESTING: u32 = 200;
 /// Most instructions of a program.
 const MAX_SIZE: u64 = (128 << 20) / 40;
 
+/// Most ranges of characters in all classes, which bounds the memory that they take.
+const MAX_RANGES: usize = 1 << 20;
+/// Most bytes of the result.
+const MAX_TRANSLATED_BYTES: usize = 4 << 20;
+/// Ranges that a class costs more, and that a character costs, when its case does not count.
+const CASELESS_CLASS_RANGES: usize = 200;
+const CASELESS_CHARACTER_RANGES: usize = 4;
+
 /// Flags that are in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Flags {
@@ -80,6 +88,10 @@ struct Translator<'t> {
     whole: &'t str,
     rest: &'t str,
     out: String,
+    /// Ranges of characters in all classes.
+    ranges: usize,
+    /// Bytes after the last place where a class with a name may end.
+    after_names: usize,
     flags: Flags,
     groups: Vec<Group>,
     /// The repetition just before, as it was written.
@@ -92,6 +104,8 @@ pub(super) fn translate(text: &str) -> Result<String, RegexError> {
         whole: text,
         rest: text,
         out: String::with_capacity(text.len() + text.len() / 2),
+        ranges: 0,
+        after_names: text.rfind(":]").map_or(text.len(), |at| text.len() - at),
         flags: Flags::default(),
         groups: vec![Group::default()],
         last_repeat: None,
@@ -99,6 +113,9 @@ pub(super) fn translate(text: &str) -> Result<String, RegexError> {
     while let Some(c) = translator.rest.chars().next() {
         let repeat = translator.step(c)?;
         translator.last_repeat = repeat;
+        if translator.ranges > MAX_RANGES || translator.out.len() > MAX_TRANSLATED_BYTES {
+            return Err(RegexError::new(Kind::Size, text));
+        }
     }
     if translator.groups.len() > 1 {
         return Err(RegexError::new(Kind::MissingParen, text));
@@ -120,7 +137,7 @@ impl<'t> Translator<'t> {
             '$' => self.assertion(if self.flags.lines { "(?m:$)" } else { "\\z" }, 1),
             '.' => self.assertion(if self.flags.dot_newline { "(?s:.)" } else { "[^\\n]" }, 1),
             '[' => {
-                let (class, after) = class::bracketed(rest)?;
+                let (class, after) = class::bracketed(rest, self.after_names)?;
                 self.class(&class, after);
             }
             '*' | '+' | '?' => return self.repeat(Repeat::of(c), &rest[1..]),
@@ -169,6 +186,7 @@ impl<'t> Translator<'t> {
     fn literal(&mut self, code_point: u32, after: &'t str) {
         let start = self.out.len();
         self.rest = after;
+        self.ranges += if self.flags.ignore_case { CASELESS_CHARACTER_RANGES } else { 0 };
         let written = match char::from_u32(code_point) {
             // Text has no surrogates.
             None => self.out.write_str("[^\\x{0}-\\x{10FFFF}]"),
@@ -183,7 +201,9 @@ impl<'t> Translator<'t> {
     fn class(&mut self, class: &str, after: &'t str) {
         let start = self.out.len();
         self.rest = after;
+        self.ranges += class::ranges(class);
         if self.flags.ignore_case {
+            self.ranges += CASELESS_CLASS_RANGES;
             write!(self.out, "(?i:{class})").expect("a String takes every write");
         } else {
             self.out.push_str(class);

@@ -86,9 +86,10 @@ pub(super) fn class(name: &str, negated: bool) -> Option<String> {
 
 /// Whether names are the same but for their case, spaces, dashes and underscores.
 fn same_name(left: &str, right: &str) -> bool {
-    let letters = |name: &'_ str| {
-        let kept = name.bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b' '));
-        kept.map(|byte| byte.to_ascii_lowercase()).collect::<Vec<u8>>()
-    };
-    letters(left) == letters(right)
+    letters(left).eq(letters(right))
+}
+
+fn letters(name: &str) -> impl Iterator<Item = u8> {
+    let kept = name.bytes().filter(|byte| !matches!(byte, b'_' | b'-' | b' '));
+    kept.map(|byte| byte.to_ascii_lowercase())
 }

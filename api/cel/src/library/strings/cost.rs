@@ -60,9 +60,9 @@ pub(super) fn estimate_of_joining(arguments: &[ArgumentEstimate<'_>]) -> CallEst
     CallEstimate { cost: size.scaled(0.1), size: Some(size) }
 }
 
-/// Every character may need an escape, and two quotes are added.
+/// Every character may need an escape, and two quotes are added; what does not fit 64 bits wraps, as for the reference engine.
 pub(super) fn estimate_of_quoting(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
     let text = estimated_size(arguments, 0);
-    let escaped = Range { min: text.min, max: text.max.saturating_mul(2) };
-    CallEstimate { cost: text.scaled(0.1), size: Some(sum(escaped, exactly(2))) }
+    let size = Range { min: text.min.wrapping_add(2), max: text.max.wrapping_mul(2).wrapping_add(2) };
+    CallEstimate { cost: text.scaled(0.1), size: Some(size) }
 }

@@ -11,7 +11,7 @@ mod zone;
 mod tests;
 
 pub use duration::Duration;
-pub use timestamp::{Field, Timestamp, TimestampError};
+pub use timestamp::{CalendarField, Timestamp, TimestampError};
 pub use zone::offset_at;
 
 use super::arguments::text;
@@ -29,21 +29,25 @@ pub(crate) const TIMESTAMP_OVERFLOW: &str = "timestamp overflow";
 type Accessor = (&'static str, [&'static str; 2], Call);
 
 const OF_TIMESTAMPS: [Accessor; 10] = [
-    ("getFullYear", ["timestamp_to_year", "timestamp_to_year_with_tz"], |a| field(a, Field::FullYear)),
-    ("getMonth", ["timestamp_to_month", "timestamp_to_month_with_tz"], |a| field(a, Field::Month)),
-    ("getDayOfYear", ["timestamp_to_day_of_year", "timestamp_to_day_of_year_with_tz"], |a| field(a, Field::DayOfYear)),
+    ("getFullYear", ["timestamp_to_year", "timestamp_to_year_with_tz"], |a| field(a, CalendarField::FullYear)),
+    ("getMonth", ["timestamp_to_month", "timestamp_to_month_with_tz"], |a| field(a, CalendarField::Month)),
+    ("getDayOfYear", ["timestamp_to_day_of_year", "timestamp_to_day_of_year_with_tz"], |a| {
+        field(a, CalendarField::DayOfYear)
+    }),
     ("getDayOfMonth", ["timestamp_to_day_of_month", "timestamp_to_day_of_month_with_tz"], |a| {
-        field(a, Field::DayOfMonth)
+        field(a, CalendarField::DayOfMonth)
     }),
     ("getDate", ["timestamp_to_day_of_month_1_based", "timestamp_to_day_of_month_1_based_with_tz"], |a| {
-        field(a, Field::Date)
+        field(a, CalendarField::Date)
     }),
-    ("getDayOfWeek", ["timestamp_to_day_of_week", "timestamp_to_day_of_week_with_tz"], |a| field(a, Field::DayOfWeek)),
-    ("getHours", ["timestamp_to_hours", "timestamp_to_hours_with_tz"], |a| field(a, Field::Hours)),
-    ("getMinutes", ["timestamp_to_minutes", "timestamp_to_minutes_with_tz"], |a| field(a, Field::Minutes)),
-    ("getSeconds", ["timestamp_to_seconds", "timestamp_to_seconds_tz"], |a| field(a, Field::Seconds)),
+    ("getDayOfWeek", ["timestamp_to_day_of_week", "timestamp_to_day_of_week_with_tz"], |a| {
+        field(a, CalendarField::DayOfWeek)
+    }),
+    ("getHours", ["timestamp_to_hours", "timestamp_to_hours_with_tz"], |a| field(a, CalendarField::Hours)),
+    ("getMinutes", ["timestamp_to_minutes", "timestamp_to_minutes_with_tz"], |a| field(a, CalendarField::Minutes)),
+    ("getSeconds", ["timestamp_to_seconds", "timestamp_to_seconds_tz"], |a| field(a, CalendarField::Seconds)),
     ("getMilliseconds", ["timestamp_to_milliseconds", "timestamp_to_milliseconds_with_tz"], |a| {
-        field(a, Field::Milliseconds)
+        field(a, CalendarField::Milliseconds)
     }),
 ];
 
@@ -67,7 +71,7 @@ pub(super) fn overloads() -> Vec<Overload> {
     overloads
 }
 
-fn field<'a>(arguments: &[Value<'a>], field: Field) -> Result<Value<'a>, EvalError> {
+fn field<'a>(arguments: &[Value<'a>], field: CalendarField) -> Result<Value<'a>, EvalError> {
     let Some(Value::Timestamp(at)) = arguments.first() else { return Err(EvalError::no_such_overload()) };
     let offset = match arguments.len() {
         1 => 0,

@@ -135,16 +135,16 @@ fn calendar_fields() {
         let at = Timestamp::parse(text).unwrap();
         let offset = offset_at(zone, at).unwrap();
         let fields = [
-            Field::FullYear,
-            Field::Month,
-            Field::Date,
-            Field::DayOfMonth,
-            Field::DayOfWeek,
-            Field::DayOfYear,
-            Field::Hours,
-            Field::Minutes,
-            Field::Seconds,
-            Field::Milliseconds,
+            CalendarField::FullYear,
+            CalendarField::Month,
+            CalendarField::Date,
+            CalendarField::DayOfMonth,
+            CalendarField::DayOfWeek,
+            CalendarField::DayOfYear,
+            CalendarField::Hours,
+            CalendarField::Minutes,
+            CalendarField::Seconds,
+            CalendarField::Milliseconds,
         ];
         assert_eq!(fields.map(|field| at.field(field, offset)), expect, "{text} in {zone}");
     };

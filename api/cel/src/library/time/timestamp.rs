@@ -90,19 +90,19 @@ impl Timestamp {
 
     /// The field of this instant where clocks are `offset` seconds ahead of UTC.
     #[must_use]
-    pub fn field(self, field: Field, offset: i64) -> i64 {
+    pub fn field(self, field: CalendarField, offset: i64) -> i64 {
         let civil = Civil::of(self.seconds.wrapping_add(offset));
         match field {
-            Field::FullYear => civil.year,
-            Field::Month => civil.month - 1,
-            Field::Date => civil.day,
-            Field::DayOfMonth => civil.day - 1,
-            Field::DayOfWeek => civil.day_of_week(),
-            Field::DayOfYear => civil.day_of_year(),
-            Field::Hours => civil.hour,
-            Field::Minutes => civil.minute,
-            Field::Seconds => civil.second,
-            Field::Milliseconds => i64::from(self.nanos / 1_000_000),
+            CalendarField::FullYear => civil.year,
+            CalendarField::Month => civil.month - 1,
+            CalendarField::Date => civil.day,
+            CalendarField::DayOfMonth => civil.day - 1,
+            CalendarField::DayOfWeek => civil.day_of_week(),
+            CalendarField::DayOfYear => civil.day_of_year(),
+            CalendarField::Hours => civil.hour,
+            CalendarField::Minutes => civil.minute,
+            CalendarField::Seconds => civil.second,
+            CalendarField::Milliseconds => i64::from(self.nanos / 1_000_000),
         }
     }
 
@@ -122,7 +122,7 @@ impl Timestamp {
 
 /// A calendar field that an expression can ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Field {
+pub enum CalendarField {
     /// The year.
     FullYear,
     /// The month, from 0.

@@ -2,9 +2,9 @@
 
 use crate::library::quote::quoted_bytes;
 
-/// Part of a URL.
+/// UrlPart of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum UrlPart {
     /// The path as a whole.
     Path,
     /// User name or password.
@@ -20,28 +20,28 @@ pub(super) enum Part {
 }
 
 /// Whether a byte is written as `%XX` in a part.
-pub(super) fn must_escape(byte: u8, part: Part) -> bool {
-    let host = matches!(part, Part::Host | Part::Zone);
+pub(super) fn must_escape(byte: u8, part: UrlPart) -> bool {
+    let host = matches!(part, UrlPart::Host | UrlPart::Zone);
     match byte {
         b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | b'~' => false,
-        b'$' | b'&' | b'+' | b',' | b';' | b'=' => part == Part::Query,
-        b':' => matches!(part, Part::User | Part::Query),
-        b'/' | b'@' => !matches!(part, Part::Path | Part::Fragment),
-        b'?' => part != Part::Fragment,
-        b'!' | b'(' | b')' | b'*' => !host && part != Part::Fragment,
+        b'$' | b'&' | b'+' | b',' | b';' | b'=' => part == UrlPart::Query,
+        b':' => matches!(part, UrlPart::User | UrlPart::Query),
+        b'/' | b'@' => !matches!(part, UrlPart::Path | UrlPart::Fragment),
+        b'?' => part != UrlPart::Fragment,
+        b'!' | b'(' | b')' | b'*' => !host && part != UrlPart::Fragment,
         b'\'' | b'[' | b']' | b'<' | b'>' | b'"' => !host,
         _ => true,
     }
 }
 
 /// Whether text, taken as it is, could be an encoded path or fragment.
-pub(super) fn is_encoded(text: &[u8], part: Part) -> bool {
+pub(super) fn is_encoded(text: &[u8], part: UrlPart) -> bool {
     text.iter()
         .all(|byte| matches!(byte, b'!' | b'\'' | b'(' | b')' | b'*' | b'[' | b']' | b'%') || !must_escape(*byte, part))
 }
 
 /// The bytes, encoded for a part.
-pub(super) fn escape(bytes: &[u8], part: Part) -> Vec<u8> {
+pub(super) fn escape(bytes: &[u8], part: UrlPart) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     for byte in bytes {
         if must_escape(*byte, part) {
@@ -55,8 +55,8 @@ pub(super) fn escape(bytes: &[u8], part: Part) -> Vec<u8> {
 }
 
 /// The bytes that encoded text of a part stands for.
-pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
-    let host = matches!(part, Part::Host | Part::Zone);
+pub(super) fn unescape(text: &[u8], part: UrlPart) -> Result<Vec<u8>, String> {
+    let host = matches!(part, UrlPart::Host | UrlPart::Zone);
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while let [byte, tail @ ..] = rest {
@@ -69,7 +69,7 @@ pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
                 })?;
                 (rest, _) = (after, out.push(value));
             }
-            b'+' if part == Part::Query => out.push(b' '),
+            b'+' if part == UrlPart::Query => out.push(b' '),
             byte if host && byte.is_ascii() && must_escape(*byte, part) => {
                 return Err(format!("invalid character {} in host name", quoted_bytes(&[*byte])));
             }
@@ -80,14 +80,14 @@ pub(super) fn unescape(text: &[u8], part: Part) -> Result<Vec<u8>, String> {
 }
 
 /// The byte after a percent sign, and what follows; `None` where it is not allowed.
-fn escaped_byte(tail: &[u8], part: Part) -> Option<(u8, &[u8])> {
+fn escaped_byte(tail: &[u8], part: UrlPart) -> Option<(u8, &[u8])> {
     let [high, low, after @ ..] = tail else { return None };
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let value = u8::try_from(digit(high)? * 16 + digit(low)?).expect("two hexadecimal digits fit a byte");
     let allowed = match part {
         _ if value == b'%' => true,
-        Part::Host => value >= 0x80,
-        Part::Zone => value == b' ' || !must_escape(value, Part::Host),
+        UrlPart::Host => value >= 0x80,
+        UrlPart::Zone => value == b' ' || !must_escape(value, UrlPart::Host),
         _ => true,
     };
     allowed.then_some((value, after))

@@ -11,7 +11,7 @@ use std::fmt;
 
 pub(super) use self::overloads::overloads;
 
-use self::escape::{Part, escape, is_encoded, unescape};
+use self::escape::{UrlPart, escape, is_encoded, unescape};
 use self::parse::{User, is_port};
 
 /// An absolute URL or path.
@@ -67,17 +67,17 @@ impl Url {
     /// The path, encoded; as it was given where that is a way to encode it.
     #[must_use]
     pub fn escaped_path(&self) -> String {
-        if !self.raw_path.is_empty() && is_encoded(self.raw_path.as_bytes(), Part::Path) {
+        if !self.raw_path.is_empty() && is_encoded(self.raw_path.as_bytes(), UrlPart::Path) {
             return self.raw_path.clone();
         }
-        if self.path == b"*" { "*".to_owned() } else { text_of(&escape(&self.path, Part::Path)) }
+        if self.path == b"*" { "*".to_owned() } else { text_of(&escape(&self.path, UrlPart::Path)) }
     }
 
     /// The query's parameters in order; those that cannot be decoded are left out.
     pub fn query(&self) -> impl Iterator<Item = (String, String)> {
         self.raw_query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let decoded = |text: &str| unescape(text.as_bytes(), Part::Query).ok().map(|bytes| text_of(&bytes));
+            let decoded = |text: &str| unescape(text.as_bytes(), UrlPart::Query).ok().map(|bytes| text_of(&bytes));
             Some((decoded(name)?, decoded(value)?))
         })
     }
@@ -112,14 +112,14 @@ impl fmt::Display for Url {
                 f.write_str("//")?;
             }
             if let Some(User { name, password }) = &self.user {
-                let encoded = |bytes: &[u8]| text_of(&escape(bytes, Part::User));
+                let encoded = |bytes: &[u8]| text_of(&escape(bytes, UrlPart::User));
                 f.write_str(&encoded(name))?;
                 if let Some(password) = password {
                     write!(f, ":{}", encoded(password))?;
                 }
                 f.write_str("@")?;
             }
-            f.write_str(&text_of(&escape(&self.host, Part::Host)))?;
+            f.write_str(&text_of(&escape(&self.host, UrlPart::Host)))?;
             f.write_str(&self.escaped_path())?;
         } else {
             f.write_str(&self.opaque)?;
@@ -129,8 +129,8 @@ impl fmt::Display for Url {
         }
         match () {
             () if self.fragment.is_empty() => Ok(()),
-            () if is_encoded(self.raw_fragment.as_bytes(), Part::Fragment) => write!(f, "#{}", self.raw_fragment),
-            () => write!(f, "#{}", text_of(&escape(&self.fragment, Part::Fragment))),
+            () if is_encoded(self.raw_fragment.as_bytes(), UrlPart::Fragment) => write!(f, "#{}", self.raw_fragment),
+            () => write!(f, "#{}", text_of(&escape(&self.fragment, UrlPart::Fragment))),
         }
     }
 }

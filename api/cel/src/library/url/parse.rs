@@ -3,7 +3,7 @@
 //! Invariants: what is read is what a request line may hold; the error is the text that expressions see.
 
 use super::Url;
-use super::escape::{Part, escape, unescape};
+use super::escape::{UrlPart, escape, unescape};
 use crate::library::net::check_ipv6_literal;
 use crate::library::quote::{quoted, quoted_bytes};
 
@@ -20,7 +20,7 @@ impl Url {
         Self::check(text)?;
         let (head, fragment) = text.split_once('#').unwrap_or((text, ""));
         let mut url = read(head, Form::Reference).map_err(|reason| failure(head, &reason))?;
-        url.fragment = unescape(fragment.as_bytes(), Part::Fragment).map_err(|reason| failure(text, &reason))?;
+        url.fragment = unescape(fragment.as_bytes(), UrlPart::Fragment).map_err(|reason| failure(text, &reason))?;
         url.raw_fragment = fragment.to_owned();
         Ok(url)
     }
@@ -102,8 +102,8 @@ fn read_authority(text: &str) -> Result<(Option<User>, Vec<u8>), String> {
         Some((name, password)) => (name, Some(password)),
         None => (user, None),
     };
-    let name = unescape(name.as_bytes(), Part::User)?;
-    let password = password.map(|password| unescape(password.as_bytes(), Part::User)).transpose()?;
+    let name = unescape(name.as_bytes(), UrlPart::User)?;
+    let password = password.map(|password| unescape(password.as_bytes(), UrlPart::User)).transpose()?;
     Ok((Some(User { name, password }), host))
 }
 
@@ -115,7 +115,7 @@ fn read_host(text: &str) -> Result<Vec<u8>, String> {
     if let Some(colon) = text.rfind(':') {
         check_port(&bytes[colon..])?;
     }
-    unescape(bytes, Part::Host)
+    unescape(bytes, UrlPart::Host)
 }
 
 /// `[ADDRESS]:PORT`, whose bracket opens at `open`.
@@ -123,11 +123,11 @@ fn read_literal(host: &[u8], open: usize) -> Result<Vec<u8>, String> {
     let close = host.iter().rposition(|byte| *byte == b']').ok_or("missing ']' in host")?;
     let port = &host[close + 1..];
     check_port(port)?;
-    let port = unescape(port, Part::Host)?;
+    let port = unescape(port, UrlPart::Host)?;
     let Some(name) = host.get(open + 1..close) else { return Err("missing ']' in host".to_owned()) };
     let zone = name.windows(3).position(|window| window == b"%25").unwrap_or(name.len());
-    let mut address = unescape(&name[..zone], Part::Host)?;
-    address.extend(unescape(&name[zone..], Part::Zone)?);
+    let mut address = unescape(&name[..zone], UrlPart::Host)?;
+    address.extend(unescape(&name[zone..], UrlPart::Zone)?);
     check_ipv6_literal(&String::from_utf8_lossy(&address))?;
     Ok([b"[", &*address, b"]", &*port].concat())
 }
@@ -147,8 +147,8 @@ fn check_port(text: &[u8]) -> Result<(), String> {
 
 impl Url {
     fn set_path(&mut self, path: &str) -> Result<(), String> {
-        self.path = unescape(path.as_bytes(), Part::Path)?;
-        if escape(&self.path, Part::Path) != path.as_bytes() {
+        self.path = unescape(path.as_bytes(), UrlPart::Path)?;
+        if escape(&self.path, UrlPart::Path) != path.as_bytes() {
             self.raw_path = path.to_owned();
         }
         Ok(())

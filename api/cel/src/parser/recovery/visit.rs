@@ -178,7 +178,7 @@ impl<'b, 's> Visitor<'b, 's> {
     fn prefixed(&mut self, of: &Node, function: &str) -> Visited<Expr> {
         let operators = of.leaves(Label::Operator).len();
         let member = self.child(of, Rule::Member);
-        if operators % 2 == 0 {
+        if operators.is_multiple_of(2) {
             return self.visit(member);
         }
         let id = self.operator_id(of);
