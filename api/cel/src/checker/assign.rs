@@ -1,11 +1,21 @@
 //! Type variables: what they stand for, and which type may stand where another is expected.
 //!
-//! Invariants: a failed attempt binds nothing; no variable stands for a type that contains it. Not here: which types are
+//! Invariants: a failed attempt binds nothing; no variable stands for a type that contains it; work is bounded, since types can
+//! grow exponentially. Not here: which types are
 //! compared (`expression`, `call`).
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::types::Type;
+
+/// Parts of a type at most. Folds can double the size of their elements' type, so that it grows exponentially with the
+/// length of the expression.
+pub(super) const TYPE_PARTS_MAX: usize = 10_000;
+/// Comparisons of parts of types in one check at most.
+const STEPS_MAX: u64 = 50_000_000;
+/// Comparisons of parts of types in one attempt at most.
+const ATTEMPT_STEPS_MAX: u64 = 200_000;
 
 /// What each type variable stands for.
 #[derive(Debug, Default)]
@@ -13,6 +23,9 @@ pub(super) struct Bindings {
     bound: Vec<Option<Type>>,
     /// What was bound before, of the attempt under way.
     trail: Vec<(u32, Option<Type>)>,
+    steps: Cell<u64>,
+    attempt_end: Cell<u64>,
+    is_exhausted: Cell<bool>,
 }
 
 impl Bindings {
@@ -22,6 +35,25 @@ impl Bindings {
         Type::Variable(self.bound.len() as u32 - 1)
     }
 
+    /// Whether the types were too large to be compared.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.is_exhausted.get()
+    }
+
+    fn begin(&self) {
+        self.attempt_end.set((self.steps.get() + ATTEMPT_STEPS_MAX).min(STEPS_MAX));
+    }
+
+    /// Counts a step; false when there may be no more.
+    fn step(&self) -> bool {
+        self.steps.set(self.steps.get() + 1);
+        let may = self.steps.get() <= self.attempt_end.get();
+        if !may {
+            self.is_exhausted.set(true);
+        }
+        may
+    }
+
     /// Whether `from` may stand where `to` is expected; binds variables when it may.
     pub(super) fn assign(&mut self, to: &Type, from: &Type) -> bool {
         self.assign_all(std::iter::once((to, from)))
@@ -29,6 +61,7 @@ impl Bindings {
 
     /// The same for pairs, all or none.
     pub(super) fn assign_all<'t>(&mut self, pairs: impl IntoIterator<Item = (&'t Type, &'t Type)>) -> bool {
+        self.begin();
         let assigned = pairs.into_iter().all(|(to, from)| self.assignable(to, from));
         if assigned {
             self.trail.clear();
@@ -55,6 +88,9 @@ impl Bindings {
     }
 
     fn assignable(&mut self, to: &Type, from: &Type) -> bool {
+        if !self.step() {
+            return false;
+        }
         if matches!(from, Type::Variable(_)) {
             match self.substitutes(to, from) {
                 (true, _) => return true,
@@ -109,7 +145,7 @@ impl Bindings {
     }
 
     fn is_free_of(&self, variable: &Type, within: &Type) -> bool {
-        if variable == within {
+        if variable == within || !self.step() {
             return false;
         }
         match within {
@@ -122,13 +158,21 @@ impl Bindings {
 
     /// A type with its variables replaced by what they stand for; by `dyn` where they stand for nothing, when asked.
     pub(super) fn substitute(&self, in_type: &Type, free_to_dyn: bool) -> Type {
+        self.begin();
+        self.substituted(in_type, free_to_dyn)
+    }
+
+    fn substituted(&self, in_type: &Type, free_to_dyn: bool) -> Type {
+        if !self.step() {
+            return Type::Error;
+        }
         let inner = |inner: &Arc<Type>| match has_variables(inner) {
-            true => Arc::new(self.substitute(inner, free_to_dyn)),
+            true => Arc::new(self.substituted(inner, free_to_dyn)),
             false => inner.clone(),
         };
         match in_type {
             Type::Variable(_) => match self.find(in_type) {
-                Some(bound) => self.substitute(bound, free_to_dyn),
+                Some(bound) => self.substituted(bound, free_to_dyn),
                 None if free_to_dyn => Type::Dyn,
                 None => in_type.clone(),
             },
@@ -170,6 +214,19 @@ fn is_nullable(of: &Type) -> bool {
             | Type::Opaque(_)
             | Type::Optional(_)
     )
+}
+
+/// Whether a type has more than [`TYPE_PARTS_MAX`] parts.
+pub(super) fn is_too_large(whole: &Type) -> bool {
+    fn count(part: &Type, left: usize) -> Option<usize> {
+        let left = left.checked_sub(1)?;
+        match part {
+            Type::List(inner) | Type::Optional(inner) | Type::Type(inner) => count(inner, left),
+            Type::Map(key, value) => count(key, left).and_then(|left| count(value, left)),
+            _ => Some(left),
+        }
+    }
+    count(whole, TYPE_PARTS_MAX).is_none()
 }
 
 /// Whether two types are the same; a wrapper is the same as what it wraps.

@@ -3,7 +3,7 @@
 //! Invariants: an expression is checked once, after its operands; after an error its type is `Error`, which goes with
 //! everything, so that one mistake is reported once. Not here: calls (`call`).
 
-use super::assign::{Bindings, most_general};
+use super::assign::{Bindings, TYPE_PARTS_MAX, is_too_large, most_general};
 use super::scope::{Found, Scope, qualified_name};
 use super::{Reference, well_known};
 use crate::ast::{Comprehension, Entry, Expr, ExprId, ExprKind, FieldEntry, Literal, Name};
@@ -56,7 +56,20 @@ impl<'e> Checker<'e> {
     }
 
     pub(super) fn set_type(&mut self, of: ExprId, value_type: Type) {
+        let is_compound = matches!(value_type, Type::List(_) | Type::Map(..) | Type::Optional(_) | Type::Type(_));
+        if is_compound && is_too_large(&value_type) {
+            self.types[of as usize] = Type::Error;
+            return self.report(of, format!("type of expression has more than {TYPE_PARTS_MAX} parts"));
+        }
         self.types[of as usize] = value_type;
+    }
+
+    /// Checks a whole tree.
+    pub(super) fn check_root(&mut self, root: &mut Expr) {
+        self.check(root);
+        if self.bindings.is_exhausted() && self.issues.is_empty() {
+            self.report(root.id, "types of expression are too large to be compared".to_owned());
+        }
     }
 
     pub(super) fn type_of(&self, expr: &Expr) -> Type {

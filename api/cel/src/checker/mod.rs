@@ -77,7 +77,7 @@ impl Checked {
 pub fn check(environment: &Environment, ast: Ast) -> Result<Checked, Issues> {
     let Ast { mut root, positions, source } = ast;
     let mut checker = expression::Checker::new(environment, &positions, &source);
-    checker.check(&mut root);
+    checker.check_root(&mut root);
     if !checker.issues.is_empty() {
         return Err(Issues::new(Stage::Check, source.clone(), checker.issues));
     }

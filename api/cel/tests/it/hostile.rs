@@ -102,6 +102,18 @@ fn copies_of_receivers_do_not_grow_without_bound() {
     expect_error(chained(60), "expression is too large after macro expansion");
 }
 
+#[test]
+fn types_do_not_grow_without_bound() {
+    let doubled = |times: usize| format!("[1]{}", ".map(y, {y: y})".repeat(times));
+    assert_eq!(on_small_stack(doubled(8)), Ok(()));
+    expect_error(doubled(60), "type of expression has more than 10000 parts");
+    expect_error(doubled(60) + " == " + &doubled(60), "type of expression has more than 10000 parts");
+    let bound = (1..60).map(|n| format!("[[]].all(v{n}, v{} == [{{v{n}: v{n}}}] && ", n - 1)).collect::<String>();
+    let bound = format!("[[]].all(v0, {bound}true{}", ")".repeat(60));
+    let _ = on_small_stack(bound);
+    let _ = on_small_stack(doubled(12) + &".sort()".repeat(200));
+}
+
 /// Numbers that look random and are the same in every run.
 struct Numbers(u64);
 
