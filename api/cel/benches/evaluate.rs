@@ -22,9 +22,10 @@ type Rule = (&'static str, fn(usize) -> Json);
 
 const RULES: [Rule; 30] = [
     ("self.spec.replicas <= 5", |n| json!({"spec": {"replicas": n % 9}})),
-    ("self.minReplicas <= self.replicas && self.replicas <= self.maxReplicas", |n| {
-        json!({"minReplicas": 1, "replicas": n, "maxReplicas": 20})
-    }),
+    (
+        "self.minReplicas <= self.replicas && self.replicas <= self.maxReplicas",
+        |n| json!({"minReplicas": 1, "replicas": n, "maxReplicas": 20}),
+    ),
     ("self.numerator <= self.denominator", |n| json!({"numerator": n, "denominator": 16})),
     ("has(self.request) || has(self.limit)", |n| if n % 2 == 0 { json!({"request": "1"}) } else { json!({}) }),
     ("self.type == 'Text' ? has(self.text) : !has(self.text)", |n| {
@@ -33,17 +34,23 @@ const RULES: [Rule; 30] = [
     ("!(has(self.urlRewrite) && self.type != 'URLRewrite')", |n| {
         if n % 2 == 0 { json!({"type": "URLRewrite", "urlRewrite": {}}) } else { json!({"type": "CORS"}) }
     }),
-    ("self.metadata.name == 'cluster'", |n| json!({"metadata": {"name": if n % 2 == 0 { "cluster" } else { "other" }}})),
-    ("self.type in ['Random', 'ConsistentHash', 'LeastRequest', 'RoundRobin']", |n| {
-        json!({"type": if n % 2 == 0 { "LeastRequest" } else { "Other" }})
-    }),
-    ("self.items.exists(x, x.type == 'Reboot') ? size(self.items) == 1 : true", |n| {
-        json!({"items": [{"type": "Other"}, {"type": if n % 2 == 0 { "Reboot" } else { "More" }}]})
-    }),
+    (
+        "self.metadata.name == 'cluster'",
+        |n| json!({"metadata": {"name": if n % 2 == 0 { "cluster" } else { "other" }}}),
+    ),
+    (
+        "self.type in ['Random', 'ConsistentHash', 'LeastRequest', 'RoundRobin']",
+        |n| json!({"type": if n % 2 == 0 { "LeastRequest" } else { "Other" }}),
+    ),
+    (
+        "self.items.exists(x, x.type == 'Reboot') ? size(self.items) == 1 : true",
+        |n| json!({"items": [{"type": "Other"}, {"type": if n % 2 == 0 { "Reboot" } else { "More" }}]}),
+    ),
     ("self.all(x, self.exists_one(y, x == y))", |n| json!([format!("a{n}"), "b", "c", "d"])),
-    ("self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1", |n| {
-        json!([{"type": "CORS"}, {"type": "RequestHeaderModifier"}, {"type": format!("T{n}")}])
-    }),
+    (
+        "self.filter(f, f.type == 'RequestHeaderModifier').size() <= 1",
+        |n| json!([{"type": "CORS"}, {"type": "RequestHeaderModifier"}, {"type": format!("T{n}")}]),
+    ),
     ("self.matches('^[a-zA-Z0-9._-]+$')", |n| json!(format!("some.name-{n}"))),
     ("self.matches('^\\\\S+@\\\\S+$')", |n| json!(format!("user{n}@example.org"))),
     ("!self.startsWith('subnet-')", |n| json!(format!("subnet-{n}"))),
@@ -51,36 +58,48 @@ const RULES: [Rule; 30] = [
     ("!self.contains(',')", |n| json!(format!("value{n}"))),
     ("size(self) > 0 && size(self) <= 63", |n| json!("x".repeat(n + 1))),
     ("duration(self) > duration('0s')", |n| json!(format!("{n}m30s"))),
-    ("self.rules.all(r, r.port > 0 && r.port <= 65535)", |n| json!({"rules": [{"port": n}, {"port": 443}, {"port": 80}]})),
-    ("self.listeners.all(l, l.protocol in ['HTTP', 'TLS', 'TCP'] ? has(l.name) : true)", |n| {
-        json!({"listeners": [{"protocol": "HTTP", "name": format!("n{n}")}, {"protocol": "UDP"}]})
-    }),
-    ("!has(self.backendRefs) || self.backendRefs.exists_one(b, b.weight == 0)", |n| {
-        json!({"backendRefs": [{"weight": n}, {"weight": 0}]})
-    }),
-    ("self.spec.containers.all(c, !has(c.securityContext) || !has(c.securityContext.privileged) || c.securityContext.privileged == false)", |n| {
-        json!({"spec": {"containers": [{"name": format!("c{n}"), "securityContext": {"privileged": false}}, {"name": "d"}]}})
-    }),
-    ("self.spec.containers.all(c, c.image.startsWith('registry.k8s.io/') || c.image.startsWith('ghcr.io/'))", |n| {
-        json!({"spec": {"containers": [{"image": format!("ghcr.io/a/b:{n}")}, {"image": "registry.k8s.io/pause:3"}]}})
-    }),
-    ("has(self.metadata.labels) && 'app' in self.metadata.labels && self.metadata.labels['app'] != ''", |n| {
-        json!({"metadata": {"labels": {"app": format!("a{n}"), "tier": "web"}}})
-    }),
-    ("self.spec.template.spec.containers.all(c, has(c.resources) && has(c.resources.limits) && 'memory' in c.resources.limits)", |n| {
-        json!({"spec": {"template": {"spec": {"containers": [{"resources": {"limits": {"memory": format!("{n}Mi")}}}]}}}})
-    }),
-    ("(self.action != 'LabelDrop' && self.action != 'LabelKeep') || has(self.regex)", |n| {
-        json!({"action": if n % 2 == 0 { "LabelDrop" } else { "Replace" }, "regex": "a"})
-    }),
+    (
+        "self.rules.all(r, r.port > 0 && r.port <= 65535)",
+        |n| json!({"rules": [{"port": n}, {"port": 443}, {"port": 80}]}),
+    ),
+    (
+        "self.listeners.all(l, l.protocol in ['HTTP', 'TLS', 'TCP'] ? has(l.name) : true)",
+        |n| json!({"listeners": [{"protocol": "HTTP", "name": format!("n{n}")}, {"protocol": "UDP"}]}),
+    ),
+    (
+        "!has(self.backendRefs) || self.backendRefs.exists_one(b, b.weight == 0)",
+        |n| json!({"backendRefs": [{"weight": n}, {"weight": 0}]}),
+    ),
+    (
+        "self.spec.containers.all(c, !has(c.securityContext) || !has(c.securityContext.privileged) || c.securityContext.privileged == false)",
+        |n| json!({"spec": {"containers": [{"name": format!("c{n}"), "securityContext": {"privileged": false}}, {"name": "d"}]}}),
+    ),
+    (
+        "self.spec.containers.all(c, c.image.startsWith('registry.k8s.io/') || c.image.startsWith('ghcr.io/'))",
+        |n| json!({"spec": {"containers": [{"image": format!("ghcr.io/a/b:{n}")}, {"image": "registry.k8s.io/pause:3"}]}}),
+    ),
+    (
+        "has(self.metadata.labels) && 'app' in self.metadata.labels && self.metadata.labels['app'] != ''",
+        |n| json!({"metadata": {"labels": {"app": format!("a{n}"), "tier": "web"}}}),
+    ),
+    (
+        "self.spec.template.spec.containers.all(c, has(c.resources) && has(c.resources.limits) && 'memory' in c.resources.limits)",
+        |n| json!({"spec": {"template": {"spec": {"containers": [{"resources": {"limits": {"memory": format!("{n}Mi")}}}]}}}}),
+    ),
+    (
+        "(self.action != 'LabelDrop' && self.action != 'LabelKeep') || has(self.regex)",
+        |n| json!({"action": if n % 2 == 0 { "LabelDrop" } else { "Replace" }, "regex": "a"}),
+    ),
     ("self.map(x, x.name).all(n, size(n) < 20)", |n| json!([{"name": format!("n{n}")}, {"name": "b"}, {"name": "c"}])),
-    ("self.volumes.exists(v, has(v.hostPath)) == false", |n| {
-        json!({"volumes": [{"name": format!("v{n}"), "emptyDir": {}}, {"name": "w", "configMap": {"name": "x"}}]})
-    }),
+    (
+        "self.volumes.exists(v, has(v.hostPath)) == false",
+        |n| json!({"volumes": [{"name": format!("v{n}"), "emptyDir": {}}, {"name": "w", "configMap": {"name": "x"}}]}),
+    ),
     ("self.replicas * 2 + 1 >= self.quorum && self.quorum % 2 == 1", |n| json!({"replicas": n, "quorum": 2 * n + 1})),
-    ("self.name != '' && (!has(self.namespace) || self.namespace == 'default') && self.kind == 'Service'", |n| {
-        json!({"name": format!("s{n}"), "namespace": "default", "kind": "Service"})
-    }),
+    (
+        "self.name != '' && (!has(self.namespace) || self.namespace == 'default') && self.kind == 'Service'",
+        |n| json!({"name": format!("s{n}"), "namespace": "default", "kind": "Service"}),
+    ),
 ];
 
 fn evaluation(criterion: &mut Criterion) {
@@ -124,7 +143,9 @@ fn compilation(criterion: &mut Criterion) {
     let environment = environment();
     let mut group = criterion.benchmark_group("compile");
     group.bench_function("quorate", |bencher| {
-        bencher.iter(|| RULES.iter().filter(|(source, _)| Program::compile(&environment, black_box(source)).is_ok()).count());
+        bencher.iter(|| {
+            RULES.iter().filter(|(source, _)| Program::compile(&environment, black_box(source)).is_ok()).count()
+        });
     });
     group.bench_function("cel", |bencher| {
         bencher.iter(|| RULES.iter().filter(|(source, _)| cel::Program::compile(black_box(source)).is_ok()).count());

@@ -138,7 +138,19 @@ impl Overload {
     ) -> Self {
         let (parameters, since) = (parameters.into(), Release::FIRST);
         let (cost, estimate) = (Cost::Fixed(1), Estimate::Fixed(1));
-        Self { function, id, member: false, parameters, result, since, call, cost, estimate, dispatch: Dispatch::Guarded, prepare: None }
+        Self {
+            function,
+            id,
+            member: false,
+            parameters,
+            result,
+            since,
+            call,
+            cost,
+            estimate,
+            dispatch: Dispatch::Guarded,
+            prepare: None,
+        }
     }
 
     /// A member function's signature, of cost 1, there since the first release; the receiver's type comes first.

@@ -60,7 +60,10 @@ pub(super) fn test<'a>(attribute: &'a Attribute, context: &mut Context<'a>) -> T
         && let Some(Qualifier { key: QualifierKey::Field(name), .. }) = attribute.qualifiers.last()
     {
         let found = shape.property(map, name);
-        if found.is_none_or(|(value, shape)| !matches!(shape.read(value), Value::Error(_))) {
+        let reads = |(value, shape): (_, &'a Shape)| {
+            matches!(shape, Shape::Dyn) || !matches!(shape.read(value), Value::Error(_))
+        };
+        if found.is_none_or(reads) {
             context.charge_path(steps(attribute));
             return found.is_some().into();
         }

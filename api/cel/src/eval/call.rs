@@ -121,7 +121,8 @@ fn many<'a>(call: &'a Call, nodes: &'a [Node], context: &mut Context<'a>) -> Eva
     }
     if is_insertion(call) {
         let mut arguments = arguments.into_iter();
-        if let (Some(Value::Map(target)), Some(key), Some(value)) = (arguments.next(), arguments.next(), arguments.next())
+        if let (Some(Value::Map(target)), Some(key), Some(value)) =
+            (arguments.next(), arguments.next(), arguments.next())
         {
             return insert(insert_entry(target, key, value), context);
         }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use quorate_meta as data;
 use smallvec::SmallVec;
 
+use super::scalar::Scalar;
 use super::truth::Truth;
 use super::{EvalError, Evaluated, evaluate};
 use crate::plan::node::{Base, Node};
@@ -142,6 +143,19 @@ impl<'a> Context<'a> {
     #[inline]
     pub(super) const fn affords(&self, steps: u64) -> bool {
         self.cost.saturating_add(steps) <= self.limit
+    }
+
+    /// The scalar that a variable is.
+    #[inline]
+    pub(super) fn scalar(&self, base: &Base) -> Option<Scalar<'a>> {
+        match base {
+            Base::Variable(slot) => Scalar::of_kept(self.activation.slots.get(*slot as usize)?.1.as_ref()?),
+            Base::Local(place) => match self.locals.get(*place as usize)? {
+                Local::Value(value) => Scalar::of(value),
+                Local::Pending(_) => None,
+            },
+            _ => None,
+        }
     }
 
     /// The value of a variable that needs no rebuilding and is no error.

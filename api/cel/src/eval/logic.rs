@@ -72,10 +72,7 @@ impl<'a> Operands<'a> {
 
 /// Both operands, the second also when the first has failed.
 #[inline]
-pub(super) fn operands<'a>(
-    [left, right]: &'a [Node; 2],
-    context: &mut Context<'a>,
-) -> Result<Operands<'a>, EvalError> {
+pub(super) fn operands<'a>([left, right]: &'a [Node; 2], context: &mut Context<'a>) -> Result<Operands<'a>, EvalError> {
     let left = Operand::of(left, context)?;
     let right = Operand::of(right, context)?;
     Ok(Operands { left, right })

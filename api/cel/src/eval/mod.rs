@@ -21,8 +21,8 @@ use crate::value::Value;
 #[cfg(test)]
 mod tests;
 
-pub use context::Activation;
 pub(crate) use attribute::invalid_qualifier;
+pub use context::Activation;
 pub(crate) use context::Context;
 pub use error::EvalError;
 

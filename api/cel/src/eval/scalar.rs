@@ -26,9 +26,18 @@ pub(super) struct Peeked<'a> {
 }
 
 impl<'a> Scalar<'a> {
+    /// The scalar that a value is which is kept for the time `'a`.
+    #[inline]
+    pub(super) fn of_kept(value: &'a Value<'a>) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(Self::Text(text)),
+            value => Self::of(value),
+        }
+    }
+
     /// The scalar that a value is, as far as it outlives the evaluation.
     #[inline]
-    fn of(value: &Value<'a>) -> Option<Self> {
+    pub(super) fn of(value: &Value<'a>) -> Option<Self> {
         Some(match value {
             Value::Null => Self::Null,
             Value::Bool(value) => Self::Bool(*value),
@@ -63,17 +72,10 @@ impl<'a> Scalar<'a> {
 /// The scalar that a node reads or computes.
 pub(super) fn peek<'a>(node: &'a Node, context: &Context<'a>) -> Option<Peeked<'a>> {
     match node {
-        Node::Constant(value) => {
-            let scalar = match &**value {
-                Value::String(text) => Scalar::Text(text),
-                value => Scalar::of(value)?,
-            };
-            Some(Peeked { scalar, cost: 0 })
-        }
+        Node::Constant(value) => Some(Peeked { scalar: Scalar::of_kept(value)?, cost: 0 }),
         Node::Attribute(path) if path.is_path => {
             if path.qualifiers.is_empty() {
-                let scalar = Scalar::of(&context.plain(&path.base)?)?;
-                return Some(Peeked { scalar, cost: 1 });
+                return Some(Peeked { scalar: context.scalar(&path.base)?, cost: 1 });
             }
             let (value, shape) = attribute::follow(path, context)?;
             Some(Peeked { scalar: Scalar::of_data(value, shape)?, cost: path.qualifiers.len() as u64 + 1 })

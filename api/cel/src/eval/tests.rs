@@ -46,7 +46,8 @@ fn shown(value: &Value<'_>) -> String {
             format!("[{}]", items.join(", "))
         }
         Value::Map(map) => {
-            let entries: Vec<String> = map.iter().map(|(key, value)| format!("{}: {}", show(&key), shown(&value))).collect();
+            let entries: Vec<String> =
+                map.iter().map(|(key, value)| format!("{}: {}", show(&key), shown(&value))).collect();
             format!("{{{}}}", entries.join(", "))
         }
         Value::Optional(None) => "none".to_owned(),
@@ -155,7 +156,10 @@ fn a_variable_without_a_value_is_an_error() {
     let program = Program::compile(&environment, "self.n").unwrap();
     let activation = Activation::new(&environment);
     let evaluation = program.evaluate_within(&activation, Limits::default());
-    assert_eq!((evaluation.result.unwrap_err().to_string().as_str(), evaluation.cost), ("no such attribute(s): self", 1));
+    assert_eq!(
+        (evaluation.result.unwrap_err().to_string().as_str(), evaluation.cost),
+        ("no such attribute(s): self", 1)
+    );
 }
 
 #[test]

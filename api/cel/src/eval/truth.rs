@@ -128,7 +128,10 @@ fn text_test<'a>(test: &'a TextTest, context: &mut Context<'a>) -> Truth {
 impl TextTestKind {
     fn holds(self, text: &str, part: &str) -> bool {
         match self {
-            Self::Contains => text.contains(part),
+            Self::Contains => match part.as_bytes() {
+                [byte] => memchr::memchr(*byte, text.as_bytes()).is_some(),
+                _ => text.contains(part),
+            },
             Self::StartsWith => text.starts_with(part),
             Self::EndsWith => text.ends_with(part),
         }

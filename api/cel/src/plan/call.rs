@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use super::Planner;
 use super::node::{
-    Add, Arithmetic, ArithmeticOperator, Call, Member, Membership, Node, Relation, RelationOperator, Target, TextTest, TextTestKind,
+    Add, Arithmetic, ArithmeticOperator, Call, Member, Membership, Node, Relation, RelationOperator, Target, TextTest,
+    TextTestKind,
 };
 use crate::ast::{Expr, Name};
 use crate::eval::{EvalError, constant};

@@ -79,11 +79,8 @@ fn equal_lists(left: &List<'_>, right: &List<'_>, steps: &mut u64) -> Result<boo
             let declared = left.is_declared();
             for (left, right) in left.iter().zip(right.iter()) {
                 step(steps)?;
-                let equal = if declared {
-                    left.equals_within(&right, steps)?
-                } else {
-                    left.matches_element(&right, steps)?
-                };
+                let equal =
+                    if declared { left.equals_within(&right, steps)? } else { left.matches_element(&right, steps)? };
                 if !equal {
                     return Ok(false);
                 }

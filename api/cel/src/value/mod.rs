@@ -22,9 +22,9 @@ mod text;
 
 use std::sync::Arc;
 
+pub(crate) use key::{whole_int, whole_uint};
 pub use list::{List, ListIter};
 pub use map::{Map, MapIter};
-pub(crate) use key::{whole_int, whole_uint};
 pub use opaque::Opaque;
 pub use shape::{Field, ListSemantics, ListShape, ObjectShape, Shape};
 pub use table::Table;

@@ -43,8 +43,12 @@ pub(super) fn overloads() -> Vec<Overload> {
         same("_-_", "subtract_double", Double, |arguments| binary_call(arguments, subtract)),
         same("_-_", "subtract_duration_duration", Duration, |arguments| binary_call(arguments, subtract)),
         same("_-_", "subtract_int64", Int, |arguments| binary_call(arguments, subtract)),
-        binary("_-_", "subtract_timestamp_duration", Timestamp, Duration, Timestamp, |arguments| binary_call(arguments, subtract)),
-        binary("_-_", "subtract_timestamp_timestamp", Timestamp, Timestamp, Duration, |arguments| binary_call(arguments, subtract)),
+        binary("_-_", "subtract_timestamp_duration", Timestamp, Duration, Timestamp, |arguments| {
+            binary_call(arguments, subtract)
+        }),
+        binary("_-_", "subtract_timestamp_timestamp", Timestamp, Timestamp, Duration, |arguments| {
+            binary_call(arguments, subtract)
+        }),
         same("_-_", "subtract_uint64", Uint, |arguments| binary_call(arguments, subtract)),
     ]
 }
@@ -80,7 +84,9 @@ fn add_arguments<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 /// `left + right`; a list that nothing else holds grows in place.
 pub(crate) fn add<'a>(left: Value<'a>, right: &Value<'a>) -> Result<Value<'a>, EvalError> {
     Ok(match (left, right) {
-        (Value::Int(left), Value::Int(right)) => Value::Int(left.checked_add(*right).ok_or(EvalError::new(INT_OVERFLOW))?),
+        (Value::Int(left), Value::Int(right)) => {
+            Value::Int(left.checked_add(*right).ok_or(EvalError::new(INT_OVERFLOW))?)
+        }
         (Value::Uint(left), Value::Uint(right)) => {
             Value::Uint(left.checked_add(*right).ok_or(EvalError::new(UINT_OVERFLOW))?)
         }
@@ -88,9 +94,15 @@ pub(crate) fn add<'a>(left: Value<'a>, right: &Value<'a>) -> Result<Value<'a>, E
         (Value::String(left), Value::String(right)) => Value::string([&*left, &**right].concat()),
         (Value::Bytes(left), Value::Bytes(right)) => Value::bytes([&*left, &**right].concat()),
         (Value::List(left), Value::List(right)) => Value::List(left.concatenated(right)),
-        (Value::Duration(left), Value::Duration(right)) => Value::Duration(left.checked_add(*right).map_err(EvalError::new)?),
-        (Value::Duration(left), Value::Timestamp(right)) => Value::Timestamp(right.checked_add(left).map_err(EvalError::new)?),
-        (Value::Timestamp(left), Value::Duration(right)) => Value::Timestamp(left.checked_add(*right).map_err(EvalError::new)?),
+        (Value::Duration(left), Value::Duration(right)) => {
+            Value::Duration(left.checked_add(*right).map_err(EvalError::new)?)
+        }
+        (Value::Duration(left), Value::Timestamp(right)) => {
+            Value::Timestamp(right.checked_add(left).map_err(EvalError::new)?)
+        }
+        (Value::Timestamp(left), Value::Duration(right)) => {
+            Value::Timestamp(left.checked_add(*right).map_err(EvalError::new)?)
+        }
         (left, _) => return Err(no_operand(&left, "_+_")),
     })
 }
@@ -105,11 +117,15 @@ pub(crate) fn subtract<'a>(left: &Value<'a>, right: &Value<'a>) -> Result<Value<
             Value::Uint(left.checked_sub(*right).ok_or(EvalError::new(UINT_OVERFLOW))?)
         }
         (Value::Double(left), Value::Double(right)) => Value::Double(left - right),
-        (Value::Duration(left), Value::Duration(right)) => Value::Duration(left.checked_sub(*right).map_err(EvalError::new)?),
+        (Value::Duration(left), Value::Duration(right)) => {
+            Value::Duration(left.checked_sub(*right).map_err(EvalError::new)?)
+        }
         (Value::Timestamp(left), Value::Timestamp(right)) => {
             Value::Duration(left.since(*right).map_err(EvalError::new)?)
         }
-        (Value::Timestamp(left), Value::Duration(right)) => Value::Timestamp(left.checked_sub(*right).map_err(EvalError::new)?),
+        (Value::Timestamp(left), Value::Duration(right)) => {
+            Value::Timestamp(left.checked_sub(*right).map_err(EvalError::new)?)
+        }
         (left, _) => return Err(no_operand(left, "_-_")),
     })
 }

@@ -75,7 +75,21 @@ fn what_is_no_json_is_no_panic() {
         let _ = encode(&value);
         let _ = value.equals(&value);
     };
-    for text in [&b""[..], b"{", b"[1,", b"{\"a\"", b"{\"a\":", b"\"\\", b"\"\\u12", b"[[[[", b"}", b"-", b"\xff", b"[,]", b"{:}"] {
+    for text in [
+        &b""[..],
+        b"{",
+        b"[1,",
+        b"{\"a\"",
+        b"{\"a\":",
+        b"\"\\",
+        b"\"\\u12",
+        b"[[[[",
+        b"}",
+        b"-",
+        b"\xff",
+        b"[,]",
+        b"{:}",
+    ] {
         check(text);
     }
     check(&b"[".repeat(100_000));
