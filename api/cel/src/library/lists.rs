@@ -88,8 +88,7 @@ const fn is_text(element: &Type) -> bool {
 
 /// `size` elements made or compared, and a list of `size`.
 fn made(cost: Range, size: Range) -> CallEstimate {
-    let cost =
-        Range { min: cost.min.saturating_add(LIST_AND_CALL), max: cost.max.saturating_add(LIST_AND_CALL) };
+    let cost = Range { min: cost.min.saturating_add(LIST_AND_CALL), max: cost.max.saturating_add(LIST_AND_CALL) };
     CallEstimate { cost, size: Some(size) }
 }
 
