@@ -1,10 +1,10 @@
 //! What the cluster's own objects say of a write: defaults and limits of a namespace, classes,
 //! levels of security, quotas.
 //!
-//! One plugin per file, in the order of [`PLUGINS`], each with the writes that it handles: the
+//! One plugin per file, in the order of `PLUGINS`, each with the writes that it handles: the
 //! mutating parts give an object what it should have, the validating parts look at the valid
 //! object, and quotas come last, because they count only what is let through. Invariants: plugins
-//! are stateless and read nothing but a [`SnapshotView`]; the server's own writes (those without a user)
+//! are stateless and read nothing but a `SnapshotView`; the server's own writes (those without a user)
 //! are let through unseen by all of them; a refusal is told only from a state that is known to be
 //! current, and what is let through from an older one is bound to the objects whose numbers it has
 //! changed.

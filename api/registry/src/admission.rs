@@ -16,8 +16,8 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::author::UserInfo;
 use super::strategy::Part;
-use super::write::{DeleteOptions, Target};
 use crate::error::Error;
+use crate::options::{DeleteOptions, Target};
 
 /// The admission controllers of a server, asked as one.
 #[async_trait]

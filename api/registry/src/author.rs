@@ -9,8 +9,8 @@ use std::fmt::Debug;
 use async_trait::async_trait;
 use quorate_meta::{Map, Value};
 
-use super::write::Target;
 use crate::error::Error;
+use crate::options::Target;
 
 /// The user of a write and what the authorizer says of it.
 #[async_trait]

@@ -123,7 +123,7 @@ impl<D: Derived> DerivedState<D> {
     ///
     /// # Errors
     /// 503 when the objects have not been read, or an acknowledged write has not been applied,
-    /// within [`SYNC_TIMEOUT`].
+    /// within `SYNC_TIMEOUT`.
     pub async fn current(&self) -> Result<Arc<D>, Error> {
         let DerivedStateOptions { store, what, .. } = &self.options;
         let acknowledged = Revision::new(self.acknowledged.load(Ordering::Acquire));

@@ -12,6 +12,7 @@ pub mod error;
 pub mod features;
 pub mod freshness;
 pub mod keys;
+mod options;
 pub mod ownership;
 pub mod patch;
 pub mod selector;

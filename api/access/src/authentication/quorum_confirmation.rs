@@ -1,7 +1,7 @@
 //! Quorum confirmation: when this node's state was last known to be the newest of the cluster.
 //!
 //! Invariant: but for health endpoints, a token is never checked against a state that the quorum
-//! has not confirmed within [`MAX_AGE`]. What is revoked through any node is refused by every node
+//! has not confirmed within `MAX_AGE`. What is revoked through any node is refused by every node
 //! within that time, also by a node that is partitioned from the others.
 
 use std::time::Duration;
@@ -21,7 +21,7 @@ const RETRY_SECONDS: u32 = 1;
 /// The state that a check may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateRequirement {
-    /// One that the quorum has confirmed within [`MAX_AGE`].
+    /// One that the quorum has confirmed within `MAX_AGE`.
     Confirmed,
     /// Any state of this node: its health must not depend on other nodes.
     Any,
@@ -35,7 +35,7 @@ pub struct QuorumConfirmation {
 
 impl QuorumConfirmation {
     /// Whether what [`Store::snapshot`] gives from here on was the newest at some moment within
-    /// [`MAX_AGE`].
+    /// `MAX_AGE`.
     pub(crate) fn is_recent(&self) -> bool {
         self.confirmed.lock().is_some_and(|at| at.elapsed() < MAX_AGE)
     }

@@ -5,13 +5,13 @@ use quorate_meta::Value;
 use quorate_store::{Condition, Operation, Revision, Snapshot};
 use quorate_wire::stored::{self, StoredRef};
 
-use super::options::Target;
 use super::refusal::invalid;
 use super::{Writer, metadata};
 use crate::Part;
 use crate::allocation::{Allocation, AllocationView, Allocator, Shadow, Unavailable};
 use crate::error::Error;
 use crate::keys::{self, Key};
+use crate::options::Target;
 
 /// What is added to a transaction.
 #[derive(Debug, Default)]

@@ -3,12 +3,12 @@
 use quorate_meta::Value;
 use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 
-use super::options::{Owners, Target, WriteOptions};
 use super::phase::PhaseClock;
 use super::pipeline::{Admitted, Write};
 use super::{Writer, metadata};
 use crate::error::Error;
 use crate::keys::Key;
+use crate::options::{Owners, Target, WriteOptions};
 use crate::{AdmissionOperation, Step, stored_codec};
 
 /// One object of a transaction.

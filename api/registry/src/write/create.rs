@@ -5,13 +5,13 @@ use quorate_store::{Condition, Operation, Revision, Txn};
 
 use super::answer::{Answer, Outcome};
 use super::commit::Lost;
-use super::options::{Owners, Target, WriteOptions};
 use super::phase::PhaseClock;
 use super::pipeline::{Admitted, Write};
 use super::refusal::{quota_contended, stale};
 use super::{Writer, metadata, owners};
 use crate::error::Error;
 use crate::keys::Key;
+use crate::options::{Owners, Target, WriteOptions};
 use crate::{Step, stored_codec};
 
 /// How often a creation is tried: each time with another name, if it is generated, or under terms

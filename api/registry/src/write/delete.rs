@@ -7,39 +7,17 @@ use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 
 use super::allocation::Changes;
 use super::answer::{Answer, Outcome};
-use super::options::Target;
 use super::phase::PhaseClock;
 use super::pipeline::{Admitted, Attempt, Write};
 use super::refusal::{not_found, quota_contended, stale};
 use super::{Writer, metadata};
 use crate::error::Error;
-use crate::strategy::{Propagation, propagation};
+use crate::options::{DeleteOptions, Preconditions, Target};
+use crate::strategy::propagation;
 use crate::{Step, stored_codec};
 
 /// How often a deletion without a revision is tried again because the object has changed meanwhile.
 const MAX_ATTEMPTS: usize = 32;
-
-/// What must be true of the object for a deletion to go on.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Preconditions {
-    /// Its identity.
-    pub uid: Option<String>,
-    /// Its revision.
-    pub resource_version: Option<String>,
-}
-
-/// Options of a deletion.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DeleteOptions {
-    /// Do everything but the transaction.
-    pub dry_run: bool,
-    /// What must be true of the object.
-    pub preconditions: Preconditions,
-    /// What becomes of the dependents; `None` leaves it to the object and its kind.
-    pub propagation: Option<Propagation>,
-    /// Seconds until objects that have time to end are gone; `None` leaves it to the object.
-    pub grace_seconds: Option<i64>,
-}
 
 impl Writer {
     /// Deletes an object, or begins to.

@@ -11,10 +11,10 @@ use quorate_store::Entry;
 
 use super::allocation::Changes;
 use super::answer::Answer;
-use super::options::{Owners, Target, WriteOptions};
 use super::phase::{Phase, PhaseClock};
 use super::{DeleteOptions, Writer};
 use crate::error::Error;
+use crate::options::{Owners, Target, WriteOptions};
 use crate::{AdmissionOperation, Attributes, Mutation, Part, Terms};
 
 /// One write of one object on its way through the phases.

@@ -4,10 +4,10 @@
 use quorate_meta::{Time, Value};
 use quorate_schema::apply_defaults;
 
-use super::options::{Owners, Target};
 use super::pipeline::Write;
 use super::{Writer, metadata};
 use crate::error::Error;
+use crate::options::{Owners, Target};
 use crate::ownership::FieldManager;
 use crate::{Mutation, Part};
 

@@ -2,9 +2,9 @@
 
 use quorate_meta::{Cause, Status, quoted};
 
-use super::options::Target;
 use crate::Resource;
 use crate::error::Error;
+use crate::options::Target;
 
 /// Seconds that a client is asked to wait when its quotas are contended.
 const RETRY_AFTER_SECONDS: u32 = 1;

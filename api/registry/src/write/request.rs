@@ -5,8 +5,8 @@ use quorate_meta::Value;
 use quorate_schema::{Graph, TypeId, apply_defaults};
 
 use super::Writer;
-use super::options::{Target, WriteOptions};
 use crate::error::Error;
+use crate::options::{Target, WriteOptions};
 use crate::{AdmissionOperation, Attributes, Mutation};
 
 /// A request on a subresource with a body of its own.

@@ -6,10 +6,10 @@ use quorate_meta::{GroupResource, Status, Time};
 use quorate_store::{Entry, Revision, Snapshot};
 
 use super::Writer;
-use super::options::Target;
 use crate::NAMESPACES;
 use crate::error::Error;
 use crate::keys::Key;
+use crate::options::Target;
 
 /// How long a refusal waits for this node to see the state that it is based on.
 const CATCH_UP: Duration = Duration::from_secs(2);

@@ -7,9 +7,9 @@ use quorate_meta::{Cause, Status};
 use quorate_store::{Condition, Operation, Outcome as Decision, Txn};
 
 use super::Writer;
-use super::options::Target;
 use super::refusal::{invalid, not_found, stale};
 use crate::error::Error;
+use crate::options::Target;
 use crate::{Step, stored_codec};
 
 const FIELD: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";

@@ -9,13 +9,13 @@ use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 use super::allocation::Changes;
 use super::answer::{Answer, Outcome};
 use super::commit::Lost;
-use super::options::{Owners, Target, UpdateOptions};
 use super::phase::PhaseClock;
 use super::pipeline::{Admitted, Attempt, Write};
 use super::refusal::{not_found, quota_contended, stale};
 use super::state::revision;
 use super::{Writer, metadata, owners};
 use crate::error::Error;
+use crate::options::{Owners, Target, UpdateOptions};
 use crate::{AdmissionOperation, Part, Step, stored_codec};
 
 /// How often a change is made, each time because the object has changed meanwhile, or its terms have; then it is refused with

@@ -3,11 +3,11 @@
 
 use quorate_meta::{Cause, Status, Value};
 
-use super::options::Target;
 use super::pipeline::Write;
 use super::refusal::invalid;
 use super::{Writer, check, metadata};
 use crate::error::Error;
+use crate::options::Target;
 use crate::{Part, Resource, UserInfo, stored_codec};
 
 impl Writer {

@@ -25,7 +25,7 @@ enum SinglePermission<'r> {
 }
 
 /// The wanted rules that are not held: one for each resource or path. `None` when that takes more
-/// than `work` comparisons of texts, each missing permission counting as [`MISSING_COST`] of them.
+/// than `work` comparisons of texts, each missing permission counting as `MISSING_COST` of them.
 pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut work: u64) -> Option<Vec<Rule>> {
     // Verbs in the order of the wanted rules, by group, resource, path and name.
     let mut missing: BTreeMap<(&str, &str, &str, Option<&str>), Vec<&str>> = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! Role-based access control (RBAC): roles, and the bindings that grant them to users and groups.
 //!
-//! [`Index`] holds all of them compiled, as an immutable value that requests read without a lock;
-//! [`Rules`] is the derived state of it. Not here: writes; the default roles are written by a
+//! `Index` holds all of them compiled, as an immutable value that requests read without a lock;
+//! `Rules` is the derived state of it. Not here: writes; the default roles are written by a
 //! controller.
 
 mod decide;

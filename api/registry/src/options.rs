@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use quorate_meta::Value;
 
-use crate::{Part, Resource};
+use crate::{Part, Propagation, Resource};
 
 /// One object, existing or not.
 #[derive(Debug, Clone, Copy)]
@@ -49,9 +49,31 @@ pub struct UpdateOptions<'a> {
     pub named: Option<&'a Value>,
 }
 
+/// What must be true of the object for a deletion to go on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// Its identity.
+    pub uid: Option<String>,
+    /// Its revision.
+    pub resource_version: Option<String>,
+}
+
+/// Options of a deletion.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DeleteOptions {
+    /// Do everything but the transaction.
+    pub dry_run: bool,
+    /// What must be true of the object.
+    pub preconditions: Preconditions,
+    /// What becomes of the dependents; `None` leaves it to the object and its kind.
+    pub propagation: Option<Propagation>,
+    /// Seconds until objects that have time to end are gone; `None` leaves it to the object.
+    pub grace_seconds: Option<i64>,
+}
+
 /// What becomes of `metadata.managedFields` in a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owners {
+pub(crate) enum Owners {
     /// The writer takes what it changes.
     Change,
     /// The object says already who owns what: it was applied.
