@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::ast::Name;
 use crate::library;
 use crate::overload::Overload;
+use crate::parser::Macros;
 use crate::types::Type;
 use crate::value::ObjectShape;
 
@@ -28,6 +29,8 @@ impl Release {
 pub struct Library {
     functions: HashMap<&'static str, Vec<Arc<Overload>>>,
     types: HashMap<Name, Type>,
+    /// The macros.
+    macros: Macros,
     /// Whether objects and patches can be built.
     mutation: bool,
 }
@@ -53,22 +56,22 @@ pub struct Environment {
 impl Library {
     /// For stored expressions: everything that is known.
     pub fn stored() -> Self {
-        Self::of(library::overloads(), library::types())
+        Self::of(library::overloads(), Macros::default())
     }
 
     /// For new expressions at `release`: what had appeared by then.
     pub fn at(release: Release) -> Self {
         let known = library::overloads().into_iter().filter(|overload| overload.since <= release).collect();
-        Self::of(known, library::types())
+        Self::of(known, Macros::at(release))
     }
 
-    fn of(overloads: Vec<Overload>, types: Vec<(&'static str, Type)>) -> Self {
+    fn of(overloads: Vec<Overload>, macros: Macros) -> Self {
         let mut functions: HashMap<&'static str, Vec<Arc<Overload>>> = HashMap::new();
         for overload in overloads {
             functions.entry(overload.function).or_default().push(Arc::new(overload));
         }
-        let types = types.into_iter().map(|(name, value_type)| (Name::from(name), value_type)).collect();
-        Self { functions, types, mutation: false }
+        let types = library::types().into_iter().map(|(name, value_type)| (Name::from(name), value_type)).collect();
+        Self { functions, types, macros, mutation: false }
     }
 
     /// With what expressions of mutating policies have besides.
@@ -90,6 +93,11 @@ impl Library {
     /// field.
     pub(crate) fn built_field(&self, of: &str, field: &str) -> Option<Option<Type>> {
         if self.mutation { library::mutation::field(of, field) } else { None }
+    }
+
+    /// The macros that expressions are parsed with.
+    pub const fn macros(&self) -> Macros {
+        self.macros
     }
 
     /// The overloads of `function`, in order of declaration.

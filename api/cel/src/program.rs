@@ -112,7 +112,7 @@ impl Program {
     /// # Errors
     /// Whatever is wrong with it, in the first stage that finds something.
     pub fn compile(environment: &Environment, source: &str) -> Result<Self, CompileError> {
-        let ast = parser::parse(source).map_err(CompileError::Source)?;
+        let ast = parser::parse_with(source, environment.library().macros()).map_err(CompileError::Source)?;
         let checked = checker::check(environment, ast).map_err(CompileError::Source)?;
         Self::plan(environment, &checked)
     }

@@ -51,7 +51,8 @@ const MIN: [&str; 8] = [
 pub(super) fn overloads() -> Vec<Overload> {
     let mut overloads = Vec::new();
     let of = |function, id, element: Type, result: Type, call: Call| {
-        Overload::member(function, id, [list(element)], result, call).costs(Cost::Always(traversal), Estimate::Of(estimated_traversal))
+        Overload::member(function, id, [list(element)], result, call)
+            .costs(Cost::Always(traversal), Estimate::Of(estimated_traversal))
     };
     for (element, id) in ordered().into_iter().zip(IS_SORTED) {
         overloads.push(of("isSorted", id, element, Type::Bool, is_sorted));
