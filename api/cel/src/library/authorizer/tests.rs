@@ -1,3 +1,5 @@
+//! Checks that expressions ask, and answers that are waited for.
+
 use std::sync::{Arc, Mutex};
 
 use super::*;

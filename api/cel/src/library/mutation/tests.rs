@@ -1,3 +1,5 @@
+//! Objects and patches that expressions of mutating policies build.
+
 use std::sync::Arc;
 
 use quorate_meta as data;

@@ -1,3 +1,5 @@
+//! What each named format takes and refuses.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Addresses and networks as the reference engine reads them.
+
 use super::*;
 
 #[test]

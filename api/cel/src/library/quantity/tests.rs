@@ -1,3 +1,5 @@
+//! Quantities as the reference engine reads, prints and adds them.
+
 use super::*;
 
 #[test]

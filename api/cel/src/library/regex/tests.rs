@@ -1,3 +1,5 @@
+//! Each difference between RE2 and the crate `regex`, and the texts of errors.
+
 use super::*;
 
 fn found(pattern: &str, text: &str) -> Option<String> {

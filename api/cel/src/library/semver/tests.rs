@@ -1,3 +1,5 @@
+//! Versions as the reference engine reads and orders them.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! What the functions of text do, by code points.
+
 use super::text::*;
 
 const INDEX: fn(i64) -> Misplaced = Misplaced::Index;

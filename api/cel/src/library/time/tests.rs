@@ -1,3 +1,5 @@
+//! Times read, printed and computed as the reference engine does.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! URLs as the reference engine reads and prints them.
+
 use super::*;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Formatted values, and what is wrong with format strings.
+
 use super::*;
 use crate::library::time::{Duration, Timestamp};
 use crate::value::{Table, Value};
