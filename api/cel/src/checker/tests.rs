@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::{Reference, check};
 use crate::ast::ExprKind;
-use crate::environment::{Environment, Library};
-use crate::parser::parse;
+use crate::environment::{Environment, Library, Release};
+use crate::parser::{parse, parse_with};
 use crate::types::Type;
 
 fn environment() -> Environment {
@@ -106,4 +106,19 @@ fn literals_are_of_one_type_and_can_be_right() {
     expect("duration('x')", "invalid duration argument");
     expect("s.matches('(')", "invalid matches argument");
     expect("matches(s, '(')", "bool");
+}
+
+#[test]
+fn releases_know_what_had_appeared_by_then() {
+    let checks = |release, source: &str| {
+        let library = Arc::new(Library::at(Release(release)));
+        let ast = parse_with(source, library.macros()).expect("the expression is read");
+        check(&Environment::new(library), ast).is_ok()
+    };
+    for (source, since) in
+        [("[1].all(i, v, v > i)", 32), ("[1].sortBy(x, -x) == [1]", 34), ("ip('::1') == ip('::1')", 30)]
+    {
+        assert!(checks(since, source), "{source}");
+        assert!(!checks(since - 1, source), "{source}");
+    }
 }

@@ -1,6 +1,6 @@
 //! Estimates of folds: what one turn costs times the size of the range.
 
-use super::{Coster, EntrySizes, Local, add, multiply, step};
+use super::{Coster, EntrySizes, LocalVariable, add, multiply, step};
 use crate::ast::{Comprehension, Expr, ExprKind, Literal};
 use crate::overload::Range;
 use crate::parser::ACCUMULATOR;
@@ -12,7 +12,7 @@ impl<'c> Coster<'c> {
         let (path, size) = (self.path(&fold.initial), self.size(&fold.initial));
         let entries = self.entry_sizes(&fold.initial);
         let outside = self.locals.len();
-        self.locals.push(Local { name: &fold.accumulator, path, size, entries });
+        self.locals.push(LocalVariable { name: &fold.accumulator, path, size, entries });
         let is_binding = is_binding(fold);
         let mut turn = Range { min: 0, max: 0 };
         if !is_binding {
@@ -51,11 +51,11 @@ impl<'c> Coster<'c> {
         };
         let key = |name: &'c str, part| {
             let (path, size) = (step(path.clone(), part), entries.map(|entries| entries.key));
-            Local { name, path, size, entries: None }
+            LocalVariable { name, path, size, entries: None }
         };
         let value = |name: &'c str, part| {
             let (path, size) = (step(path.clone(), part), entries.map(|entries| entries.value));
-            Local { name, path, size, entries: None }
+            LocalVariable { name, path, size, entries: None }
         };
         match (&fold.second_variable, is_list) {
             (Some(second), true) => self.locals.extend([key(&fold.variable, "@indices"), value(second, "@items")]),

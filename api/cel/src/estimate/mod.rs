@@ -57,16 +57,16 @@ pub fn estimate(checked: &Checked, sizes: &dyn SizeEstimator) -> Range {
 
 /// A part of a path, and the path before it.
 #[derive(Debug)]
-struct Step<'c> {
+struct PathStep<'c> {
     name: &'c str,
     before: Path<'c>,
 }
 
 /// Where data lies, from its variable on; none for what is no part of a variable.
-type Path<'c> = Option<Rc<Step<'c>>>;
+type Path<'c> = Option<Rc<PathStep<'c>>>;
 
 fn step<'c>(before: Path<'c>, name: &'c str) -> Path<'c> {
-    Some(Rc::new(Step { name, before }))
+    Some(Rc::new(PathStep { name, before }))
 }
 
 /// Sizes of the keys and values of a list or map.
@@ -79,7 +79,7 @@ struct EntrySizes {
 
 /// A variable of a fold.
 #[derive(Debug)]
-struct Local<'c> {
+struct LocalVariable<'c> {
     name: &'c str,
     path: Path<'c>,
     size: Option<Range>,
@@ -94,7 +94,7 @@ struct Coster<'c> {
     paths: Vec<Path<'c>>,
     sizes: Vec<Option<Range>>,
     entries: Vec<Option<EntrySizes>>,
-    locals: Vec<Local<'c>>,
+    locals: Vec<LocalVariable<'c>>,
 }
 
 impl<'c> Coster<'c> {

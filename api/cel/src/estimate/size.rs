@@ -1,17 +1,17 @@
 //! Sizes of expressions, as far as they are known.
 
-use super::{Coster, EntrySizes, Local, Path, UNKNOWN, shown_size};
+use super::{Coster, EntrySizes, LocalVariable, Path, UNKNOWN, shown_size};
 use crate::ast::{Expr, ExprKind};
 use crate::overload::Range;
 use crate::parser::ACCUMULATOR;
 use crate::types::Type;
 
 impl<'c> Coster<'c> {
-    pub(super) fn local(&self, name: &str) -> Option<&Local<'c>> {
+    pub(super) fn local(&self, name: &str) -> Option<&LocalVariable<'c>> {
         self.locals.iter().rev().find(|local| local.name == name)
     }
 
-    fn local_of(&self, expr: &Expr) -> Option<&Local<'c>> {
+    fn local_of(&self, expr: &Expr) -> Option<&LocalVariable<'c>> {
         match &expr.kind {
             ExprKind::Ident(name) => self.local(name),
             _ => None,

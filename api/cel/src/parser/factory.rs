@@ -14,7 +14,7 @@ pub(super) const NOT_A_SIMPLE_NAME: &str = "argument must be a simple name";
 const OVERWRITES: &str = "iteration variable overwrites accumulator variable";
 
 /// A fold before its parts are put together.
-pub(super) struct Fold {
+pub(super) struct FoldParts {
     variable: Name,
     second_variable: Option<Name>,
     initial: Expr,
@@ -72,9 +72,9 @@ impl Factory<'_, '_> {
         }
     }
 
-    pub(super) fn fold(&mut self, range: Expr, fold: Fold) -> Expr {
+    pub(super) fn fold(&mut self, range: Expr, fold: FoldParts) -> Expr {
         let accumulator = self.builder.name(ACCUMULATOR);
-        let Fold { variable, second_variable, initial, condition, step, result } = fold;
+        let FoldParts { variable, second_variable, initial, condition, step, result } = fold;
         let fold = Comprehension { range, variable, second_variable, accumulator, initial, condition, step, result };
         self.node(ExprKind::Comprehension(Box::new(fold)))
     }
@@ -94,7 +94,7 @@ impl Factory<'_, '_> {
         variable: Name,
         second_variable: Option<Name>,
         predicate: Expr,
-    ) -> Fold {
+    ) -> FoldParts {
         let (initial, condition, step, result);
         match of {
             Expander::All | Expander::AllOfTwo => {
@@ -125,7 +125,7 @@ impl Factory<'_, '_> {
                 result = self.call("_==_", vec![accumulator, one]);
             }
         }
-        Fold { variable, second_variable, initial, condition, step, result }
+        FoldParts { variable, second_variable, initial, condition, step, result }
     }
 
     /// `map` and `transformList`: with a second argument the first is a filter.
@@ -135,7 +135,7 @@ impl Factory<'_, '_> {
         second_variable: Option<Name>,
         first: Expr,
         second: Option<Expr>,
-    ) -> Fold {
+    ) -> FoldParts {
         let (filter, transform) = match second {
             Some(transform) => (Some(first), transform),
             None => (None, first),
@@ -146,17 +146,17 @@ impl Factory<'_, '_> {
         let step = self.call("_+_", vec![accumulator, element]);
         let step = self.filtered(filter, step);
         let result = self.accumulator();
-        Fold { variable, second_variable, initial, condition, step, result }
+        FoldParts { variable, second_variable, initial, condition, step, result }
     }
 
-    pub(super) fn filter(&mut self, variable: Name, element: Expr, filter: Expr) -> Fold {
+    pub(super) fn filter(&mut self, variable: Name, element: Expr, filter: Expr) -> FoldParts {
         let initial = self.list(Vec::new());
         let condition = self.literal(Literal::Bool(true));
         let (accumulator, element) = (self.accumulator(), self.list(vec![element]));
         let step = self.call("_+_", vec![accumulator, element]);
         let step = self.filtered(Some(filter), step);
         let result = self.accumulator();
-        Fold { variable, second_variable: None, initial, condition, step, result }
+        FoldParts { variable, second_variable: None, initial, condition, step, result }
     }
 
     /// `transformMap` inserts under the range's key, `transformMapEntry` (without a key) the entries of a map.
@@ -167,7 +167,7 @@ impl Factory<'_, '_> {
         key: Option<Expr>,
         first: Expr,
         second: Option<Expr>,
-    ) -> Fold {
+    ) -> FoldParts {
         let (filter, transform) = match second {
             Some(transform) => (Some(first), transform),
             None => (None, first),
@@ -179,7 +179,7 @@ impl Factory<'_, '_> {
         let step = self.call("cel.@mapInsert", arguments);
         let step = self.filtered(filter, step);
         let result = self.accumulator();
-        Fold { variable, second_variable: Some(second_variable), initial, condition, step, result }
+        FoldParts { variable, second_variable: Some(second_variable), initial, condition, step, result }
     }
 
     pub(super) fn filtered(&mut self, filter: Option<Expr>, step: Expr) -> Expr {

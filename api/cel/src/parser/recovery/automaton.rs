@@ -47,7 +47,7 @@ pub(super) struct State {
 
 /// A decision: the state at which it is made, and, when one token decides, the tokens of each alternative.
 #[derive(Debug)]
-pub(super) struct Decision {
+pub(super) struct DecisionPoint {
     pub(super) state: StateId,
     pub(super) by_token: Option<Vec<Tokens>>,
     /// Whether it is the loop of a left-recursive rule.
@@ -56,23 +56,23 @@ pub(super) struct Decision {
 
 /// A part of an alternative, with its states.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum RuleStep {
     Token { state: StateId, label: Label, kind: TokenKind },
     Set { state: StateId, label: Label, of: Tokens },
     Rule { state: StateId, label: Label, rule: Rule, precedence: u8 },
-    Optional { decision: usize, body: Vec<Step> },
-    Star { decision: usize, back: StateId, body: Vec<Step> },
-    Plus { start: StateId, decision: usize, body: Vec<Step> },
-    Choice { decision: usize, alternatives: Vec<Vec<Step>> },
-    Recursion { decision: usize, back: StateId, inner: Option<usize>, alternatives: Vec<Vec<Step>> },
+    Optional { decision: usize, body: Vec<RuleStep> },
+    Star { decision: usize, back: StateId, body: Vec<RuleStep> },
+    Plus { start: StateId, decision: usize, body: Vec<RuleStep> },
+    Choice { decision: usize, alternatives: Vec<Vec<RuleStep>> },
+    Recursion { decision: usize, back: StateId, inner: Option<usize>, alternatives: Vec<Vec<RuleStep>> },
 }
 
 /// The automaton.
 #[derive(Debug)]
 pub(super) struct Automaton {
     pub(super) states: Vec<State>,
-    pub(super) decisions: Vec<Decision>,
-    pub(super) rules: Vec<Vec<Step>>,
+    pub(super) decisions: Vec<DecisionPoint>,
+    pub(super) rules: Vec<Vec<RuleStep>>,
     pub(super) next_tokens: Vec<Tokens>,
 }
 
@@ -117,11 +117,11 @@ impl Automaton {
     }
 
     fn decision(&mut self, state: StateId, is_precedence: bool) -> usize {
-        self.decisions.push(Decision { state, by_token: None, is_precedence });
+        self.decisions.push(DecisionPoint { state, by_token: None, is_precedence });
         self.decisions.len() - 1
     }
 
-    fn rule(&mut self, rule: Rule) -> (Vec<Step>, Ends) {
+    fn rule(&mut self, rule: Rule) -> (Vec<RuleStep>, Ends) {
         match body(rule) {
             Body::Alternatives([only]) => self.sequence(rule, only),
             Body::Alternatives(alternatives) => self.choice(rule, alternatives),
@@ -129,7 +129,7 @@ impl Automaton {
         }
     }
 
-    fn sequence(&mut self, rule: Rule, parts: &[Part]) -> (Vec<Step>, Ends) {
+    fn sequence(&mut self, rule: Rule, parts: &[Part]) -> (Vec<RuleStep>, Ends) {
         let mut steps = Vec::with_capacity(parts.len());
         let mut ends: Option<Ends> = None;
         for part in parts {
@@ -146,21 +146,21 @@ impl Automaton {
         (steps, ends.expect("no alternative of the grammar is empty"))
     }
 
-    fn part(&mut self, rule: Rule, part: &Part) -> (Step, Ends) {
+    fn part(&mut self, rule: Rule, part: &Part) -> (RuleStep, Ends) {
         match *part {
             Part::Token(label, kind) => {
                 let (state, end) = self.pair(rule, Transition::Tokens { of: Tokens::of(kind), to: 0 });
-                (Step::Token { state, label, kind }, (state, end))
+                (RuleStep::Token { state, label, kind }, (state, end))
             }
             Part::Set(label, kinds) => {
                 let of = kinds.iter().fold(Tokens::default(), |set, kind| set.and(Tokens::of(*kind)));
                 let (state, end) = self.pair(rule, Transition::Tokens { of, to: 0 });
-                (Step::Set { state, label, of }, (state, end))
+                (RuleStep::Set { state, label, of }, (state, end))
             }
             Part::Rule(label, called, precedence) => {
                 let transition = Transition::Rule { rule: called, precedence, follow: 0 };
                 let (state, end) = self.pair(rule, transition);
-                (Step::Rule { state, label, rule: called, precedence }, (state, end))
+                (RuleStep::Rule { state, label, rule: called, precedence }, (state, end))
             }
             Part::Optional(parts) => {
                 let (start, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
@@ -169,13 +169,13 @@ impl Automaton {
                 self.epsilon(start, first);
                 self.epsilon(last, end);
                 self.epsilon(start, end);
-                (Step::Optional { decision, body }, (start, end))
+                (RuleStep::Optional { decision, body }, (start, end))
             }
             Part::Star(parts) => {
                 let (body, ends) = self.sequence(rule, parts);
                 let (entry, back, end) = self.star(rule, ends);
                 let decision = self.decision(entry, false);
-                (Step::Star { decision, back, body }, (entry, end))
+                (RuleStep::Star { decision, back, body }, (entry, end))
             }
             Part::Plus(parts) => {
                 let (start, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
@@ -186,7 +186,7 @@ impl Automaton {
                 self.epsilon(last, back);
                 self.epsilon(back, start);
                 self.epsilon(back, end);
-                (Step::Plus { start, decision, body }, (start, end))
+                (RuleStep::Plus { start, decision, body }, (start, end))
             }
         }
     }
@@ -214,7 +214,7 @@ impl Automaton {
         (entry, back, end)
     }
 
-    fn choice(&mut self, rule: Rule, parts: &[&[Part]]) -> (Vec<Step>, Ends) {
+    fn choice(&mut self, rule: Rule, parts: &[&[Part]]) -> (Vec<RuleStep>, Ends) {
         let (start, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
         let decision = self.decision(start, false);
         let mut alternatives = Vec::new();
@@ -224,10 +224,10 @@ impl Automaton {
             self.epsilon(last, end);
             alternatives.push(steps);
         }
-        (vec![Step::Choice { decision, alternatives }], (start, end))
+        (vec![RuleStep::Choice { decision, alternatives }], (start, end))
     }
 
-    fn recursion(&mut self, rule: Rule, prefix: &[Part], parts: &[(u8, &[Part])]) -> (Vec<Step>, Ends) {
+    fn recursion(&mut self, rule: Rule, prefix: &[Part], parts: &[(u8, &[Part])]) -> (Vec<RuleStep>, Ends) {
         let (mut steps, (first, prefix_end)) = self.sequence(rule, prefix);
         let (start, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
         let inner = (parts.len() > 1).then(|| self.decision(start, false));
@@ -243,7 +243,7 @@ impl Automaton {
         let (entry, back, after) = self.star(rule, (start, end));
         let decision = self.decision(entry, true);
         self.epsilon(prefix_end, entry);
-        steps.push(Step::Recursion { decision, back, inner, alternatives });
+        steps.push(RuleStep::Recursion { decision, back, inner, alternatives });
         (steps, (first, after))
     }
 

@@ -3,10 +3,10 @@
 //! Invariants: errors are found, reported and recovered from at the same places and in the same way, up to the limits of
 //! `recover`; it does not recurse. Not here: the errors' order and form (`error`).
 
-use super::automaton::{Automaton, StateId, Step, Tokens, start_of};
+use super::automaton::{Automaton, RuleStep, StateId, Tokens, start_of};
 use super::grammar::{Label, RULES, Rule};
 use super::predict::{NoAlternative, Predictor, Situation, by_token};
-use super::tree::{Leaf, Node, NodeId, NodePart};
+use super::tree::{Leaf, NodeId, NodePart, TreeNode};
 use crate::error::{Issue, Place};
 use crate::parser::RECURSION_MAX;
 use crate::parser::lexer::Lexed;
@@ -35,9 +35,9 @@ impl From<GivenUp> for Trouble {
 
 /// What remains to be done.
 pub(super) enum Frame<'a> {
-    Sequence(&'a [Step], usize),
-    Again { decision: usize, back: StateId, body: &'a [Step] },
-    RecursionAgain { decision: usize, back: StateId, inner: Option<usize>, alternatives: &'a [Vec<Step>] },
+    Sequence(&'a [RuleStep], usize),
+    Again { decision: usize, back: StateId, body: &'a [RuleStep] },
+    RecursionAgain { decision: usize, back: StateId, inner: Option<usize>, alternatives: &'a [Vec<RuleStep>] },
     Rule { label: Label, caller: Option<NodeId>, is_recursive: bool },
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Machine<'a, 's> {
     pub(super) predictor: Predictor<'a>,
     pub(super) source: &'s str,
     pub(super) lexed: &'s Lexed,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Vec<TreeNode>,
     pub(super) issues: Vec<Issue>,
     pub(super) frames: Vec<Frame<'a>>,
     pub(super) context: Option<NodeId>,
@@ -123,28 +123,28 @@ impl<'a, 's> Machine<'a, 's> {
         Ok(())
     }
 
-    fn step(&mut self, step: &'a Step) -> Result<(), Trouble> {
+    fn step(&mut self, step: &'a RuleStep) -> Result<(), Trouble> {
         match step {
-            Step::Token { state, label, kind } => {
+            RuleStep::Token { state, label, kind } => {
                 self.state = *state;
                 self.match_tokens(*label, Tokens::of(*kind))
             }
-            Step::Set { state, label, of } => {
+            RuleStep::Set { state, label, of } => {
                 self.state = *state;
                 self.match_tokens(*label, *of)
             }
-            Step::Rule { state, label, rule, precedence } => {
+            RuleStep::Rule { state, label, rule, precedence } => {
                 self.state = *state;
                 let caller = *state;
                 Ok(self.enter(*rule, *precedence, *label, Some(caller))?)
             }
-            Step::Optional { decision, body } => {
+            RuleStep::Optional { decision, body } => {
                 if self.decide(*decision, None)? == Some(1) {
                     self.frames.push(Frame::Sequence(body, 0));
                 }
                 Ok(())
             }
-            Step::Choice { decision, alternatives } => {
+            RuleStep::Choice { decision, alternatives } => {
                 let chosen = self.decide(*decision, None)?;
                 let Some(chosen) = chosen else { return Err(self.no_alternative(self.at)) };
                 if let Some(context) = self.context {
@@ -153,14 +153,14 @@ impl<'a, 's> Machine<'a, 's> {
                 self.frames.push(Frame::Sequence(&alternatives[usize::from(chosen) - 1], 0));
                 Ok(())
             }
-            Step::Star { decision, back, body } => {
+            RuleStep::Star { decision, back, body } => {
                 if self.decide(*decision, None)? == Some(1) {
                     self.frames.push(Frame::Again { decision: *decision, back: *back, body });
                     self.frames.push(Frame::Sequence(body, 0));
                 }
                 Ok(())
             }
-            Step::Plus { start, decision, body } => {
+            RuleStep::Plus { start, decision, body } => {
                 self.state = *start;
                 self.synchronize()?;
                 let back = self.automaton.decisions[*decision].state;
@@ -168,7 +168,7 @@ impl<'a, 's> Machine<'a, 's> {
                 self.frames.push(Frame::Sequence(body, 0));
                 Ok(())
             }
-            Step::Recursion { decision, back, inner, alternatives } => {
+            RuleStep::Recursion { decision, back, inner, alternatives } => {
                 let state = self.automaton.decisions[*decision].state;
                 self.frames.push(Frame::RecursionAgain {
                     decision: *decision,
@@ -181,7 +181,7 @@ impl<'a, 's> Machine<'a, 's> {
         }
     }
 
-    fn again(&mut self, decision: usize, back: StateId, body: &'a [Step]) -> Result<(), Trouble> {
+    fn again(&mut self, decision: usize, back: StateId, body: &'a [RuleStep]) -> Result<(), Trouble> {
         if self.decide(decision, Some(back))? == Some(1) {
             self.frames.push(Frame::Sequence(body, 0));
         } else {
@@ -196,7 +196,7 @@ impl<'a, 's> Machine<'a, 's> {
         decision: usize,
         state: StateId,
         inner: Option<usize>,
-        alternatives: &'a [Vec<Step>],
+        alternatives: &'a [Vec<RuleStep>],
     ) -> Result<(), Trouble> {
         if self.decide(decision, Some(state))? != Some(1) {
             self.frames.pop();
@@ -209,9 +209,17 @@ impl<'a, 's> Machine<'a, 's> {
             Some(inner) => self.decide(inner, None)?.unwrap_or(1),
             None => 1,
         };
-        let Node { parent, caller, start, .. } = self.nodes[previous];
+        let TreeNode { parent, caller, start, .. } = self.nodes[previous];
         let parts = Vec::new();
-        self.nodes.push(Node { rule, alternative: chosen + 1, parent, caller, start, parts, children: vec![previous] });
+        self.nodes.push(TreeNode {
+            rule,
+            alternative: chosen + 1,
+            parent,
+            caller,
+            start,
+            parts,
+            children: vec![previous],
+        });
         let node = self.nodes.len() - 1;
         self.nodes[previous].parent = Some(node);
         self.context = Some(node);
@@ -225,7 +233,7 @@ impl<'a, 's> Machine<'a, 's> {
         let parent = self.context;
         let alternative = u8::from(is_recursive);
         let (parts, children) = (Vec::new(), Vec::new());
-        self.nodes.push(Node { rule, alternative, parent, caller, start: self.at, parts, children });
+        self.nodes.push(TreeNode { rule, alternative, parent, caller, start: self.at, parts, children });
         let node = self.nodes.len() - 1;
         self.state = start_of(rule);
         self.context = Some(node);

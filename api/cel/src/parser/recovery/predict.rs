@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::automaton::{Automaton, Decision, StateId, StateKind, Tokens, Transition, start_of};
+use super::automaton::{Automaton, DecisionPoint, StateId, StateKind, Tokens, Transition, start_of};
 use super::grammar::Rule;
 use crate::parser::token::{Token, TokenKind};
 
@@ -124,7 +124,7 @@ impl<'a> Predictor<'a> {
         }
     }
 
-    fn choose_in_context(&mut self, of: &Decision, situation: &Situation<'_>) -> Result<u8, NoAlternative> {
+    fn choose_in_context(&mut self, of: &DecisionPoint, situation: &Situation<'_>) -> Result<u8, NoAlternative> {
         let stack = situation.callers.iter().fold(0, |stack, caller| self.push(*caller, stack));
         let mut configs = self.start(of, stack, true, situation.precedence);
         let (mut at, before) = (situation.at, self.looked_at);
@@ -171,7 +171,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// Places before the first token, of every alternative.
-    fn start(&mut self, of: &Decision, stack: StackId, in_context: bool, precedence: u8) -> Vec<Config> {
+    fn start(&mut self, of: &DecisionPoint, stack: StackId, in_context: bool, precedence: u8) -> Vec<Config> {
         let mut closure = Closure::new(in_context, false, Some(precedence), of, self.automaton);
         for (index, transition) in self.automaton.states[of.state as usize].transitions.iter().enumerate() {
             let Transition::Epsilon { to, .. } = *transition else { continue };
@@ -184,7 +184,7 @@ impl<'a> Predictor<'a> {
     }
 
     /// Places after a token.
-    fn reach(&mut self, of: &Decision, from: &[Config], kind: TokenKind, in_context: bool) -> Vec<Config> {
+    fn reach(&mut self, of: &DecisionPoint, from: &[Config], kind: TokenKind, in_context: bool) -> Vec<Config> {
         let (mut moved, mut stopped): (Vec<Config>, Vec<Config>) = (Vec::new(), Vec::new());
         let mut known = HashSet::new();
         for config in from {
@@ -246,7 +246,7 @@ impl<'d> Closure<'d> {
         in_context: bool,
         end_is_free: bool,
         precedence: Option<u8>,
-        of: &Decision,
+        of: &DecisionPoint,
         automaton: &'d Automaton,
     ) -> Closure<'d> {
         let loop_rule = of.is_precedence.then(|| automaton.states[of.state as usize].rule);

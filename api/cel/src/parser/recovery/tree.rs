@@ -27,7 +27,7 @@ pub(super) enum NodePart {
 
 /// A rule that was read.
 #[derive(Debug)]
-pub(super) struct Node {
+pub(super) struct TreeNode {
     pub(super) rule: Rule,
     /// Which alternative, from 1; 0 when none could be chosen.
     pub(super) alternative: u8,
@@ -40,7 +40,7 @@ pub(super) struct Node {
     pub(super) children: Vec<NodeId>,
 }
 
-impl Node {
+impl TreeNode {
     /// Parts of a name.
     pub(super) fn all(&self, label: Label) -> impl Iterator<Item = NodePart> {
         self.parts.iter().filter(move |(named, _)| *named == label).map(|(_, part)| *part)

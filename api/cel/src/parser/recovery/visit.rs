@@ -5,7 +5,7 @@
 
 use super::grammar::{Label, Rule, alternative};
 use super::machine::GivenUp;
-use super::tree::{Leaf, Node, NodeId};
+use super::tree::{Leaf, NodeId, TreeNode};
 use crate::ast::{Entry, Expr, ExprKind, FieldEntry, Literal};
 use crate::error::{Issue, Place};
 use crate::parser::RECURSION_MAX;
@@ -16,7 +16,7 @@ use crate::parser::token::{Token, TokenKind};
 
 pub(super) struct Visitor<'b, 's> {
     pub(super) builder: &'b mut Builder<'s>,
-    pub(super) nodes: &'b [Node],
+    pub(super) nodes: &'b [TreeNode],
     pub(super) tokens: &'b [Token],
     depth: u32,
 }
@@ -24,7 +24,7 @@ pub(super) struct Visitor<'b, 's> {
 type Visited<T> = Result<T, GivenUp>;
 
 impl<'b, 's> Visitor<'b, 's> {
-    pub(super) fn new(builder: &'b mut Builder<'s>, nodes: &'b [Node], tokens: &'b [Token]) -> Visitor<'b, 's> {
+    pub(super) fn new(builder: &'b mut Builder<'s>, nodes: &'b [TreeNode], tokens: &'b [Token]) -> Visitor<'b, 's> {
         Visitor { builder, nodes, tokens, depth: 0 }
     }
 
@@ -37,7 +37,7 @@ impl<'b, 's> Visitor<'b, 's> {
         }
     }
 
-    fn at(&self, node: &Node) -> u32 {
+    fn at(&self, node: &TreeNode) -> u32 {
         self.tokens[node.start.min(self.tokens.len() - 1)].start
     }
 
@@ -72,7 +72,7 @@ impl<'b, 's> Visitor<'b, 's> {
         self.builder.literal(at, Literal::Null)
     }
 
-    fn child(&self, of: &Node, rule: Rule) -> Option<NodeId> {
+    fn child(&self, of: &TreeNode, rule: Rule) -> Option<NodeId> {
         of.children.iter().copied().find(|child| self.nodes[*child].rule == rule)
     }
 
@@ -114,7 +114,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(expr)
     }
 
-    fn visit_node(&mut self, of: &Node) -> Visited<Expr> {
+    fn visit_node(&mut self, of: &TreeNode) -> Visited<Expr> {
         match (of.rule, of.alternative) {
             (Rule::Expr, _) => self.conditional(of),
             (Rule::Or, _) => self.chain(of, "_||_", "||"),
@@ -134,7 +134,7 @@ impl<'b, 's> Visitor<'b, 's> {
         }
     }
 
-    fn conditional(&mut self, of: &Node) -> Visited<Expr> {
+    fn conditional(&mut self, of: &TreeNode) -> Visited<Expr> {
         let condition = self.visit(of.node(Label::First))?;
         let id = self.operator_id(of);
         let then = self.visit(of.node(Label::Second))?;
@@ -142,12 +142,12 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(self.builder.call(id, "_?_:_", vec![condition, then, otherwise]))
     }
 
-    fn operator_id(&mut self, of: &Node) -> u32 {
+    fn operator_id(&mut self, of: &TreeNode) -> u32 {
         let at = of.leaf(Label::Operator).map_or(0, |leaf| self.leaf_at(leaf));
         self.builder.id(at)
     }
 
-    fn chain(&mut self, of: &Node, function: &str, sign: &str) -> Visited<Expr> {
+    fn chain(&mut self, of: &TreeNode, function: &str, sign: &str) -> Visited<Expr> {
         let mut terms = vec![self.visit(of.node(Label::First))?];
         let (rest, mut operators) = (of.nodes(Label::Second), Vec::new());
         for (index, operator) in of.leaves(Label::Operator).into_iter().enumerate() {
@@ -161,7 +161,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(self.builder.balanced(function, terms, &operators))
     }
 
-    fn binary(&mut self, of: &Node) -> Visited<Expr> {
+    fn binary(&mut self, of: &TreeNode) -> Visited<Expr> {
         let kind = of.leaf(Label::Operator).map_or(TokenKind::End, |leaf| self.kind(leaf));
         let function = relation_operator(kind).or_else(|| calc_operator(kind).map(|(function, _)| function));
         let Some(function) = function else {
@@ -175,7 +175,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(self.builder.call(id, function, vec![left, right]))
     }
 
-    fn prefixed(&mut self, of: &Node, function: &str) -> Visited<Expr> {
+    fn prefixed(&mut self, of: &TreeNode, function: &str) -> Visited<Expr> {
         let operators = of.leaves(Label::Operator).len();
         let member = self.child(of, Rule::Member);
         if operators.is_multiple_of(2) {
@@ -186,7 +186,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(self.builder.call(id, function, vec![operand]))
     }
 
-    fn select(&mut self, of: &Node) -> Visited<Expr> {
+    fn select(&mut self, of: &TreeNode) -> Visited<Expr> {
         let operand = self.visit(self.child(of, Rule::Member))?;
         let (Some(name), Some(dot)) = (of.node(Label::Name), of.leaf(Label::Operator)) else {
             return Ok(self.unread(self.at(of)));
@@ -216,7 +216,7 @@ impl<'b, 's> Visitor<'b, 's> {
         }
     }
 
-    fn member_call(&mut self, of: &Node) -> Visited<Expr> {
+    fn member_call(&mut self, of: &TreeNode) -> Visited<Expr> {
         let operand = self.visit(self.child(of, Rule::Member))?;
         let Some(name) = of.leaf(Label::Name) else { return Ok(self.unread(self.at(of))) };
         let open = of.leaf(Label::Open).map_or(0, |leaf| self.leaf_at(leaf));
@@ -231,7 +231,7 @@ impl<'b, 's> Visitor<'b, 's> {
         expressions.into_iter().map(|expr| self.visit(Some(expr))).collect()
     }
 
-    fn index(&mut self, of: &Node) -> Visited<Expr> {
+    fn index(&mut self, of: &TreeNode) -> Visited<Expr> {
         let operand = self.visit(self.child(of, Rule::Member))?;
         let id = self.operator_id(of);
         let index = self.visit(of.node(Label::Second))?;
@@ -239,7 +239,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(self.builder.call(id, function, vec![operand, index]))
     }
 
-    fn named(&mut self, of: &Node) -> Visited<Expr> {
+    fn named(&mut self, of: &TreeNode) -> Visited<Expr> {
         let Some(name) = of.leaf(Label::Name) else { return Ok(self.unread(self.at(of))) };
         let text = self.text(name);
         if let Some(error) = self.builder.reserved(self.at(of), &text) {
@@ -255,7 +255,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(self.builder.call_or_macro(id, &full, None, arguments))
     }
 
-    fn list(&mut self, of: &Node) -> Visited<Expr> {
+    fn list(&mut self, of: &TreeNode) -> Visited<Expr> {
         let id = self.operator_id(of);
         let (mut elements, mut optional) = (Vec::new(), Vec::new());
         let nodes = self.nodes;
@@ -268,7 +268,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(Expr { id, kind: ExprKind::List { elements, optional } })
     }
 
-    fn map(&mut self, of: &Node) -> Visited<Expr> {
+    fn map(&mut self, of: &TreeNode) -> Visited<Expr> {
         let id = self.operator_id(of);
         let entries = self.entries(of.node(Label::First))?;
         Ok(Expr { id, kind: ExprKind::Map(entries) })
@@ -290,7 +290,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(entries)
     }
 
-    fn message(&mut self, of: &Node) -> Visited<Expr> {
+    fn message(&mut self, of: &TreeNode) -> Visited<Expr> {
         let names: Vec<String> = of.leaves(Label::Name).into_iter().map(|leaf| self.text(leaf)).collect();
         let dot = if of.leaf(Label::LeadingDot).is_some() { "." } else { "" };
         let type_name = format!("{dot}{}", names.join("."));
@@ -325,7 +325,7 @@ impl<'b, 's> Visitor<'b, 's> {
         Ok(fields)
     }
 
-    fn literal(&mut self, of: &Node) -> Visited<Expr> {
+    fn literal(&mut self, of: &TreeNode) -> Visited<Expr> {
         let Some(token) = of.leaf(Label::Value) else { return Ok(self.unread(self.at(of))) };
         let (at, text, kind) = (self.at(of), self.text(token), self.kind(token));
         let negative = of.leaf(Label::Sign).is_some();
