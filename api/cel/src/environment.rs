@@ -29,6 +29,7 @@ impl Release {
 pub struct Library {
     functions: HashMap<&'static str, Vec<Arc<Overload>>>,
     types: HashMap<Name, Type>,
+    /// The macros.
     macros: Macros,
     /// Whether objects and patches can be built.
     mutation: bool,
@@ -55,21 +56,21 @@ pub struct Environment {
 impl Library {
     /// For stored expressions: everything that is known.
     pub fn stored() -> Self {
-        Self::of(library::overloads(), library::types(), Macros::default())
+        Self::of(library::overloads(), Macros::default())
     }
 
     /// For new expressions at `release`: what had appeared by then.
     pub fn at(release: Release) -> Self {
         let known = library::overloads().into_iter().filter(|overload| overload.since <= release).collect();
-        Self::of(known, library::types(), Macros::at(release))
+        Self::of(known, Macros::at(release))
     }
 
-    fn of(overloads: Vec<Overload>, types: Vec<(&'static str, Type)>, macros: Macros) -> Self {
+    fn of(overloads: Vec<Overload>, macros: Macros) -> Self {
         let mut functions: HashMap<&'static str, Vec<Arc<Overload>>> = HashMap::new();
         for overload in overloads {
             functions.entry(overload.function).or_default().push(Arc::new(overload));
         }
-        let types = types.into_iter().map(|(name, value_type)| (Name::from(name), value_type)).collect();
+        let types = library::types().into_iter().map(|(name, value_type)| (Name::from(name), value_type)).collect();
         Self { functions, types, macros, mutation: false }
     }
 
@@ -94,8 +95,8 @@ impl Library {
         if self.mutation { library::mutation::field(of, field) } else { None }
     }
 
-    /// The macros that an expression may use.
-    pub fn macros(&self) -> Macros {
+    /// The macros that expressions are parsed with.
+    pub const fn macros(&self) -> Macros {
         self.macros
     }
 

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{Context, EvalError, Evaluated, evaluate, logic};
 use crate::library::{insert_all, insert_entry, standard};
 use crate::overload::{Cost, Dispatch, Overload};
-use crate::plan::node::{Add, Arithmetic, ArithmeticOperator, Call, Node, Target};
+use crate::plan::node::{Add, Arithmetic, ArithmeticOperator, CallNode, Node, Target};
 use crate::value::Value;
 
 /// So many arguments are kept without an allocation.
@@ -83,7 +83,7 @@ fn settled<'a>(node: &'a Node, context: &mut Context<'a>) -> Result<Evaluated<'a
 
 /// A call of one or two arguments evaluates both and costs also when they fail; any other stops at the first that fails, and
 /// costs then only when it is the last.
-pub(super) fn call<'a>(call: &'a Call, context: &mut Context<'a>) -> Evaluated<'a> {
+pub(super) fn call<'a>(call: &'a CallNode, context: &mut Context<'a>) -> Evaluated<'a> {
     match (&call.arguments[..], &call.prepared) {
         ([argument], None) => {
             let argument = settled(argument, context)?;
@@ -107,7 +107,7 @@ pub(super) fn call<'a>(call: &'a Call, context: &mut Context<'a>) -> Evaluated<'
     }
 }
 
-fn many<'a>(call: &'a Call, nodes: &'a [Node], context: &mut Context<'a>) -> Evaluated<'a> {
+fn many<'a>(call: &'a CallNode, nodes: &'a [Node], context: &mut Context<'a>) -> Evaluated<'a> {
     let mut arguments = Arguments::new();
     for (at, node) in nodes.iter().enumerate() {
         match evaluate(node, context) {
@@ -132,7 +132,7 @@ fn many<'a>(call: &'a Call, nodes: &'a [Node], context: &mut Context<'a>) -> Eva
 }
 
 /// The error of an argument, for which the call costs as well.
-fn fail<'a>(call: &'a Call, arguments: &[Value<'a>], error: EvalError, context: &mut Context<'a>) -> Evaluated<'a> {
+fn fail<'a>(call: &'a CallNode, arguments: &[Value<'a>], error: EvalError, context: &mut Context<'a>) -> Evaluated<'a> {
     context.charge(cost(&call.target, None, arguments, None))?;
     Err(error)
 }
@@ -148,7 +148,7 @@ fn elements(value: &Value<'_>) -> u64 {
 }
 
 /// Calls the overload that takes the arguments; what was prepared while planning takes any.
-fn apply<'a>(call: &'a Call, arguments: &[Value<'a>], context: &mut Context<'a>) -> Evaluated<'a> {
+fn apply<'a>(call: &'a CallNode, arguments: &[Value<'a>], context: &mut Context<'a>) -> Evaluated<'a> {
     let overload = found(&call.target, arguments);
     let elements: u64 = arguments.iter().map(elements).sum();
     if elements > 0 {
@@ -174,7 +174,7 @@ fn apply<'a>(call: &'a Call, arguments: &[Value<'a>], context: &mut Context<'a>)
 }
 
 /// Whether the call adds to a map, which grows in place when nothing else holds it.
-fn is_insertion(call: &Call) -> bool {
+fn is_insertion(call: &CallNode) -> bool {
     matches!(&call.target, Target::One(one) if one.function == "cel.@mapInsert")
 }
 

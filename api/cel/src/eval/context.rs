@@ -32,7 +32,7 @@ pub struct Activation<'a> {
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     activation: &'a Activation<'a>,
-    locals: SmallVec<[Local<'a>; LOCALS_INLINE]>,
+    locals: SmallVec<[FoldVariable<'a>; LOCALS_INLINE]>,
     cost: u64,
     limit: u64,
     iterations: u32,
@@ -44,7 +44,7 @@ pub(crate) struct Context<'a> {
 
 /// A variable of a fold.
 #[derive(Debug, Clone)]
-enum Local<'a> {
+enum FoldVariable<'a> {
     /// It has a value; that of an accumulator may be an error.
     Value(Value<'a>),
     /// It gets its value when it is first read.
@@ -78,7 +78,7 @@ impl<'a> Context<'a> {
         limit: u64,
         interrupted: Option<&'a AtomicBool>,
     ) -> Self {
-        let locals = (0..locals).map(|_| Local::Value(Value::Null)).collect();
+        let locals = (0..locals).map(|_| FoldVariable::Value(Value::Null)).collect();
         Self { activation, locals, cost: 0, limit, iterations: 0, interrupted, failure: None, steps: STEPS_MAX }
     }
 
@@ -151,8 +151,8 @@ impl<'a> Context<'a> {
         match base {
             Base::Variable(slot) => Scalar::of_kept(self.activation.slots.get(*slot as usize)?.1.as_ref()?),
             Base::Local(place) => match self.locals.get(*place as usize)? {
-                Local::Value(value) => Scalar::of(value),
-                Local::Pending(_) => None,
+                FoldVariable::Value(value) => Scalar::of(value),
+                FoldVariable::Pending(_) => None,
             },
             _ => None,
         }
@@ -168,7 +168,7 @@ impl<'a> Context<'a> {
                 (!special(value)).then(|| value.lent())
             }
             Base::Local(place) => match self.locals.get(*place as usize)? {
-                Local::Value(value) if !special(value) => Some(value.clone()),
+                FoldVariable::Value(value) if !special(value) => Some(value.clone()),
                 _ => None,
             },
             _ => None,
@@ -181,8 +181,8 @@ impl<'a> Context<'a> {
         let value = match base {
             Base::Variable(slot) => self.activation.slots.get(*slot as usize)?.1.as_ref()?,
             Base::Local(place) => match self.locals.get(*place as usize)? {
-                Local::Value(value) => value,
-                Local::Pending(_) => return None,
+                FoldVariable::Value(value) => value,
+                FoldVariable::Pending(_) => return None,
             },
             _ => return None,
         };
@@ -228,9 +228,9 @@ impl<'a> Context<'a> {
 
     pub(super) fn local(&mut self, place: u32) -> Evaluated<'a> {
         match self.locals.get(place as usize) {
-            Some(Local::Value(Value::Error(error))) => Err((**error).clone()),
-            Some(Local::Value(value)) => Ok(value.clone()),
-            Some(Local::Pending(_)) => {
+            Some(FoldVariable::Value(Value::Error(error))) => Err((**error).clone()),
+            Some(FoldVariable::Value(value)) => Ok(value.clone()),
+            Some(FoldVariable::Pending(_)) => {
                 self.settle(place)?;
                 self.local(place)
             }
@@ -241,28 +241,32 @@ impl<'a> Context<'a> {
     /// The value of a variable that is set again before it is read again.
     pub(super) fn take_local(&mut self, place: u32) -> Evaluated<'a> {
         self.settle(place)?;
-        match self.locals.get_mut(place as usize).map(|local| std::mem::replace(local, Local::Value(Value::Null))) {
-            Some(Local::Value(Value::Error(error))) => Err((*error).clone()),
-            Some(Local::Value(value)) => Ok(value),
+        match self
+            .locals
+            .get_mut(place as usize)
+            .map(|local| std::mem::replace(local, FoldVariable::Value(Value::Null)))
+        {
+            Some(FoldVariable::Value(Value::Error(error))) => Err((*error).clone()),
+            Some(FoldVariable::Value(value)) => Ok(value),
             _ => Err(EvalError::new("no such attribute(s)")),
         }
     }
 
     pub(super) fn set_local(&mut self, place: u32, value: Value<'a>) {
         if let Some(local) = self.locals.get_mut(place as usize) {
-            *local = Local::Value(value);
+            *local = FoldVariable::Value(value);
         }
     }
 
     pub(super) fn set_pending(&mut self, place: u32, node: &'a Node) {
         if let Some(local) = self.locals.get_mut(place as usize) {
-            *local = Local::Pending(node);
+            *local = FoldVariable::Pending(node);
         }
     }
 
     /// Evaluates the first value of an accumulator, if it has none yet.
     fn settle(&mut self, place: u32) -> Result<(), EvalError> {
-        let Some(Local::Pending(node)) = self.locals.get(place as usize) else { return Ok(()) };
+        let Some(FoldVariable::Pending(node)) = self.locals.get(place as usize) else { return Ok(()) };
         let value = settled(evaluate(node, self))?;
         self.set_local(place, value);
         Ok(())

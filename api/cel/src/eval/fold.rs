@@ -3,7 +3,7 @@
 use super::context::settled;
 use super::truth::{Truth, decide};
 use super::{Context, EvalError, Evaluated, evaluate};
-use crate::plan::node::{Fold, FoldKind, GeneralFold, Node};
+use crate::plan::node::{FoldKind, FoldNode, GeneralFold, Node};
 use crate::value::{ListIter, MapIter, Value};
 
 /// Elements that a loop goes through.
@@ -12,7 +12,7 @@ enum Elements<'v, 'a> {
     Map(MapIter<'v, 'a>),
 }
 
-pub(super) fn fold<'a>(fold: &'a Fold, context: &mut Context<'a>) -> Evaluated<'a> {
+pub(super) fn fold<'a>(fold: &'a FoldNode, context: &mut Context<'a>) -> Evaluated<'a> {
     let range = evaluate(&fold.range, context)?;
     let elements = match &range {
         Value::List(list) => Elements::List(list.iter()),
@@ -28,7 +28,7 @@ pub(super) fn fold<'a>(fold: &'a Fold, context: &mut Context<'a>) -> Evaluated<'
 }
 
 fn run<'a>(
-    fold: &'a Fold,
+    fold: &'a FoldNode,
     general: &'a GeneralFold,
     mut elements: Elements<'_, 'a>,
     context: &mut Context<'a>,
@@ -50,7 +50,7 @@ fn run<'a>(
 
 /// `all` and `exists`, with the costs that their loops have in full.
 fn quantify<'a>(
-    fold: &'a Fold,
+    fold: &'a FoldNode,
     predicate: &'a Node,
     exists: bool,
     mut elements: Elements<'_, 'a>,
@@ -87,7 +87,7 @@ fn quantify<'a>(
 
 /// `exists_one`, with the costs that its loop has in full.
 fn one<'a>(
-    fold: &'a Fold,
+    fold: &'a FoldNode,
     predicate: &'a Node,
     mut elements: Elements<'_, 'a>,
     context: &mut Context<'a>,
@@ -124,7 +124,7 @@ const LIST_COST: u64 = 10;
 
 /// `map`, `filter` and `transformList`, with the costs that their loops have in full.
 fn collect<'a>(
-    fold: &'a Fold,
+    fold: &'a FoldNode,
     filter: Option<&'a Node>,
     element: &'a Node,
     mut elements: Elements<'_, 'a>,
@@ -168,7 +168,7 @@ fn collect<'a>(
 }
 
 /// Gives the loop's variables the next element; false when there is none.
-fn bind_next<'a>(fold: &Fold, elements: &mut Elements<'_, 'a>, index: &mut i64, context: &mut Context<'a>) -> bool {
+fn bind_next<'a>(fold: &FoldNode, elements: &mut Elements<'_, 'a>, index: &mut i64, context: &mut Context<'a>) -> bool {
     let (key, value) = match elements {
         Elements::List(items) => match items.next() {
             Some(item) => (Value::Int(*index), item),

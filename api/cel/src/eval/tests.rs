@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use quorate_meta as data;
 
-use crate::environment::{Environment, Library};
+use crate::environment::{Environment, Library, Release};
 use crate::eval::{Activation, EvalError};
 use crate::library::standard::show;
 use crate::program::{Budget, Limits, Program};
@@ -166,4 +166,22 @@ fn a_variable_without_a_value_is_an_error() {
 fn programs_are_shared_between_threads() {
     const fn is_shared<T: Send + Sync>() {}
     is_shared::<Program>();
+}
+
+#[test]
+fn new_expressions_have_what_their_release_has() {
+    let compiles = |release: u16, source: &str| {
+        let environment = Environment::new(Arc::new(Library::at(Release(release))));
+        Program::compile(&environment, source).is_ok()
+    };
+    let check = |source: &str, since: u16| {
+        assert_eq!((compiles(since - 1, source), compiles(since, source)), (false, true), "{source}");
+    };
+    check("optional.of(1).hasValue()", 29);
+    check("dyn(1) == 1 && 1 < 2.0", 29);
+    check("sets.contains([1], [1])", 29);
+    check("[1].transformMap(i, v, v) == {}", 32);
+    check("[1, 2].slice(0, 1) == [1]", 34);
+    check("[1].first().hasValue()", 34);
+    check("[2, 1].sortBy(x, x) == [1, 2]", 34);
 }

@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 use super::cost::estimated_size;
 use super::kinds::{list, ordered, param};
 use crate::ast::Literal;
+use crate::environment::Release;
 use crate::eval::EvalError;
 use crate::overload::{ArgumentEstimate, CallEstimate, Cost, Estimate, Overload, Range};
 use crate::types::Type;
@@ -39,6 +40,9 @@ const SORT_BY: [&str; 8] = [
     "list_string_sortByAssociatedKeys",
     "list_bytes_sortByAssociatedKeys",
 ];
+
+/// The release in which this library appeared.
+const SINCE: Release = Release(34);
 
 /// Every overload of lists.
 pub(super) fn overloads() -> Vec<Overload> {
@@ -79,7 +83,7 @@ pub(super) fn overloads() -> Vec<Overload> {
                 .costs(Cost::Static(cost_of_ordering_by_keys), estimate(estimated)),
         );
     }
-    overloads
+    overloads.into_iter().map(|overload| overload.since(SINCE)).collect()
 }
 
 const fn is_text(element: &Type) -> bool {

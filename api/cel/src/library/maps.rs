@@ -2,18 +2,23 @@
 
 use super::kinds::{map, param};
 use super::standard::show;
+use crate::environment::Release;
 use crate::eval::EvalError;
 use crate::overload::Overload;
 use crate::value::{Map, Value};
+
+/// The release in which macros of two variables appeared.
+const SINCE: Release = Release(32);
 
 /// `cel.@mapInsert`, of one entry or of all those of another map.
 pub(super) fn overloads() -> Vec<Overload> {
     let (k, v) = (|| param("K"), || param("V"));
     let maps = || map(k(), v());
-    vec![
+    let all = vec![
         Overload::global("cel.@mapInsert", "@mapInsert_map_map", [maps(), maps()], maps(), insert_call),
         Overload::global("cel.@mapInsert", "@mapInsert_map_key_value", [maps(), k(), v()], maps(), insert_call),
-    ]
+    ];
+    all.into_iter().map(|overload| overload.since(SINCE)).collect()
 }
 
 fn insert_call<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {

@@ -3,16 +3,22 @@
 //! `or`, `orValue`, `?.` and `[?]` are nodes of the evaluator's own: they do not evaluate all of their operands.
 
 use super::kinds::{list, map, optional, param};
+use crate::environment::Release;
 use crate::eval::EvalError;
 use crate::overload::Overload;
 use crate::types::Type;
 use crate::value::Value;
 
+/// The release in which optionals appeared.
+const SINCE: Release = Release(29);
+/// The release in which `first` and `last` appeared.
+const SINCE_ENDS: Release = Release(34);
+
 /// Every overload of optionals.
 pub(super) fn overloads() -> Vec<Overload> {
     let (k, v) = (|| param("K"), || param("V"));
     let (lists, maps) = (|| list(v()), || map(k(), v()));
-    vec![
+    let all = vec![
         Overload::global("optional.of", "optional_of", [v()], optional(v()), of),
         Overload::global("optional.ofNonZeroValue", "optional_ofNonZeroValue", [v()], optional(v()), of_non_zero),
         Overload::global("optional.none", "optional_none", [], optional(v()), none),
@@ -49,7 +55,12 @@ pub(super) fn overloads() -> Vec<Overload> {
         Overload::member("unwrapOpt", "optional_unwrapOpt", [list(optional(v()))], lists(), unwrap),
         Overload::member("first", "list_first", [lists()], optional(v()), first),
         Overload::member("last", "list_last", [lists()], optional(v()), last),
-    ]
+    ];
+    let since = |overload: Overload| match overload.function {
+        "first" | "last" => overload.since(SINCE_ENDS),
+        _ => overload.since(SINCE),
+    };
+    all.into_iter().map(since).collect()
 }
 
 fn in_evaluator<'a>(_arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {

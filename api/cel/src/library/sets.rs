@@ -2,24 +2,29 @@
 
 use super::kinds::{list, param};
 use super::standard::contains;
+use crate::environment::Release;
 use crate::eval::EvalError;
 use crate::overload::{ArgumentEstimate, Call, CallEstimate, Cost, Estimate, Overload, Range};
 use crate::types::Type;
 use crate::value::{List, Value};
+
+/// The release in which sets appeared.
+const SINCE: Release = Release(29);
 
 /// Every overload of sets.
 pub(super) fn overloads() -> Vec<Overload> {
     let of = |function, id, call: Call| {
         Overload::global(function, id, [list(param("T")), list(param("T"))], Type::Bool, call)
     };
-    vec![
+    let all = vec![
         of("sets.contains", "list_sets_contains_list", contains_all)
             .costs(Cost::Static(cost_of_pairs), Estimate::Of(estimate_of_pairs)),
         of("sets.equivalent", "list_sets_equivalent_list", equivalent)
             .costs(Cost::Static(cost_of_pairs_twice), Estimate::Of(estimate_of_pairs_twice)),
         of("sets.intersects", "list_sets_intersects_list", intersects)
             .costs(Cost::Static(cost_of_pairs), Estimate::Of(estimate_of_pairs)),
-    ]
+    ];
+    all.into_iter().map(|overload| overload.since(SINCE)).collect()
 }
 
 fn pairs(arguments: &[Value<'_>]) -> u64 {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Planner;
 use super::node::{
-    Add, Arithmetic, ArithmeticOperator, Call, Member, Membership, Node, Relation, RelationOperator, Target, TextTest,
-    TextTestKind,
+    Add, Arithmetic, ArithmeticOperator, CallNode, Member, Membership, Node, Relation, RelationOperator, Target,
+    TextTest, TextTestKind,
 };
 use crate::ast::{Expr, Name};
 use crate::eval::{EvalError, constant};
@@ -51,7 +51,7 @@ impl Planner<'_> {
             Some(overload) => Target::One(overload),
             None => Target::Any(self.overloads(function)?),
         };
-        let node = Node::Call(Box::new(Call { target, arguments, prepared }));
+        let node = Node::Call(Box::new(CallNode { target, arguments, prepared }));
         if convertible { constant(&node).map(Node::constant) } else { Ok(node) }
     }
 
@@ -142,7 +142,7 @@ fn membership(mut arguments: Vec<Node>, chosen: Option<Arc<Overload>>, all: Arc<
         }
     }
     let target = chosen.map_or(Target::Any(all), Target::One);
-    Node::Call(Box::new(Call { target, arguments, prepared: None }))
+    Node::Call(Box::new(CallNode { target, arguments, prepared: None }))
 }
 
 /// The members that a look-up in `list` finds: texts in order, and others, numbers in each type that they fit; `None` when

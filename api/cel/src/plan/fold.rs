@@ -1,7 +1,7 @@
 //! Loops of macros.
 
 use super::Planner;
-use super::node::{Fold, FoldKind, GeneralFold, Node};
+use super::node::{FoldKind, FoldNode, GeneralFold, Node};
 use crate::ast::{Comprehension, Expr, ExprKind, Literal, Name};
 use crate::eval::EvalError;
 
@@ -18,18 +18,18 @@ impl Planner<'_> {
         self.scope.push((fold.variable.clone(), variable));
         self.scope.extend(fold.second_variable.clone().zip(second));
         let kind = match shape(fold) {
-            Shape::Quantifier { exists, predicate } => {
+            FoldShape::Quantifier { exists, predicate } => {
                 FoldKind::Quantifier { predicate: self.node(predicate)?, exists }
             }
-            Shape::One { predicate } => FoldKind::One { predicate: self.node(predicate)? },
-            Shape::Collect { filter, element } => FoldKind::Collect {
+            FoldShape::One { predicate } => FoldKind::One { predicate: self.node(predicate)? },
+            FoldShape::Collect { filter, element } => FoldKind::Collect {
                 filter: filter.map(|filter| self.node(filter)).transpose()?,
                 element: self.node(element)?,
             },
-            Shape::General => self.general(fold, initial, accumulator, inner)?,
+            FoldShape::General => self.general(fold, initial, accumulator, inner)?,
         };
         self.scope.truncate(outer);
-        Ok(Node::Fold(Box::new(Fold { range, variable, second, accumulator, kind })))
+        Ok(Node::Fold(Box::new(FoldNode { range, variable, second, accumulator, kind })))
     }
 
     fn general(
@@ -59,19 +59,19 @@ impl Planner<'_> {
 }
 
 /// What a fold does, as far as it has a node of its own.
-enum Shape<'e> {
+enum FoldShape<'e> {
     Quantifier { exists: bool, predicate: &'e Expr },
     One { predicate: &'e Expr },
     Collect { filter: Option<&'e Expr>, element: &'e Expr },
     General,
 }
 
-fn shape(fold: &Comprehension) -> Shape<'_> {
-    quantifier(fold).or_else(|| one(fold)).or_else(|| collect(fold)).unwrap_or(Shape::General)
+fn shape(fold: &Comprehension) -> FoldShape<'_> {
+    quantifier(fold).or_else(|| one(fold)).or_else(|| collect(fold)).unwrap_or(FoldShape::General)
 }
 
 /// `all` and `exists`.
-fn quantifier(fold: &Comprehension) -> Option<Shape<'_>> {
+fn quantifier(fold: &Comprehension) -> Option<FoldShape<'_>> {
     let ExprKind::Literal(Literal::Bool(initial)) = fold.initial.kind else { return None };
     let operator = if initial { "_&&_" } else { "_||_" };
     let [accumulated, predicate] = operands(&fold.step, operator)? else { return None };
@@ -79,11 +79,11 @@ fn quantifier(fold: &Comprehension) -> Option<Shape<'_>> {
     let [tested] = operands(&fold.condition, "@not_strictly_false")? else { return None };
     let tested = if initial { tested } else { operands(tested, "!_")?.first()? };
     let matches = named(accumulated) && named(tested) && named(&fold.result);
-    matches.then_some(Shape::Quantifier { exists: !initial, predicate })
+    matches.then_some(FoldShape::Quantifier { exists: !initial, predicate })
 }
 
 /// `exists_one`: counts, and compares the count with 1.
-fn one(fold: &Comprehension) -> Option<Shape<'_>> {
+fn one(fold: &Comprehension) -> Option<FoldShape<'_>> {
     let named = |expression: &Expr| is_name(expression, &fold.accumulator);
     let is_int = |expression: &Expr, value| expression.kind == ExprKind::Literal(Literal::Int(value));
     let [predicate, counted, same] = operands(&fold.step, "_?_:_")? else { return None };
@@ -94,11 +94,11 @@ fn one(fold: &Comprehension) -> Option<Shape<'_>> {
         && is_int(added, 1)
         && is_int(expected, 1)
         && [before, same, count].into_iter().all(named);
-    matches.then_some(Shape::One { predicate })
+    matches.then_some(FoldShape::One { predicate })
 }
 
 /// `map`, `filter` and `transformList`: adds lists of one element.
-fn collect(fold: &Comprehension) -> Option<Shape<'_>> {
+fn collect(fold: &Comprehension) -> Option<FoldShape<'_>> {
     let named = |expression: &Expr| is_name(expression, &fold.accumulator);
     let empty = matches!(&fold.initial.kind, ExprKind::List { elements, .. } if elements.is_empty());
     if !(empty && is_true(&fold.condition) && named(&fold.result)) {
@@ -112,7 +112,7 @@ fn collect(fold: &Comprehension) -> Option<Shape<'_>> {
     let [before, list] = operands(added, "_+_")? else { return None };
     match &list.kind {
         ExprKind::List { elements, optional } if optional.is_empty() && named(before) => match &elements[..] {
-            [element] => Some(Shape::Collect { filter, element }),
+            [element] => Some(FoldShape::Collect { filter, element }),
             _ => None,
         },
         _ => None,

@@ -46,7 +46,7 @@ pub(crate) enum Node {
     /// `contains`, `startsWith`, `endsWith` of text.
     TextTest(Box<TextTest>),
     /// A function.
-    Call(Box<Call>),
+    Call(Box<CallNode>),
     /// `x in [constants]`.
     Membership(Box<Membership>),
     /// `a.or(b)` of optionals.
@@ -60,7 +60,7 @@ pub(crate) enum Node {
     /// `google.protobuf.Int64Value{value: a}`.
     Message(Box<MessageNode>),
     /// A macro's loop.
-    Fold(Box<Fold>),
+    Fold(Box<FoldNode>),
 }
 
 /// A value with the fields and indices that are read of it.
@@ -207,7 +207,7 @@ pub(crate) enum ArithmeticOperator {
 
 /// A call of a function.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct CallNode {
     /// What is called.
     pub(crate) target: Target,
     /// The arguments, the receiver first.
@@ -288,7 +288,7 @@ pub(crate) struct FieldNode {
 
 /// A macro's loop.
 #[derive(Debug)]
-pub(crate) struct Fold {
+pub(crate) struct FoldNode {
     /// What is gone through.
     pub(crate) range: Node,
     /// Place of the element (or of the index or key, when there is a second).

@@ -10,10 +10,10 @@ use super::{ListSemantics, Shape, Value};
 
 /// A list.
 #[derive(Debug, Clone)]
-pub struct List<'a>(Repr<'a>);
+pub struct List<'a>(ListRepr<'a>);
 
 #[derive(Debug, Clone)]
-enum Repr<'a> {
+enum ListRepr<'a> {
     Shared(Arc<Vec<Value<'a>>>),
     Borrowed(&'a [Value<'a>]),
     /// The sum of a declared list and another: it keeps the way in which the first compares.
@@ -36,32 +36,32 @@ pub struct ListIter<'l, 'a> {
 impl<'a> List<'a> {
     /// Elements that the program or another value holds.
     pub fn borrowed(items: &'a [Value<'a>]) -> Self {
-        Self(Repr::Borrowed(items))
+        Self(ListRepr::Borrowed(items))
     }
 
     /// Data, read as `shape` says.
     pub(super) fn tree(items: &'a Vec<data::Value>, shape: &'a Shape) -> Self {
-        Self(Repr::Tree(items, shape))
+        Self(ListRepr::Tree(items, shape))
     }
 
     /// JSON text, read as its view says.
     pub(super) fn json(view: View<'a>) -> Self {
-        Self(Repr::Json(Arc::new(view)))
+        Self(ListRepr::Json(Arc::new(view)))
     }
 
     /// The integers from 0 up to, not including, `end`.
     pub fn numbers(end: i64) -> Self {
-        Self(Repr::Numbers(usize::try_from(end).unwrap_or(0)))
+        Self(ListRepr::Numbers(usize::try_from(end).unwrap_or(0)))
     }
 
     /// Number of elements.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Repr::Shared(items) | Repr::Summed(items, _) => items.len(),
-            Repr::Borrowed(items) => items.len(),
-            Repr::Tree(items, _) => items.len(),
-            Repr::Json(view) => view.len(),
-            Repr::Numbers(end) => *end,
+            ListRepr::Shared(items) | ListRepr::Summed(items, _) => items.len(),
+            ListRepr::Borrowed(items) => items.len(),
+            ListRepr::Tree(items, _) => items.len(),
+            ListRepr::Json(view) => view.len(),
+            ListRepr::Numbers(end) => *end,
         }
     }
 
@@ -73,18 +73,18 @@ impl<'a> List<'a> {
     /// The element at `index`.
     pub fn get(&self, index: usize) -> Option<Value<'a>> {
         match &self.0 {
-            Repr::Shared(items) | Repr::Summed(items, _) => items.get(index).cloned(),
-            Repr::Borrowed(items) => items.get(index).map(Value::lent),
-            Repr::Tree(items, shape) => items.get(index).map(|item| shape.element().read(item)),
-            Repr::Json(view) => view.element(index),
-            Repr::Numbers(end) => (index < *end).then(|| i64::try_from(index).map_or(Value::Null, Value::Int)),
+            ListRepr::Shared(items) | ListRepr::Summed(items, _) => items.get(index).cloned(),
+            ListRepr::Borrowed(items) => items.get(index).map(Value::lent),
+            ListRepr::Tree(items, shape) => items.get(index).map(|item| shape.element().read(item)),
+            ListRepr::Json(view) => view.element(index),
+            ListRepr::Numbers(end) => (index < *end).then(|| i64::try_from(index).map_or(Value::Null, Value::Int)),
         }
     }
 
     /// The elements in order.
     pub fn iter(&self) -> ListIter<'_, 'a> {
         let texts = match &self.0 {
-            Repr::Json(view) => Some(view.items()),
+            ListRepr::Json(view) => Some(view.items()),
             _ => None,
         };
         ListIter { list: self, next: 0, texts }
@@ -103,8 +103,8 @@ impl<'a> List<'a> {
     /// How a schema declares this list.
     fn shape(&self) -> Option<&'a Shape> {
         match &self.0 {
-            Repr::Tree(_, shape @ Shape::List(_)) | Repr::Summed(_, shape) => Some(shape),
-            Repr::Json(view) => Some(view.shape()).filter(|shape| matches!(shape, Shape::List(_))),
+            ListRepr::Tree(_, shape @ Shape::List(_)) | ListRepr::Summed(_, shape) => Some(shape),
+            ListRepr::Json(view) => Some(view.shape()).filter(|shape| matches!(shape, Shape::List(_))),
             _ => None,
         }
     }
@@ -118,7 +118,7 @@ impl<'a> List<'a> {
         }
         let semantics = shape.map_or(&ListSemantics::Atomic, Shape::list_semantics);
         let mut items = match self.0 {
-            Repr::Shared(items) | Repr::Summed(items, _) => items,
+            ListRepr::Shared(items) | ListRepr::Summed(items, _) => items,
             _ => Arc::new(self.iter().collect()),
         };
         let sum = Arc::make_mut(&mut items);
@@ -133,32 +133,37 @@ impl<'a> List<'a> {
                 None => sum.push(item),
             }
         }
-        Self(shape.map_or_else(|| Repr::Shared(Arc::clone(&items)), |shape| Repr::Summed(Arc::clone(&items), shape)))
+        Self(
+            shape.map_or_else(
+                || ListRepr::Shared(Arc::clone(&items)),
+                |shape| ListRepr::Summed(Arc::clone(&items), shape),
+            ),
+        )
     }
 
     /// Whether this list grows without being copied: nothing else holds it.
     pub(crate) fn grows_in_place(&self) -> bool {
         match &self.0 {
-            Repr::Shared(items) | Repr::Summed(items, _) => Arc::strong_count(items) == 1,
+            ListRepr::Shared(items) | ListRepr::Summed(items, _) => Arc::strong_count(items) == 1,
             _ => false,
         }
     }
 
     /// Adds an element at the end; a list that nothing else holds grows in place.
     pub fn push(&mut self, item: Value<'a>) {
-        if let Repr::Shared(items) = &mut self.0 {
+        if let ListRepr::Shared(items) = &mut self.0 {
             Arc::make_mut(items).push(item);
             return;
         }
         let mut items: Vec<Value<'a>> = self.iter().collect();
         items.push(item);
-        self.0 = Repr::Shared(Arc::new(items));
+        self.0 = ListRepr::Shared(Arc::new(items));
     }
 
     /// This list, read from where it is kept for the time `'a`.
     pub(super) fn lent(&'a self) -> Self {
         match &self.0 {
-            Repr::Shared(items) => Self(Repr::Borrowed(items)),
+            ListRepr::Shared(items) => Self(ListRepr::Borrowed(items)),
             repr => Self(repr.clone()),
         }
     }
@@ -166,7 +171,7 @@ impl<'a> List<'a> {
 
 impl<'a> From<Vec<Value<'a>>> for List<'a> {
     fn from(items: Vec<Value<'a>>) -> Self {
-        Self(Repr::Shared(Arc::new(items)))
+        Self(ListRepr::Shared(Arc::new(items)))
     }
 }
 
@@ -174,7 +179,7 @@ impl<'a> Iterator for ListIter<'_, 'a> {
     type Item = Value<'a>;
 
     fn next(&mut self) -> Option<Value<'a>> {
-        if let (Some(texts), Repr::Json(view)) = (&mut self.texts, &self.list.0) {
+        if let (Some(texts), ListRepr::Json(view)) = (&mut self.texts, &self.list.0) {
             return texts.next().map(|text| view.shape().element().read_json(text));
         }
         let item = self.list.get(self.next)?;

@@ -11,10 +11,10 @@ use crate::eval::EvalError;
 
 /// A map or an object.
 #[derive(Debug, Clone)]
-pub struct Map<'a>(Repr<'a>);
+pub struct Map<'a>(MapRepr<'a>);
 
 #[derive(Debug, Clone)]
-enum Repr<'a> {
+enum MapRepr<'a> {
     Shared(Arc<Table<'a>>),
     Borrowed(&'a Table<'a>),
     Tree(&'a data::Map, &'a Shape),
@@ -34,26 +34,26 @@ enum Entries<'m, 'a> {
 impl<'a> Map<'a> {
     /// Entries that the program or another value holds.
     pub fn borrowed(table: &'a Table<'a>) -> Self {
-        Self(Repr::Borrowed(table))
+        Self(MapRepr::Borrowed(table))
     }
 
     /// Data, read as `shape` says.
     pub(super) fn tree(map: &'a data::Map, shape: &'a Shape) -> Self {
-        Self(Repr::Tree(map, shape))
+        Self(MapRepr::Tree(map, shape))
     }
 
     /// JSON text, read as its view says.
     pub(super) fn json(view: View<'a>) -> Self {
-        Self(Repr::Json(Arc::new(view)))
+        Self(MapRepr::Json(Arc::new(view)))
     }
 
     /// Number of entries.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Repr::Shared(table) => table.len(),
-            Repr::Borrowed(table) => table.len(),
-            Repr::Tree(map, _) => map.len(),
-            Repr::Json(view) => view.len(),
+            MapRepr::Shared(table) => table.len(),
+            MapRepr::Borrowed(table) => table.len(),
+            MapRepr::Tree(map, _) => map.len(),
+            MapRepr::Json(view) => view.len(),
         }
     }
 
@@ -68,8 +68,8 @@ impl<'a> Map<'a> {
     /// When the map is declared by a schema and the key is no text.
     pub fn find(&self, key: &Value<'_>) -> Result<Option<Value<'a>>, EvalError> {
         match (&self.0, key) {
-            (Repr::Tree(..) | Repr::Json(_), Value::String(key)) => Ok(self.get_str(key)),
-            (Repr::Tree(..) | Repr::Json(_), _) if self.is_declared() => Err(EvalError::no_such_overload()),
+            (MapRepr::Tree(..) | MapRepr::Json(_), Value::String(key)) => Ok(self.get_str(key)),
+            (MapRepr::Tree(..) | MapRepr::Json(_), _) if self.is_declared() => Err(EvalError::no_such_overload()),
             _ => Ok(self.get(key)),
         }
     }
@@ -77,18 +77,18 @@ impl<'a> Map<'a> {
     /// The value of `key`; a number of another type finds a key of the same value.
     pub fn get(&self, key: &Value<'_>) -> Option<Value<'a>> {
         match &self.0 {
-            Repr::Shared(table) => table.get(key).cloned(),
-            Repr::Borrowed(table) => table.get(key).map(Value::lent),
-            Repr::Tree(map, shape) => shape.field(map, key.as_str()?),
-            Repr::Json(view) => view.field(key.as_str()?),
+            MapRepr::Shared(table) => table.get(key).cloned(),
+            MapRepr::Borrowed(table) => table.get(key).map(Value::lent),
+            MapRepr::Tree(map, shape) => shape.field(map, key.as_str()?),
+            MapRepr::Json(view) => view.field(key.as_str()?),
         }
     }
 
     /// The value of the text `key`.
     pub fn get_str(&self, key: &str) -> Option<Value<'a>> {
         match &self.0 {
-            Repr::Tree(map, shape) => shape.field(map, key),
-            Repr::Json(view) => view.field(key),
+            MapRepr::Tree(map, shape) => shape.field(map, key),
+            MapRepr::Json(view) => view.field(key),
             _ => self.get(&Value::String(Text::Borrowed(key))),
         }
     }
@@ -96,19 +96,19 @@ impl<'a> Map<'a> {
     /// Name of the object type that an expression built.
     pub fn type_name(&self) -> Option<&str> {
         match &self.0 {
-            Repr::Shared(table) => table.type_name(),
-            Repr::Borrowed(table) => table.type_name(),
-            Repr::Tree(..) | Repr::Json(_) => None,
+            MapRepr::Shared(table) => table.type_name(),
+            MapRepr::Borrowed(table) => table.type_name(),
+            MapRepr::Tree(..) | MapRepr::Json(_) => None,
         }
     }
 
     /// The entries.
     pub fn iter(&self) -> MapIter<'_, 'a> {
         MapIter(match &self.0 {
-            Repr::Shared(table) => Entries::Cloned(table.entries().iter()),
-            Repr::Borrowed(table) => Entries::Lent(table.entries().iter()),
-            Repr::Tree(map, shape) => Entries::Tree(Box::new(map.iter()), shape),
-            Repr::Json(view) => Entries::Json(Box::new(view.members()), view.shape()),
+            MapRepr::Shared(table) => Entries::Cloned(table.entries().iter()),
+            MapRepr::Borrowed(table) => Entries::Lent(table.entries().iter()),
+            MapRepr::Tree(map, shape) => Entries::Tree(Box::new(map.iter()), shape),
+            MapRepr::Json(view) => Entries::Json(Box::new(view.members()), view.shape()),
         })
     }
 
@@ -120,8 +120,8 @@ impl<'a> Map<'a> {
     /// How data is read as this map.
     fn shape(&self) -> Option<&'a Shape> {
         match &self.0 {
-            Repr::Tree(_, shape) => Some(shape),
-            Repr::Json(view) => Some(view.shape()),
+            MapRepr::Tree(_, shape) => Some(shape),
+            MapRepr::Json(view) => Some(view.shape()),
             _ => None,
         }
     }
@@ -130,7 +130,7 @@ impl<'a> Map<'a> {
     #[inline]
     pub(crate) const fn as_tree(&self) -> Option<(&'a data::Map, &'a Shape)> {
         match &self.0 {
-            Repr::Tree(map, shape) => Some((map, shape)),
+            MapRepr::Tree(map, shape) => Some((map, shape)),
             _ => None,
         }
     }
@@ -138,7 +138,7 @@ impl<'a> Map<'a> {
     /// The JSON text that this reads.
     pub(super) fn as_json(&self) -> Option<&View<'a>> {
         match &self.0 {
-            Repr::Json(view) => Some(view),
+            MapRepr::Json(view) => Some(view),
             _ => None,
         }
     }
@@ -153,15 +153,15 @@ impl<'a> Map<'a> {
 
     /// Adds an entry; a map that nothing else holds grows in place. Answers whether the key was there before.
     pub fn insert(&mut self, key: Value<'a>, value: Value<'a>) -> bool {
-        if !matches!(self.0, Repr::Shared(_)) {
+        if !matches!(self.0, MapRepr::Shared(_)) {
             let mut table = Table::new();
             for (key, value) in self.iter() {
                 table.insert(key, value);
             }
-            self.0 = Repr::Shared(Arc::new(table));
+            self.0 = MapRepr::Shared(Arc::new(table));
         }
         match &mut self.0 {
-            Repr::Shared(table) => Arc::make_mut(table).insert(key, value).is_some(),
+            MapRepr::Shared(table) => Arc::make_mut(table).insert(key, value).is_some(),
             _ => false,
         }
     }
@@ -169,7 +169,7 @@ impl<'a> Map<'a> {
     /// This map, read from where it is kept for the time `'a`.
     pub(super) fn lent(&'a self) -> Self {
         match &self.0 {
-            Repr::Shared(table) => Self(Repr::Borrowed(table)),
+            MapRepr::Shared(table) => Self(MapRepr::Borrowed(table)),
             repr => Self(repr.clone()),
         }
     }
@@ -177,7 +177,7 @@ impl<'a> Map<'a> {
 
 impl<'a> From<Table<'a>> for Map<'a> {
     fn from(table: Table<'a>) -> Self {
-        Self(Repr::Shared(Arc::new(table)))
+        Self(MapRepr::Shared(Arc::new(table)))
     }
 }
 

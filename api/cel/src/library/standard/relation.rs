@@ -2,10 +2,14 @@
 
 use std::cmp::Ordering;
 
+use crate::environment::Release;
 use crate::eval::EvalError;
 use crate::overload::{ArgumentEstimate, Call, CallEstimate, Cost, Estimate, Overload, Range};
 use crate::types::Type;
 use crate::value::Value;
+
+/// The release from which on numbers of different types are compared.
+const SINCE_MIXED: Release = Release(29);
 
 /// Types of the operands of each overload of a relation.
 const OPERANDS: [[Type; 2]; 14] = [
@@ -104,8 +108,9 @@ pub(super) fn overloads() -> Vec<Overload> {
     let mut overloads = Vec::new();
     for (function, ids, call) in relations {
         for (id, operands) in ids.into_iter().zip(OPERANDS) {
+            let since = if operands[0] == operands[1] { Release::FIRST } else { SINCE_MIXED };
             let sized = matches!(operands[0], Type::String | Type::Bytes);
-            let overload = Overload::global(function, id, operands, Type::Bool, call).singleton();
+            let overload = Overload::global(function, id, operands, Type::Bool, call).singleton().since(since);
             let (cost, estimate) = (Cost::Static(cost_of_comparing), Estimate::Of(estimate_of_comparing));
             overloads.push(if sized { overload.costs(cost, estimate) } else { overload });
         }
