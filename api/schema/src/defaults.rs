@@ -1,11 +1,12 @@
 //! Literal defaults of the IDL. Derived defaults (one field from another) are Rust in the kind's strategy.
 //!
 //! A field is unset when it is absent or `null`, and when it is zero unless zero is a value of its own (pointers).
+//! In custom resources it is unset when it is absent, and when it is `null` unless the schema calls it nullable.
 //! Invariant: applying twice changes nothing.
 
 use quorate_meta::{Map, Value};
 
-use crate::decode::{canonicalize, is_zero};
+use crate::decode::{Defaults, canonicalize, is_zero, settle};
 use crate::graph::{Field, Graph, Shape, TypeDef, TypeId};
 
 /// Fills unset fields that have a default, at every depth. The value is in canonical form before and after.
@@ -16,6 +17,9 @@ pub fn apply_defaults(graph: &Graph, ty: TypeId, value: &mut Value) {
 }
 
 fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
+    if ty.custom.is_some() {
+        return settle(graph, ty, map, Defaults::Filled);
+    }
     for field in &ty.properties {
         if field.default.is_some() && is_unset(field, map.get(&field.name)) {
             set_default(graph, field, map);

@@ -1,10 +1,12 @@
 //! The canonical form: what an object looks like after it went through its typed form once.
 //!
 //! A field that is `always` written has its zero value when nothing is given (`""`, `0`, `{}` for messages, `null` for
-//! lists, maps, pointers and times); of all others the zero value is left out, of pointers only `null` is.
+//! lists, maps, pointers and times); of all others the zero value is left out, of pointers only `null` is. Values of custom
+//! resources are not changed but for their metadata and for `null` where it means nothing.
 
 use quorate_meta::{Map, Quantity, Value};
 
+use super::custom::{self, Defaults};
 use super::scalar;
 use crate::graph::{Field, Graph, Scalar, Shape, TypeDef, TypeId};
 
@@ -37,6 +39,9 @@ pub fn is_zero(shape: &Shape, value: &Value) -> bool {
 }
 
 fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
+    if ty.custom.is_some() {
+        return custom::settle(graph, ty, map, Defaults::Left);
+    }
     map.retain(|name, value| ty.property(name).is_none_or(|field| keep(graph, field, value)));
     for field in &ty.properties {
         if field.always && !map.contains_key(&field.name) {

@@ -7,6 +7,7 @@
 
 mod canonical;
 mod check;
+mod custom;
 mod scalar;
 mod unknown;
 
@@ -18,8 +19,10 @@ use quorate_meta::Value;
 use crate::graph::{Graph, TypeId};
 
 pub(crate) use canonical::zero_of;
+pub(crate) use custom::{Defaults, check_part, settle};
 pub use canonical::{canonicalize, is_zero, zero};
 pub use check::{DecodeError, check_types};
+pub(crate) use unknown::unknown_in;
 pub use unknown::{Unknown, unknown_fields};
 
 /// Brings `value` into the canonical form of type `ty` and returns the unknown fields it dropped.
