@@ -81,7 +81,8 @@ fn is_nullable(element: Option<&ElementDef>) -> bool {
 /// Checks what is fatal in a body at every level: `apiVersion`, `kind` and `metadata` of the object and of embedded ones.
 pub(super) fn check(graph: &Graph, ty: &TypeDef, value: &Value) -> Result<(), DecodeError> {
     let Value::Map(map) = value else {
-        let message = format!("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", value.type_name());
+        let message =
+            format!("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", value.type_name());
         return Err(DecodeError(message));
     };
     let mut walk = Walk { graph, path: FieldPath::default() };
@@ -123,9 +124,7 @@ impl<'g> Walk<'g> {
     /// The built-in type of the field, when it is the metadata of an object.
     fn metadata(&self, field: &Field) -> Option<&'g TypeDef> {
         match field.shape {
-            Shape::Message(id) if field.name == "metadata" => {
-                Some(self.graph.ty(id)).filter(|ty| ty.custom.is_none())
-            }
+            Shape::Message(id) if field.name == "metadata" => Some(self.graph.ty(id)).filter(|ty| ty.custom.is_none()),
             _ => None,
         }
     }

@@ -19,9 +19,9 @@ use quorate_meta::Value;
 use crate::graph::{Graph, TypeId};
 
 pub(crate) use canonical::zero_of;
-pub(crate) use custom::{Defaults, check_part, settle};
 pub use canonical::{canonicalize, is_zero, zero};
 pub use check::{DecodeError, check_types};
+pub(crate) use custom::{Defaults, check_part, settle};
 pub(crate) use unknown::unknown_in;
 pub use unknown::{Unknown, unknown_fields};
 

@@ -16,7 +16,9 @@ pub fn members(graph: &Graph, ty: TypeId, value: &Value) -> FieldSet {
 
 fn node(graph: &Graph, form: Form<'_>, value: &Value) -> Node {
     match (form, value) {
-        (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(map)) => Node { member: false, below: of_map(graph, form, map) },
+        (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(map)) => {
+            Node { member: false, below: of_map(graph, form, map) }
+        }
         (Form::Set | Form::Keyed(..), Value::List(items)) => Node { member: false, below: of_list(graph, form, items) },
         (Form::Leaf | Form::Free, _) => Node { member: true, below: FieldSet::new() },
         _ => Node::default(),

@@ -39,8 +39,27 @@ const MIN_EMPTY_BYTES: u64 = 2;
 const MAX_CHARACTER_BYTES: u64 = 4;
 /// Words that are no names in CEL.
 const RESERVED: [&str; 21] = [
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop", "namespace", "null",
-    "package", "return", "true", "var", "void", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
 ];
 
 /// The type of one place; what is in it has types of its own.
@@ -131,7 +150,8 @@ impl<'s> Declarations<'s> {
         let mut sizes: Vec<Option<u64>> = Vec::with_capacity(schema.nodes.len());
         for node in &schema.nodes {
             // What is in a node was measured before it.
-            let size = min_bytes(node, |id| sizes.get(id.0 as usize).copied().flatten());
+            let size = |id: NodeId| sizes.get(id.0 as usize).copied().flatten();
+            let size = min_bytes(node, size, |id| schema.node(id).default.is_none());
             sizes.push(size);
         }
         Self { schema, sizes }
@@ -239,8 +259,8 @@ fn text(node: &Node) -> CelType {
     }
 }
 
-/// The least size of a value in JSON; `size` has those of what is in it.
-fn min_bytes(node: &Node, size: impl Fn(NodeId) -> Option<u64>) -> Option<u64> {
+/// The least size of a value in JSON; `size` has those of what is in it, `is_given` whether clients must write it.
+fn min_bytes(node: &Node, size: impl Fn(NodeId) -> Option<u64>, is_given: impl Fn(NodeId) -> bool) -> Option<u64> {
     Some(match &node.ty {
         ValueType::IntOrString => MIN_INT_OR_STRING_BYTES,
         ValueType::Boolean => MIN_BOOL_BYTES,
@@ -254,7 +274,7 @@ fn min_bytes(node: &Node, size: impl Fn(NodeId) -> Option<u64>) -> Option<u64> {
         ValueType::Array => size(node.items?).map(|_| MIN_EMPTY_BYTES)?,
         ValueType::Object => match node.additional {
             Additional::Schema(value) => size(value).map(|_| MIN_EMPTY_BYTES)?,
-            _ => MIN_EMPTY_BYTES + required_bytes(node, size),
+            _ => MIN_EMPTY_BYTES + required_bytes(node, |id| size(id).filter(|_| is_given(id))),
         },
         ValueType::Any | ValueType::Other(_) => return None,
     })

@@ -32,9 +32,7 @@ use std::sync::Arc;
 use quorate_meta::{Cause, Path, Value};
 
 pub use formats::Format;
-pub use node::{
-    Additional, CompilePattern, Constraints, Enumeration, Matcher, Node, NodeId, Pattern, Rule, ValueType,
-};
+pub use node::{Additional, CompilePattern, Constraints, Enumeration, Matcher, Node, NodeId, Pattern, Rule, ValueType};
 
 use crate::graph::{Graph, TypeId};
 use patterns::Patterns;

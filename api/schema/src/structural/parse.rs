@@ -61,8 +61,21 @@ impl<'p, 'a> Parser<'p, 'a> {
 
     fn constraints(&mut self, source: Source<'_>) -> Option<Box<Constraints>> {
         const WORDS: [&str; 15] = [
-            "minLength", "maxLength", "pattern", "minimum", "maximum", "multipleOf", "minItems", "maxItems", "minProperties",
-            "maxProperties", "enum", "allOf", "anyOf", "oneOf", "not",
+            "minLength",
+            "maxLength",
+            "pattern",
+            "minimum",
+            "maximum",
+            "multipleOf",
+            "minItems",
+            "maxItems",
+            "minProperties",
+            "maxProperties",
+            "enum",
+            "allOf",
+            "anyOf",
+            "oneOf",
+            "not",
         ];
         if !WORDS.iter().any(|word| source.get(word).is_some()) {
             return None;

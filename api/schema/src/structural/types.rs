@@ -15,8 +15,7 @@ use crate::graph::{ElementDef, Field, Graph, MapKind, Scalar, Shape, Text, TypeD
 /// The base has no type `meta/v1.ObjectMeta`, which every built-in graph has.
 pub(super) fn layer(base: &Arc<Graph>, nodes: &[Node], root: NodeId) -> (Graph, TypeId) {
     let metadata = base.type_named("meta/v1.ObjectMeta").expect("the machinery's types are part of every base").id;
-    let mut layer =
-        Layer { nodes, first: base.end(), metadata, types: Vec::new(), without_fields: HashMap::new() };
+    let mut layer = Layer { nodes, first: base.end(), metadata, types: Vec::new(), without_fields: HashMap::new() };
     let ty = layer.object(&nodes[root.0 as usize], Kept::AsSaid, Meta::Root);
     (Graph::layered(base.clone(), layer.types), ty)
 }

@@ -63,7 +63,9 @@ impl<'c> Walk<'c> {
     }
 
     fn keyed(&mut self, keys: &[Text], items: &[Value]) {
-        if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| !matches!(item, Value::Map(_) | Value::Null)) {
+        if let Some((index, item)) =
+            items.iter().enumerate().find(|(_, item)| !matches!(item, Value::Map(_) | Value::Null))
+        {
             let why = "must be an object for an array of list-type map";
             return self.tell(index, |field| Cause::invalid(field, item.clone(), why));
         }

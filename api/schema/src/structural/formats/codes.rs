@@ -65,7 +65,8 @@ pub(super) fn is_rgb_color(text: &str) -> bool {
     let inner = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')'));
     inner.is_some_and(|inner| {
         let parts: Vec<&str> = inner.split(',').map(str::trim).collect();
-        let is_part = |part: &&str| all_digits(part) && (*part == "0" || !part.starts_with('0')) && part.parse::<u8>().is_ok();
+        let is_part =
+            |part: &&str| all_digits(part) && (*part == "0" || !part.starts_with('0')) && part.parse::<u8>().is_ok();
         parts.len() == 3 && parts.iter().all(is_part)
     })
 }

@@ -35,12 +35,15 @@ pub(super) fn is_mac(text: &str) -> bool {
         });
         if fits { count * length / 2 } else { 0 }
     };
-    [(':', 2), ('-', 2), ('.', 4)].into_iter().any(|(separator, length)| matches!(groups(separator, length), 6 | 8 | 20))
+    [(':', 2), ('-', 2), ('.', 4)]
+        .into_iter()
+        .any(|(separator, length)| matches!(groups(separator, length), 6 | 8 | 20))
 }
 
 /// Letters, digits and symbols of any script.
 fn is_name_char(char: char) -> bool {
-    char.is_ascii_alphanumeric() || matches!(char, '$' | '+' | '<' | '=' | '>' | '^' | '`' | '|' | '~')
+    char.is_ascii_alphanumeric()
+        || matches!(char, '$' | '+' | '<' | '=' | '>' | '^' | '`' | '|' | '~')
         || (!char.is_ascii() && !char.is_control() && !char.is_whitespace())
 }
 
@@ -109,8 +112,10 @@ fn is_authority(text: &str) -> bool {
         }
         None => host.split_at(host.rfind(':').unwrap_or(host.len())),
     };
-    let is_host = |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-._~!$&'()*+,;=:[]<>\"%".contains(&byte);
-    let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    let is_host =
+        |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-._~!$&'()*+,;=:[]<>\"%".contains(&byte);
+    let is_port =
+        port.is_empty() || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     is_port && name.bytes().all(is_host) && has_good_escapes(name)
 }
 

@@ -52,7 +52,10 @@ fn is_time(text: &str) -> bool {
     let fits = two(hour) && two(minute) && two(second) && hour <= "23" && minute <= "59" && second <= "59";
     let is_zone = |zone: &str| {
         zone == "z"
-            || zone.strip_prefix(['+', '-']).and_then(|zone| zone.split_once(':')).is_some_and(|(hours, minutes)| two(hours) && two(minutes))
+            || zone
+                .strip_prefix(['+', '-'])
+                .and_then(|zone| zone.split_once(':'))
+                .is_some_and(|(hours, minutes)| two(hours) && two(minutes))
     };
     // Any one character may begin the fraction.
     let after_fraction = || {
@@ -115,7 +118,7 @@ fn is_wordy_duration(text: &str) -> bool {
 }
 
 fn is_wordy_unit(unit: &str) -> bool {
-    WORDY_UNITS.iter().any(|names| {
-        names.contains(&unit) || names.last().is_some_and(|longest| unit.starts_with(longest))
-    })
+    WORDY_UNITS
+        .iter()
+        .any(|names| names.contains(&unit) || names.last().is_some_and(|longest| unit.starts_with(longest)))
 }

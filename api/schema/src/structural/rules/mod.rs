@@ -43,7 +43,9 @@ pub(super) fn unsupported(root: Source<'_>) -> Option<&'static str> {
         if let Some((_, name)) = UNSUPPORTED.iter().find(|(word, _)| found(word)) {
             return Some(name);
         }
-        if !schema.list("items").is_empty() || schema.get(&schema.words.preserve_unknown_fields).is_some_and(|v| v.as_bool() == Some(false)) {
+        if !schema.list("items").is_empty()
+            || schema.get(&schema.words.preserve_unknown_fields).is_some_and(|v| v.as_bool() == Some(false))
+        {
             return Some("items or unknown fields");
         }
         schema.each_child(|child| open.push(child));

@@ -106,7 +106,8 @@ impl Walk<'_, '_> {
                 self.told.push(|| Cause::invalid(place.child("type").text(), metadata.ty(), "must be object"));
             }
             if level == Level::Root && !is_plain_metadata(metadata) {
-                let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
+                let why =
+                    "must not specify anything other than name and generateName, but metadata is implicitly specified";
                 self.told.push(|| Cause::forbidden(place.text(), why));
             }
         }

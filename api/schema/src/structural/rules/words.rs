@@ -25,9 +25,26 @@ const ALLOWED_BESIDE_STATUS: &str = "[Description Type Format Title Maximum Excl
     XPreserveUnknownFields XValidations]";
 /// The same, as schemas write them.
 const BESIDE_STATUS: [&str; 20] = [
-    "description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength",
-    "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties",
-    "externalDocs", "example",
+    "description",
+    "type",
+    "format",
+    "title",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "multipleOf",
+    "required",
+    "items",
+    "properties",
+    "externalDocs",
+    "example",
 ];
 
 /// What holds for a schema because of where it stands.
@@ -47,10 +64,17 @@ pub(in crate::structural) fn check(root: Source<'_>, place: &Place<'_>, told: &m
 /// Checks what is asked of the root alone.
 pub(in crate::structural) fn check_root(root: Source<'_>, place: &Place<'_>, has_status: bool, told: &mut Told) {
     if has_status && !root.ty().is_empty() && root.ty() != "object" {
-        let why = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
+        let why =
+            "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
         told.push(|| Cause::invalid(place.child("type").text(), root.ty(), why));
-    } else if has_status && root.entries().any(|(word, value)| !value.is_empty() && value.as_bool() != Some(false) && !is_beside_status(root, word)) {
-        let why = format!("only {ALLOWED_BESIDE_STATUS} fields are allowed at the root of the schema if the status subresource is enabled");
+    } else if has_status
+        && root
+            .entries()
+            .any(|(word, value)| !value.is_empty() && value.as_bool() != Some(false) && !is_beside_status(root, word))
+    {
+        let why = format!(
+            "only {ALLOWED_BESIDE_STATUS} fields are allowed at the root of the schema if the status subresource is enabled"
+        );
         told.push(|| Cause::invalid(place.text(), "", &why));
     }
     if root.flag("nullable") {

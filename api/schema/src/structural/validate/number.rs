@@ -52,7 +52,9 @@ fn truncated(bound: f64) -> i64 {
 
 fn is_multiple(value: &Value, factor: f64) -> bool {
     match value {
-        Value::Int(value) if is_whole(factor) && factor != 0.0 => value.checked_rem(truncated(factor)).unwrap_or(0) == 0,
+        Value::Int(value) if is_whole(factor) && factor != 0.0 => {
+            value.checked_rem(truncated(factor)).unwrap_or(0) == 0
+        }
         value => value.as_f64().is_none_or(|value| factor == 0.0 || is_whole(value / factor)),
     }
 }
