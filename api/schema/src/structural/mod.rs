@@ -12,6 +12,7 @@
 //! custom resources checks of names and metadata.
 
 pub mod cel_types;
+mod embedded;
 mod formats;
 pub mod limits;
 mod node;
@@ -31,6 +32,7 @@ use std::sync::Arc;
 
 use quorate_meta::{Cause, Path, Value};
 
+pub use embedded::CheckMetadata;
 pub use formats::Format;
 pub use node::{Additional, CompilePattern, Constraints, Enumeration, Matcher, Node, NodeId, Pattern, Rule, ValueType};
 
@@ -141,6 +143,11 @@ impl Structural {
     /// What is wrong with the value at a node, which stands at `prefix`.
     pub fn validate_at(&self, id: NodeId, prefix: &str, value: &Value) -> Vec<Cause> {
         validate::validate(self, id, prefix, value)
+    }
+
+    /// What is wrong with `apiVersion` and `kind` of embedded objects, and with their metadata, about which `metadata` is asked.
+    pub fn validate_embedded(&self, object: &Value, metadata: CheckMetadata<'_>) -> Vec<Cause> {
+        embedded::validate(self, object, metadata)
     }
 
     /// Elements that come more than once in lists of type set or map.

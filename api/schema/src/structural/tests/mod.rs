@@ -6,6 +6,7 @@ mod hostile;
 mod real;
 mod rules;
 mod values;
+mod verdicts;
 
 use std::sync::Arc;
 

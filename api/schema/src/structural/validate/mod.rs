@@ -105,9 +105,8 @@ impl<'c> Walk<'c> {
 
     fn object(&mut self, node: &'c Node, constraints: Option<&Constraints>, map: &Map) -> usize {
         let (min, max) = constraints.map_or((None, None), |bounds| (bounds.min_properties, bounds.max_properties));
-        if self.at_least(min, map.len(), "properties") || self.at_most(max, map.len()) {
-            return 0;
-        }
+        self.at_least(min, map.len(), "properties");
+        self.at_most(max, map.len());
         let mut passed = 0;
         for (name, value) in map.iter() {
             let id = match (node.property(name), node.additional) {
@@ -138,17 +137,16 @@ impl<'c> Walk<'c> {
     }
 
     /// Tells of a list or object with too few members.
-    fn at_least(&mut self, min: Option<i64>, count: usize, of: &str) -> bool {
+    fn at_least(&mut self, min: Option<i64>, count: usize, of: &str) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let Some(min) = min.filter(|min| count < *min) else { return false };
+        let Some(min) = min.filter(|min| count < *min) else { return };
         self.invalid(Value::Int(count), || format!("should have at least {min} {of}"));
-        true
     }
 
     /// Tells of a list or object with too many members.
-    fn at_most(&mut self, max: Option<i64>, count: usize) -> bool {
+    fn at_most(&mut self, max: Option<i64>, count: usize) {
         let is_over = |max: &i64| usize::try_from(*max).map_or(*max < 0, |max| count > max);
-        let Some(max) = max.filter(is_over) else { return false };
+        let Some(max) = max.filter(is_over) else { return };
         let field = self.field();
         self.told.push(|| match usize::try_from(max) {
             Ok(max) => Cause::too_many(field, count, max),
@@ -157,7 +155,6 @@ impl<'c> Walk<'c> {
                 Cause::new(CauseReason::FieldValueTooMany, field, message)
             }
         });
-        true
     }
 
     fn enumeration(&mut self, constraints: Option<&Constraints>, value: &Value) {
