@@ -1,13 +1,14 @@
 //! Literal defaults of the IDL.
 //!
 //! A field is unset when it is absent or `null`, and when it is zero unless it is a pointer.
+//! In custom resources it is unset when it is absent, and when it is `null` unless it is nullable.
 //! Invariant: applying defaults twice changes nothing.
 //!
 //! Derived defaults (one field from another) are part of the strategy of a kind.
 
 use quorate_meta::{Map, Value};
 
-use crate::decode::{canonicalize, is_zero};
+use crate::decode::{Defaults, canonicalize, is_zero, settle};
 use crate::graph::{Field, Graph, Shape, TypeDef, TypeId};
 
 /// Sets unset fields with a default, at every depth. The value is in canonical form before and
@@ -19,6 +20,9 @@ pub fn apply_defaults(graph: &Graph, ty: TypeId, value: &mut Value) {
 }
 
 fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
+    if ty.custom.is_some() {
+        return settle(graph, ty, map, Defaults::Filled);
+    }
     for field in &ty.properties {
         if field.default.is_some() && is_unset(field, map.get(&field.name)) {
             set_default(graph, field, map);

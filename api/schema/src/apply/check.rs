@@ -6,7 +6,7 @@ use std::fmt;
 use quorate_meta::{Map, Value};
 
 use crate::fieldset::{Element, Form, implied, keyed_element};
-use crate::graph::{Field, Graph, ListKind, Scalar, Shape, Text, TypeDef, TypeId};
+use crate::graph::{Field, Graph, ListKind, Scalar, Shape, Text, TypeDef, TypeId, Unknowns};
 
 /// Bytes of a value that a message shows, at most.
 const EXCERPT_BYTES: usize = 64;
@@ -53,6 +53,7 @@ impl Checker<'_> {
         for (key, value) in map.iter() {
             let checked = match ty.property(key) {
                 Some(field) => self.field(field, value),
+                None if ty.custom == Some(Unknowns::Kept) => Ok(()),
                 None => Err(Fault::new("field not declared in schema")),
             };
             checked.map_err(|fault| fault.below(|| Element::field(key)))?;
@@ -65,7 +66,7 @@ impl Checker<'_> {
             return self.shape(&field.shape, value);
         };
         match Form::of_field(self.graph, field) {
-            Form::Keyed(inner, keys) => self.keyed(inner, keys, items),
+            Form::Keyed(inner, keys, _) => self.keyed(inner, keys, items),
             Form::Set => self.set(inner, items),
             _ => match &field.list {
                 // The rules for keyed lists also hold inside of an atomic value.
@@ -128,7 +129,7 @@ impl Checker<'_> {
         match (shape, value) {
             (_, Value::Null) => Ok(()),
             (Shape::Scalar(scalar), value) => self.scalar(*scalar, value),
-            (Shape::Message(id), _) if self.graph.ty(*id).mixed.is_some() => Ok(()),
+            (Shape::Message(id), _) if self.is_opaque(*id) => Ok(()),
             (Shape::Message(id), Value::Map(map)) => self.message(self.graph.ty(*id), map),
             (Shape::Map(inner), Value::Map(map)) => map.iter().try_for_each(|(key, value)| {
                 self.shape(inner, value).map_err(|fault| fault.below(|| Element::field(key)))
@@ -137,6 +138,12 @@ impl Checker<'_> {
             (Shape::List(_), other) => Err(expected("list", other)),
             (Shape::Message(_) | Shape::Map(_), other) => Err(expected("map", other)),
         }
+    }
+
+    /// A JSON form of its own, or none.
+    fn is_opaque(&self, id: TypeId) -> bool {
+        let ty = self.graph.ty(id);
+        ty.mixed.is_some() || ty.is_untyped()
     }
 
     fn scalar(&self, scalar: Scalar, value: &Value) -> Result<(), Fault> {

@@ -52,7 +52,7 @@ impl<'g> Merger<'g> {
             // that is empty already.
             (Form::Message(_), Value::Map(live), Value::Null) if live.is_empty() => Value::Null,
             (_, Value::Map(_) | Value::List(_), Value::Null) => known.clone(),
-            (Form::Message(_) | Form::Map(_), Value::Map(live), Value::Map(config)) => {
+            (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(live), Value::Map(config)) => {
                 let part = |key: &str, live: Option<&Value>, config: Option<&Value>| {
                     self.value(form.child(self.graph, key), live, config)
                 };
@@ -93,7 +93,7 @@ impl<'g> Merger<'g> {
 
     fn list(&self, form: Form<'g>, live: &[Value], config: &[Value]) -> Vec<Value> {
         let element = |item: &Value| match form {
-            Form::Keyed(inner, keys) => keyed_element(self.graph, inner, keys, item),
+            Form::Keyed(inner, keys, _) => keyed_element(self.graph, inner, keys, item),
             _ => Element::value(item),
         };
         let known: Vec<Element> = live.iter().map(element).collect();

@@ -75,11 +75,11 @@ fn is_property(form: Form<'_>, name: &str) -> bool {
 
 fn cut(graph: &Graph, form: Form<'_>, value: &mut Value, last: &FieldSet, owned: &FieldSet) {
     match (form, value) {
-        (Form::Message(_) | Form::Map(_), Value::Map(map)) => cut_map(graph, form, map, last, owned),
+        (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(map)) => cut_map(graph, form, map, last, owned),
         (Form::Set | Form::Keyed(..), Value::List(items)) => {
             items.retain_mut(|item| {
                 let element = match form {
-                    Form::Keyed(inner, keys) => keyed_element(graph, inner, keys, item),
+                    Form::Keyed(inner, keys, _) => keyed_element(graph, inner, keys, item),
                     _ => Element::value(item),
                 };
                 let Some(last) = last.node(&element) else { return true };
@@ -128,7 +128,7 @@ fn cut_below(graph: &Graph, form: Form<'_>, value: &mut Value, last: &Node, owne
 /// because the conversion may have put defaults into the place of removed fields of `cut`.
 fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, owned: &FieldSet) -> Value {
     match (form, merged, cut) {
-        (Form::Message(_) | Form::Map(_), Value::Map(merged), None | Some(Value::Map(_))) => {
+        (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(merged), None | Some(Value::Map(_))) => {
             let cut = cut.and_then(Value::as_map);
             let mut entries: Vec<(SmolStr, Value)> = Vec::with_capacity(merged.len());
             for (key, value) in merged.iter() {
@@ -143,7 +143,7 @@ fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, o
         }
         (Form::Set | Form::Keyed(..), Value::List(merged), None | Some(Value::List(_))) => {
             let element = |item: &Value| match form {
-                Form::Keyed(inner, keys) => keyed_element(graph, inner, keys, item),
+                Form::Keyed(inner, keys, _) => keyed_element(graph, inner, keys, item),
                 _ => Element::value(item),
             };
             let left: BTreeMap<Element, &Value> =

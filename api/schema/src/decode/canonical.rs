@@ -2,10 +2,12 @@
 //!
 //! A field with `always` has its zero value when it is absent (`""`, `0`, `{}` for messages, `null`
 //! for lists, maps, pointers and times). The zero value of all other fields is omitted; of pointers
-//! only `null` is.
+//! only `null` is. Values of custom
+//! resources do not change, but for their metadata and for a `null` without a meaning.
 
 use quorate_meta::{Map, Quantity, Value};
 
+use super::custom::{self, Defaults};
 use super::scalar;
 use crate::graph::{Field, Graph, Scalar, Shape, TypeDef, TypeId};
 
@@ -38,6 +40,9 @@ pub fn is_zero(shape: &Shape, value: &Value) -> bool {
 }
 
 fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
+    if ty.custom.is_some() {
+        return custom::settle(graph, ty, map, Defaults::Left);
+    }
     map.retain(|name, value| ty.property(name).is_none_or(|field| keep(graph, field, value)));
     for field in &ty.properties {
         if field.always && !map.contains_key(&field.name) {

@@ -4,7 +4,7 @@
 
 use quorate_meta::{Map, Value};
 
-use super::scalar;
+use super::{custom, scalar};
 use crate::graph::{Field, Graph, Mixed, Scalar, Shape, TypeDef, TypeId};
 
 /// A value of a wrong type; the text follows "cannot be handled as a ...: " in messages of
@@ -27,6 +27,14 @@ impl DecodeError {
 /// The first value, in key order, that does not fit.
 pub fn check_types(graph: &Graph, ty: TypeId, value: &Value) -> Result<(), DecodeError> {
     let ty = graph.ty(ty);
+    if ty.custom.is_some() {
+        return custom::check(graph, ty, value);
+    }
+    check_message(graph, ty, value)
+}
+
+/// Checks `value` against a built-in message, from which on messages name the place.
+pub(super) fn check_message(graph: &Graph, ty: &TypeDef, value: &Value) -> Result<(), DecodeError> {
     let Value::Map(map) = value else {
         let message = format!("json: cannot unmarshal {} into Go value of type {}", word(value), type_name(ty));
         return Err(DecodeError(message));

@@ -11,6 +11,7 @@
 
 mod canonical;
 mod check;
+mod custom;
 mod scalar;
 mod unknown;
 
@@ -24,6 +25,8 @@ use crate::graph::{Graph, TypeId};
 pub(crate) use canonical::zero_of;
 pub use canonical::{canonicalize, is_zero, zero};
 pub use check::{DecodeError, check_types};
+pub(crate) use custom::{Defaults, check_part, settle};
+pub(crate) use unknown::unknown_in;
 pub use unknown::{Unknown, unknown_fields};
 
 /// Brings `value` into the canonical form of type `ty` and returns the unknown fields it dropped.

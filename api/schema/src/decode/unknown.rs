@@ -4,7 +4,7 @@
 use quorate_meta::{Map, Value};
 
 use crate::fieldset::shortened;
-use crate::graph::{Graph, Shape, TypeDef, TypeId};
+use crate::graph::{Graph, Shape, TypeDef, TypeId, Unknowns};
 use crate::path::FieldPath;
 
 /// Paths that are listed, at most; the others are counted.
@@ -30,6 +30,13 @@ pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool)
     walk.found
 }
 
+/// Whether a value of this form has fields that its types do not have; it loses them.
+pub(crate) fn unknown_in(graph: &Graph, shape: &Shape, value: &mut Value) -> bool {
+    let mut walk = Walk { graph, prune: true, path: FieldPath::default(), found: Unknown::default() };
+    walk.shape(shape, value);
+    !walk.found.paths.is_empty()
+}
+
 struct Walk<'g> {
     graph: &'g Graph,
     prune: bool,
@@ -47,6 +54,7 @@ impl Walk<'_> {
                     self.shape(&field.shape, value);
                     true
                 }
+                None if ty.custom == Some(Unknowns::Kept) => true,
                 None => {
                     if self.found.paths.len() < MAX_TOLD {
                         self.found.paths.push(shortened(self.path.as_str()).into_owned());
@@ -64,6 +72,7 @@ impl Walk<'_> {
     fn shape(&mut self, shape: &Shape, value: &mut Value) {
         match (shape, value) {
             (Shape::Message(id), value) if self.graph.ty(*id).mixed.is_some() => self.mixed(self.graph.ty(*id), value),
+            (Shape::Message(id), value) if self.graph.ty(*id).is_untyped() => self.untyped(self.graph.ty(*id), value),
             (Shape::Message(id), Value::Map(map)) => self.message(self.graph.ty(*id), map),
             (Shape::List(inner), Value::List(items)) => self.items(items, |walk, item| walk.shape(inner, item)),
             (Shape::Map(inner), Value::Map(map)) => {
@@ -73,6 +82,18 @@ impl Walk<'_> {
                     self.path.truncate(mark);
                 }
             }
+            _ => {}
+        }
+    }
+
+    /// Every entry is unknown where maps are emptied, and none where anything goes.
+    fn untyped(&mut self, ty: &TypeDef, value: &mut Value) {
+        if ty.custom != Some(Unknowns::Emptied) {
+            return;
+        }
+        match value {
+            Value::Map(map) => self.message(ty, map),
+            Value::List(items) => self.items(items, |walk, item| walk.untyped(ty, item)),
             _ => {}
         }
     }

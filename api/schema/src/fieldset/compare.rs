@@ -91,7 +91,12 @@ impl<'g> Walk<'g> {
             Form::Leaf => Delta { modified: differing(old, new), ..Delta::default() },
             _ if nothing(old) && nothing(new) => Delta { modified: differing(old, new), ..Delta::default() },
             Form::Set | Form::Keyed(..) => self.list(form, old, new),
-            Form::Message(_) | Form::Map(_) => self.map(form, old.and_then(Value::as_map), new.and_then(Value::as_map)),
+            Form::Free if [old, new].into_iter().flatten().any(|value| !matches!(value, Value::Map(_))) => {
+                Delta { modified: differing(old, new), ..Delta::default() }
+            }
+            Form::Message(_) | Form::Map(..) | Form::Free => {
+                self.map(form, old.and_then(Value::as_map), new.and_then(Value::as_map))
+            }
         };
         match (old, new) {
             (None, Some(_)) => delta.added.member = true,
@@ -149,7 +154,7 @@ impl<'g> Walk<'g> {
         let mut found: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
         for item in list.and_then(Value::as_list).unwrap_or_default() {
             let element = match form {
-                Form::Keyed(inner, keys) => keyed_element(self.graph, inner, keys, item),
+                Form::Keyed(inner, keys, _) => keyed_element(self.graph, inner, keys, item),
                 _ => Element::value(item),
             };
             found.entry(element).or_default().push(item);

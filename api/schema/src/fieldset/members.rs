@@ -16,9 +16,11 @@ pub fn members(graph: &Graph, ty: TypeId, value: &Value) -> FieldSet {
 
 fn node(graph: &Graph, form: Form<'_>, value: &Value) -> Node {
     match (form, value) {
-        (Form::Message(_) | Form::Map(_), Value::Map(map)) => Node { member: false, below: of_map(graph, form, map) },
+        (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(map)) => {
+            Node { member: false, below: of_map(graph, form, map) }
+        }
         (Form::Set | Form::Keyed(..), Value::List(items)) => Node { member: false, below: of_list(graph, form, items) },
-        (Form::Leaf, _) => Node { member: true, below: FieldSet::new() },
+        (Form::Leaf | Form::Free, _) => Node { member: true, below: FieldSet::new() },
         _ => Node::default(),
     }
 }
@@ -27,7 +29,7 @@ fn of_map(graph: &Graph, form: Form<'_>, map: &Map) -> FieldSet {
     FieldSet::of_nodes(map.iter().map(|(key, value)| {
         let mut found = node(graph, form.child(graph, key), value);
         let empty_map = value.as_map().is_some_and(Map::is_empty);
-        found.member |= value.is_null() || empty_map || !matches!(form, Form::Message(_));
+        found.member |= value.is_null() || empty_map || !form.declares(key);
         (Element::field(key), found)
     }))
 }
@@ -35,7 +37,7 @@ fn of_map(graph: &Graph, form: Form<'_>, map: &Map) -> FieldSet {
 fn of_list(graph: &Graph, form: Form<'_>, items: &[Value]) -> FieldSet {
     FieldSet::of_nodes(items.iter().map(|item| {
         let element = match form {
-            Form::Keyed(inner, keys) => keyed_element(graph, inner, keys, item),
+            Form::Keyed(inner, keys, _) => keyed_element(graph, inner, keys, item),
             _ => Element::value(item),
         };
         let below = node(graph, form.child(graph, ""), item).below;

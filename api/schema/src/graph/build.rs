@@ -107,6 +107,7 @@ impl Builder {
             object: false,
             atomic: false,
             mixed: None,
+            custom: None,
             unions: Vec::new(),
             fields: Vec::with_capacity(decl.fields.len()),
             properties: Vec::new(),
@@ -229,7 +230,16 @@ impl Builder {
         let by_kind = self.kinds.iter().enumerate().map(|(at, kind)| (kind.gvk(), at)).collect();
         let with_resource = self.kinds.iter().enumerate().filter(|(_, kind)| !kind.resource.is_empty());
         let by_resource = with_resource.map(|(at, kind)| (kind.gvr(), at)).collect();
-        Graph { names: self.names, types: self.types, kinds: self.kinds, by_type_name: self.ids, by_kind, by_resource }
+        Graph {
+            names: self.names,
+            base: None,
+            first: 0,
+            types: self.types,
+            kinds: self.kinds,
+            by_type_name: self.ids,
+            by_kind,
+            by_resource,
+        }
     }
 }
 
@@ -277,7 +287,7 @@ fn patch_strategy(text: &'static str) -> Option<Patch> {
     Some(patch)
 }
 
-fn blank() -> Field {
+pub(super) fn blank() -> Field {
     Field {
         name: Cow::Borrowed(""),
         tag: None,
@@ -290,6 +300,8 @@ fn blank() -> Field {
         list: None,
         map: None,
         patch: Patch::default(),
+        nullable: false,
+        elements: Vec::new(),
         default: None,
         allowed: Vec::new(),
         known: Vec::new(),

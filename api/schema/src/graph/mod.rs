@@ -3,11 +3,15 @@
 //! Invariants: immutable after building; a `TypeId` belongs to the graph that made it; properties
 //! are sorted by JSON name. Group names are those of the naming profile.
 //!
+//! A layered graph adds the types of one custom resource version to a base that it shares: a `TypeId`
+//! below the end of the base is a type of the base.
+//!
 //! What is served is decided by the registry.
 
 mod build;
 mod build_kinds;
 mod kind;
+mod layer;
 mod shape;
 mod types;
 
@@ -15,12 +19,13 @@ mod types;
 mod tests;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use quorate_meta::{GroupVersionKind, GroupVersionResource, Names};
 
 pub use kind::{Column, KindDef, Subresource};
 pub use shape::{Scalar, Shape};
-pub use types::{Field, ListKind, MapKind, Mixed, Patch, TypeDef, TypeId, Union};
+pub use types::{ElementDef, Field, ListKind, MapKind, Mixed, Patch, TypeDef, TypeId, Union, Unknowns};
 
 /// Text that is either part of the IDL or made from the naming profile.
 pub type Text = std::borrow::Cow<'static, str>;
@@ -29,6 +34,10 @@ pub type Text = std::borrow::Cow<'static, str>;
 #[derive(Debug)]
 pub struct Graph {
     names: &'static Names,
+    /// What a layered graph stands on.
+    base: Option<Arc<Graph>>,
+    /// Number of the first of `types`.
+    first: usize,
     types: Vec<TypeDef>,
     kinds: Vec<KindDef>,
     by_type_name: HashMap<String, TypeId>,
@@ -44,32 +53,38 @@ impl Graph {
 
     /// The definition of a type.
     pub fn ty(&self, id: TypeId) -> &TypeDef {
-        &self.types[id.index()]
+        match self.types.get(id.index().wrapping_sub(self.first)) {
+            Some(ty) => ty,
+            None => self.base_type(id),
+        }
     }
 
-    /// All types in the order of the IDL files.
+    /// Its own types: all in the order of the IDL files, or those of its layer.
     pub fn types(&self) -> &[TypeDef] {
         &self.types
     }
 
     /// The type with a neutral name such as `core/v1.ConfigMap` or `rbac.authorization/v1.Role`.
     pub fn type_named(&self, neutral: &str) -> Option<&TypeDef> {
-        self.by_type_name.get(neutral).map(|id| self.ty(*id))
+        let own = self.by_type_name.get(neutral).map(|id| self.ty(*id));
+        own.or_else(|| self.base.as_ref()?.type_named(neutral))
     }
 
-    /// All kinds in the order of the IDL files.
+    /// Its own kinds in the order of the IDL files; a layer has none.
     pub fn kinds(&self) -> &[KindDef] {
         &self.kinds
     }
 
     /// The kind of this group, version and name.
     pub fn kind(&self, kind: &GroupVersionKind) -> Option<&KindDef> {
-        self.by_kind.get(kind).map(|at| &self.kinds[*at])
+        let own = self.by_kind.get(kind).map(|at| &self.kinds[*at]);
+        own.or_else(|| self.base.as_ref()?.kind(kind))
     }
 
     /// The kind behind a resource name, such as `configmaps` of `v1`.
     pub fn resource(&self, resource: &GroupVersionResource) -> Option<&KindDef> {
-        self.by_resource.get(resource).map(|at| &self.kinds[*at])
+        let own = self.by_resource.get(resource).map(|at| &self.kinds[*at]);
+        own.or_else(|| self.base.as_ref()?.resource(resource))
     }
 
     /// The property `name` of type `id` as JSON has it.

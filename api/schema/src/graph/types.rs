@@ -33,6 +33,8 @@ pub struct TypeDef {
     pub atomic: bool,
     /// A special JSON form.
     pub mixed: Option<Mixed>,
+    /// Part of a custom resource, and what becomes of fields that it does not have; `None` for built-in types.
+    pub custom: Option<Unknowns>,
     /// Fields of which one is chosen by a discriminator.
     pub unions: Vec<Union>,
     /// Fields as declared, inline messages as one field: the protobuf form.
@@ -82,6 +84,10 @@ pub struct Field {
     pub map: Option<MapKind>,
     /// The behaviour in a strategic merge patch.
     pub patch: Patch,
+    /// `null` is a value of its own (custom resources).
+    pub nullable: bool,
+    /// Of a list or map of a custom resource: the elements, and theirs in turn; empty when nothing is said.
+    pub elements: Vec<ElementDef>,
     /// Value when it is absent.
     pub default: Option<Value>,
     /// All allowed values; empty when the set is open.
@@ -90,6 +96,33 @@ pub struct Field {
     pub known: Vec<Text>,
     /// The description, one line; may be empty.
     pub doc: Text,
+}
+
+/// What becomes of fields that a type of a custom resource does not have. Values of such types are kept as they are written:
+/// they have no zero that is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknowns {
+    /// They are pruned.
+    Dropped,
+    /// They are kept; maps in them are owned entry by entry.
+    Kept,
+    /// Any JSON at all, whose maps are owned entry by entry.
+    Untyped,
+    /// Any JSON, but the maps in it lose their entries: `additionalProperties: true`.
+    Emptied,
+}
+
+/// What a custom resource says of the elements of a list or the entries of a map.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ElementDef {
+    /// `null` is a value of its own.
+    pub nullable: bool,
+    /// Stands for `null`.
+    pub default: Option<Value>,
+    /// How their own elements are told apart, when they are lists.
+    pub list: Option<ListKind>,
+    /// How they are owned, when they are maps or messages.
+    pub map: Option<MapKind>,
 }
 
 /// The list type (`x-kubernetes-list-type`): the identity of list elements.

@@ -41,11 +41,11 @@ fn fit_set(graph: &Graph, form: Form<'_>, set: &mut FieldSet) {
         }
         let child = match (form, element.field_name()) {
             (Form::Message(ty), Some(name)) if ty.property(name).is_none() => continue,
-            (Form::Message(_) | Form::Map(_), Some(name)) => form.child(graph, name),
+            (Form::Message(_) | Form::Map(..), Some(name)) => form.child(graph, name),
             (Form::Keyed(..), None) => form.child(graph, ""),
             _ => continue,
         };
-        if let Form::Leaf = child {
+        if matches!(child, Form::Leaf) {
             node.member = true;
             node.below = FieldSet::new();
         } else {

@@ -1,0 +1,155 @@
+//! Values of custom resources on their way in: `null`, defaults, and the metadata of the object and of embedded ones.
+//!
+//! A `null` that the schema does not allow means that nothing is given: it is dropped from objects and maps, and replaced by
+//! the default where there is one; in lists it stays and is refused later. Types of all other values are not checked here but
+//! by `structural`, whose findings are told one by one. Only metadata has a canonical form.
+
+use quorate_meta::{Cause, Map, Path, Value};
+
+use super::canonical::{canonicalize, zero};
+use super::check::{DecodeError, check_message};
+use crate::graph::{ElementDef, Field, Graph, Shape, TypeDef};
+use crate::path::FieldPath;
+
+/// What happens to defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Defaults {
+    /// Fields that are absent stay so.
+    Left,
+    /// They are filled in where the schema has some.
+    Filled,
+}
+
+/// Settles the fields of an object of a custom resource, at every depth.
+pub(crate) fn settle(graph: &Graph, ty: &TypeDef, map: &mut Map, defaults: Defaults) {
+    if defaults == Defaults::Filled {
+        for field in &ty.properties {
+            let Some(default) = &field.default else { continue };
+            if map.get(&field.name).is_none_or(|value| value.is_null() && !field.nullable) {
+                map.insert(field.name.as_ref(), default.clone());
+            }
+        }
+    }
+    map.retain(|name, value| match ty.property(name) {
+        Some(field) if value.is_null() => field.nullable,
+        Some(field) => {
+            part(graph, &field.shape, &field.elements, value, defaults);
+            true
+        }
+        None => true,
+    });
+    for field in ty.properties.iter().filter(|field| field.always) {
+        if let (Shape::Message(id), false) = (&field.shape, map.contains_key(&field.name)) {
+            map.insert(field.name.as_ref(), zero(graph, *id));
+        }
+    }
+}
+
+fn part(graph: &Graph, shape: &Shape, elements: &[ElementDef], value: &mut Value, defaults: Defaults) {
+    let (element, rest) = elements.split_first().map_or((None, elements), |(first, rest)| (Some(first), rest));
+    let default = element.and_then(|element| element.default.as_ref());
+    match (shape, value) {
+        (Shape::Message(id), Value::Map(map)) if graph.ty(*id).custom.is_some() => {
+            settle(graph, graph.ty(*id), map, defaults);
+        }
+        (Shape::Message(id), value) if defaults == Defaults::Left => canonicalize(graph, *id, value),
+        (Shape::List(inner), Value::List(items)) => {
+            for item in items {
+                match default {
+                    Some(default) if item.is_null() && !is_nullable(element) => *item = default.clone(),
+                    _ => {}
+                }
+                part(graph, inner, rest, item, defaults);
+            }
+        }
+        (Shape::Map(inner), Value::Map(map)) => map.retain(|_, item| {
+            if item.is_null() && !is_nullable(element) {
+                let Some(default) = default else { return false };
+                *item = default.clone();
+            }
+            part(graph, inner, rest, item, defaults);
+            true
+        }),
+        _ => {}
+    }
+}
+
+fn is_nullable(element: Option<&ElementDef>) -> bool {
+    element.is_some_and(|element| element.nullable)
+}
+
+/// Checks what is fatal in a body at every level: `apiVersion`, `kind` and `metadata` of the object and of embedded ones.
+pub(super) fn check(graph: &Graph, ty: &TypeDef, value: &Value) -> Result<(), DecodeError> {
+    let Value::Map(map) = value else {
+        let message =
+            format!("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", value.type_name());
+        return Err(DecodeError(message));
+    };
+    let mut walk = Walk { graph, path: FieldPath::default() };
+    walk.message(ty, map)
+}
+
+/// The same for a part of an object, such as a default.
+pub(crate) fn check_part(graph: &Graph, shape: &Shape, value: &Value) -> Result<(), DecodeError> {
+    Walk { graph, path: FieldPath::default() }.part(shape, value)
+}
+
+struct Walk<'g> {
+    graph: &'g Graph,
+    path: FieldPath,
+}
+
+impl<'g> Walk<'g> {
+    fn message(&mut self, ty: &'g TypeDef, map: &Map) -> Result<(), DecodeError> {
+        let embeds = ty.properties.iter().find_map(|field| self.metadata(field));
+        let is_root = self.path.as_str().is_empty();
+        for (name, value) in map.iter() {
+            let Some(field) = ty.property(name) else { continue };
+            let mark = self.path.push_key(name);
+            match (embeds, name) {
+                (Some(_), "apiVersion" | "kind") if value.as_str().is_none() && !value.is_null() => {
+                    return Err(self.fault(value, "must be a string"));
+                }
+                (Some(metadata), "metadata") if !value.is_null() => {
+                    let checked = check_message(self.graph, metadata, value);
+                    checked.map_err(|error| if is_root { error } else { self.fault(value, &error.to_string()) })?;
+                }
+                _ => self.part(&field.shape, value)?,
+            }
+            self.path.truncate(mark);
+        }
+        Ok(())
+    }
+
+    /// The built-in type of the field, when it is the metadata of an object.
+    fn metadata(&self, field: &Field) -> Option<&'g TypeDef> {
+        match field.shape {
+            Shape::Message(id) if field.name == "metadata" => Some(self.graph.ty(id)).filter(|ty| ty.custom.is_none()),
+            _ => None,
+        }
+    }
+
+    fn part(&mut self, shape: &'g Shape, value: &Value) -> Result<(), DecodeError> {
+        let Some(id) = shape.message() else { return Ok(()) };
+        match (shape, value) {
+            (Shape::Message(_), Value::Map(map)) => self.message(self.graph.ty(id), map),
+            (Shape::List(inner), Value::List(items)) => items.iter().enumerate().try_for_each(|(index, item)| {
+                let mark = self.path.push_index(index);
+                self.part(inner, item)?;
+                self.path.truncate(mark);
+                Ok(())
+            }),
+            (Shape::Map(inner), Value::Map(map)) => map.iter().try_for_each(|(key, item)| {
+                let mark = self.path.push_index_key(key);
+                self.part(inner, item)?;
+                self.path.truncate(mark);
+                Ok(())
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn fault(&self, value: &Value, why: &str) -> DecodeError {
+        DecodeError(Cause::invalid(Path::new(self.path.as_str().to_owned()), value.clone(), why).text())
+    }
+}
