@@ -3,7 +3,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_meta as data;
-use smallvec::SmallVec;
 
 use super::scalar::Scalar;
 use super::truth::Truth;
@@ -14,9 +13,6 @@ use crate::value::{Shape, Value};
 /// So many elements are copied, compared and searched at most in one evaluation. The language counts 1 for the sum of two lists
 /// and for lists in lists, so that an expression of little cost could otherwise take any time and memory.
 const STEPS_MAX: u64 = 20_000_000;
-
-/// So many variables of folds are kept without an allocation.
-const LOCALS_INLINE: usize = 4;
 
 /// After so many iterations of loops it is asked whether the evaluation has to stop.
 const ITERATIONS_BETWEEN_CHECKS: u32 = 100;
@@ -32,7 +28,7 @@ pub struct Activation<'a> {
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     activation: &'a Activation<'a>,
-    locals: SmallVec<[FoldVariable<'a>; LOCALS_INLINE]>,
+    locals: Vec<FoldVariable<'a>>,
     cost: u64,
     limit: u64,
     iterations: u32,
@@ -78,6 +74,7 @@ impl<'a> Context<'a> {
         limit: u64,
         interrupted: Option<&'a AtomicBool>,
     ) -> Self {
+        // Without folds nothing is allocated.
         let locals = (0..locals).map(|_| FoldVariable::Value(Value::Null)).collect();
         Self { activation, locals, cost: 0, limit, iterations: 0, interrupted, failure: None, steps: STEPS_MAX }
     }
