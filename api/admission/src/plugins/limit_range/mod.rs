@@ -64,7 +64,7 @@ fn is_terminating(old: Option<&Value>) -> bool {
     old.is_some_and(|old| old.str_at(&["metadata", "deletionTimestamp"]).is_some())
 }
 
-/// The defaults and bounds of a LimitRange for one type.
+/// The items of a LimitRange, each with the defaults and bounds of one type.
 fn items(range: &Value) -> &[Value] {
     range.at(&["spec", "limits"]).and_then(Value::as_list).unwrap_or_default()
 }

@@ -1,9 +1,9 @@
-//! Resources that quotas count: every object by `count/PLURAL.GROUP`, core resources also by their
-//! plural name, and for pods, services and claims what they use.
+//! Resources that quotas count: every object by `count/PLURAL.GROUP`, some core resources also by
+//! their plural name, and for pods, services and claims what they use.
 //!
 //! Invariants: Events and virtual resources are counted by no quota. What an object uses follows
-//! from the object alone, and for a pod also from the time: a pod past its deletion deadline uses
-//! nothing.
+//! from the object alone, and for a pod also from the time: a pod that should have been gone uses
+//! nothing ([`super::pods`]).
 
 use quorate_meta::{Names, Quantity, Time, Value};
 use quorate_store::Entry;

@@ -187,7 +187,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// Plugins read no clock, so a pod past its deletion deadline counts here until the controller has
+/// Plugins read no clock, so a pod that should have been gone counts here until the controller has
 /// counted again.
 fn unknown_time() -> Time {
     Time::default()

@@ -1,7 +1,7 @@
 //! Pod usage in quotas: the number of pods, and the requests and limits of their containers.
 //!
-//! Invariant: a pod that has ended, or is past its deletion deadline, uses nothing, except that it
-//! still counts as an object (`count/pods`).
+//! Invariant: a pod that has ended, or has outlived its `deletionTimestamp` by more than its grace
+//! period, uses nothing, except that it still counts as an object (`count/pods`).
 
 use std::collections::BTreeSet;
 
@@ -89,7 +89,8 @@ pub(super) fn is_best_effort(pod: &Value) -> bool {
     pod.str_at(&["status", "qosClass"]) == Some("BestEffort")
 }
 
-/// Whether the pod has affinity or anti-affinity to pods of other namespaces.
+/// Whether the pod has affinity or anti-affinity to pods of other namespaces (the scope
+/// `CrossNamespacePodAffinity`).
 pub(super) fn reaches_out(pod: &Value) -> bool {
     const MUST: &str = "requiredDuringSchedulingIgnoredDuringExecution";
     const SHOULD: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -111,7 +112,8 @@ fn spec(pod: &Value) -> &Value {
     pod.get("spec").unwrap_or(&ABSENT)
 }
 
-/// Whether the pod has neither ended nor outlived its deletion deadline.
+/// Whether the pod has neither ended nor outlived its `deletionTimestamp` by more than its grace
+/// period.
 fn is_alive(pod: &Value, now: Time) -> bool {
     if matches!(pod.str_at(&["status", "phase"]), Some("Failed" | "Succeeded")) {
         return false;
@@ -132,7 +134,7 @@ fn speaks_for_its_containers(spec: &Value) -> bool {
         .any(|name| matches!(name, "cpu" | "memory") || name.starts_with(HUGE_PAGES))
 }
 
-/// Whether a resource is an extended resource, not one of Kubernetes itself.
+/// Whether a resource is an extended resource, the implicit one of a DeviceClass included.
 fn is_extended(names: &Names, resource: &str) -> bool {
     let is_native = !resource.contains('/') || resource.contains(&format!("{}/", names.domain));
     let is_device_class = resource.starts_with(&format!("deviceclass.resource.{}/", names.domain));

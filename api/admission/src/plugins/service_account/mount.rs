@@ -14,8 +14,8 @@ const TOKEN_SECONDS: i64 = 3607;
 /// The permissions of the files: 0644.
 const MODE: i64 = 420;
 
-/// Mounts the volume in each container without a mount at its path, and adds the volume when one
-/// does.
+/// Mounts the volume in each container without a mount at its path, and adds the volume when a
+/// container needs it.
 pub(super) fn add(names: &Names, uid: &str, spec: &mut Map) {
     let own = own_volume(spec);
     let name = own.clone().unwrap_or_else(|| volume_name(uid));
