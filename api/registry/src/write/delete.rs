@@ -54,7 +54,7 @@ impl Writer {
                     (entry, is_current) = (self.current().await?.get(&key).cloned(), true);
                 }
                 Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
-                // The state of the refusal may be old: read the current one first.
+                // The outcome may follow from an old state: try again from the current one.
                 Err(_) | Ok(Attempt::Done(_)) if !is_current => {
                     entry = self.current().await?.get(&key).cloned();
                     is_current = true;
