@@ -117,7 +117,7 @@ async fn refusals_and_what_is_not_counted_do_not_wait() {
     assert_eq!((refused.unwrap_err().into_status().code, took), (403, Duration::ZERO));
     let (passed, took) = ask(&admission, "configmaps", None, json!({}), false).await;
     assert!(passed.is_ok() && took.is_zero());
-    // A write that is charged goes on without a lock after the bounded wait.
+    // After the bounded wait a charged write continues without a lock.
     let (terms, took) = ask(&admission, "services", None, service("ClusterIP"), false).await;
     let terms = terms.unwrap();
     assert!(terms.quota_lock.is_none() && !terms.operations.is_empty());

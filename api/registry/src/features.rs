@@ -65,7 +65,7 @@ pub struct FeatureRow {
     pub stage: Stage,
     /// The release since which it has that stage.
     pub since: &'static str,
-    /// Whether it is on unless the command line says otherwise.
+    /// Whether it is enabled by default.
     pub default: bool,
     /// Whether the command line cannot change that.
     pub locked: bool,

@@ -2,8 +2,7 @@
 //! behind this node was. A failed read has them too, because a node that is behind does not find
 //! what others do.
 //!
-//! Invariant: a node never goes back: what it served once is in everything that it serves later,
-//! also at `resourceVersion=0`.
+//! Invariant: the state that a node serves never goes back in time, also at `resourceVersion=0`.
 
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};

@@ -3,7 +3,7 @@
 //!
 //! Invariant: an object that has such a field from an earlier write keeps it, and may change it.
 //!
-//! Not here: which fields, which is for each kind's strategy to say.
+//! Not here: the gated fields of a kind, which are its strategy's.
 
 use quorate_meta::Value;
 

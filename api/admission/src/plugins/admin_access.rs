@@ -1,8 +1,8 @@
-//! Admin access to devices (DRA, KEP-5018): the check of ResourceClaims that ask for it.
+//! Admin access to devices (DRA, KEP-5018): the check of ResourceClaims that request it.
 //!
-//! Invariants: a claim asks for admin access, and is allocated it, only in a namespace that has the
+//! Invariants: a claim requests admin access, and is allocated it, only in a namespace that has the
 //! label for it. The requests of a claim never change, so they are checked when it is created; its
-//! allocation is checked when the status gets it.
+//! allocation is checked when a write sets it in the status.
 //!
 //! Not here: the allocation of devices, which is the scheduler's.
 
@@ -16,7 +16,7 @@ use quorate_registry::{Attributes, NAMESPACES, Part, Terms, stored_codec};
 /// Plural name of ResourceClaimTemplates.
 const TEMPLATES: &str = "resourceclaimtemplates";
 
-/// The check of ResourceClaims that ask for admin access.
+/// The check of ResourceClaims that request admin access.
 pub(super) struct AdminAccess;
 
 impl Plugin for AdminAccess {
@@ -43,7 +43,7 @@ impl Plugin for AdminAccess {
     }
 }
 
-/// The request of a new claim or claim template that asks for admin access.
+/// The request of a new claim or claim template that requests admin access.
 fn asked(old: Option<&Value>, new: &Value, below: &[&str]) -> Option<Path> {
     let requests = new.at(below)?.at(&["devices", "requests"])?.as_list()?;
     let is_asked = |request: &Value| is_true(request, &["exactly", "adminAccess"]);

@@ -62,8 +62,8 @@ impl Propagation {
     }
 }
 
-/// The finalizers of an object whose deletion begins: the requested policy goes before that in the
-/// object, and that before the default of its kind. `None` when they do not change.
+/// The finalizers of an object whose deletion begins: the requested policy takes precedence over
+/// that in the object, and that over the default of its kind. `None` when they do not change.
 pub(crate) fn finalizers(current: &[&str], asked: Option<Propagation>, by_default: Propagation) -> Option<Vec<String>> {
     let policy = asked.or_else(|| Propagation::of_finalizers(current.iter().copied())).unwrap_or(by_default);
     let own = [ORPHAN, FOREGROUND].into_iter().filter(|finalizer| current.contains(finalizer));

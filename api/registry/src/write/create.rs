@@ -149,8 +149,7 @@ impl Writer {
         name::generate(prefix, entropy)
     }
 
-    /// The refusal of a creation: that of its namespace, if that takes no objects, goes before
-    /// others.
+    /// The refusal of a creation; that of the namespace takes precedence, if that takes no objects.
     async fn refuse_creation(&self, target: Target<'_>, refusal: Error) -> Result<Error, Error> {
         if self.namespace_refusal(&self.store.snapshot(), target).is_none() {
             return Ok(refusal);

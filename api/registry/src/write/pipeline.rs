@@ -114,7 +114,7 @@ impl Writer {
         clock.measure(Phase::Default, || self.complete(write, object, mutation, now))
     }
 
-    /// Validate: the kind's rules, and the permissions that the object asks for.
+    /// Validate: the kind's rules, and the permissions that the write needs.
     pub(super) async fn judge(&self, write: &Write<'_>, object: &Value, clock: &mut PhaseClock) -> Result<(), Error> {
         clock.run(Phase::Validate, self.validate(write, object)).await
     }

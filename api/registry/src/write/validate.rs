@@ -62,7 +62,7 @@ impl Writer {
         }
     }
 
-    /// Refuses a write for which the kind asks for a permission that the user lacks.
+    /// Refuses a write that needs a permission of the kind's strategy which the user lacks.
     async fn permit(&self, target: Target<'_>, part: Part, old: Option<&Value>, new: &Value) -> Result<(), Error> {
         let Some(author) = &self.author else { return Ok(()) };
         let resource = target.resource;

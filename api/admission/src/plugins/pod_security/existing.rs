@@ -2,8 +2,10 @@
 //! Security Admission).
 //!
 //! Invariants: one pod of each controller is checked before further ones, because those are alike;
-//! at most [`MAX_PODS`] with [`MAX_BYTES`] are checked, and a warning tells when there are more, or
-//! when some cannot be read. No pod is evicted.
+//! at most [`MAX_PODS`] with [`MAX_BYTES`] are checked, and a warning is added when there are more,
+//! or when some cannot be read.
+//!
+//! Not here: eviction; no running pod is refused or removed.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! One ResourceQuota: its limits, its recorded usage, and the objects in its scopes.
 //!
-//! Invariants: the limits in force are `spec.hard`. `status.hard` only tells which limits the
-//! numbers in `status.used` belong to; an amount that is missing there is unknown, not zero.
+//! Invariants: the limits in force are `spec.hard`. `status.hard` has the limits that the numbers
+//! in `status.used` belong to; an amount that is missing there is unknown, not zero.
 
 use quorate_meta::{Map, Quantity, Time, Value};
 

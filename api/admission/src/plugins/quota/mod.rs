@@ -4,8 +4,8 @@
 //! A charge is part of the write's own transaction, on the condition that the quota still has the
 //! revision that the charge was computed from, so concurrent writes never exceed a quota. The usage
 //! of deleted objects is released by a controller that counts again; both use the same code:
-//! `counted` says which resources are counted, `usage` and `pods` how much an object uses, `scopes`
-//! which objects a quota applies to, `limits` reads quotas, `tally` adds up.
+//! `counted` has the resources that are counted, `usage` and `pods` how much an object uses,
+//! `scopes` the objects that a quota applies to; `limits` reads quotas, `tally` adds up.
 //!
 //! Invariant: no write that a quota counts is admitted without a charge. While a quota of the
 //! namespace cannot be read, its limits are unknown, so every write that quotas can count is
@@ -36,7 +36,7 @@ pub use tally::Tally;
 /// Plural name of ResourceQuotas.
 pub const QUOTAS: &str = "resourcequotas";
 
-/// Whether the namespace of a write has a quota; for most namespaces one look at the keys tells.
+/// Whether the namespace of a write has a quota; for most namespaces one key lookup answers that.
 pub(crate) fn has_quotas(view: &SnapshotView<'_>, attributes: &Attributes<'_>) -> bool {
     let resource = attributes.target.resource;
     let Some(namespace) = attributes.target.namespace.filter(|_| resource.namespaced) else { return false };
@@ -93,8 +93,8 @@ struct Account<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    /// `None` where the resource is not counted or the namespace has no quota; for most namespaces
-    /// one look at the keys tells.
+    /// `None` where the resource is not counted or the namespace has no quota, which one key lookup
+    /// answers for most namespaces.
     fn of(view: &SnapshotView<'a>, attributes: &Attributes<'a>) -> Option<Self> {
         let (namespace, resource) = (attributes.target.namespace?, attributes.target.resource);
         let quotas = view.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
