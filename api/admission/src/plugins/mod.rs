@@ -1,4 +1,4 @@
-//! The built-in admission plugins, a file each, and the table of them ([`PLUGINS`]).
+//! The built-in admission plugins, a file each, and the table of them (`PLUGINS`).
 //!
 //! Invariants: the rows are in the order of the release (all mutating parts in order, then all
 //! validating parts in order), and flags do not change it; ResourceQuota comes last, because it
