@@ -1,13 +1,16 @@
-//! What the cluster's own objects say of a write: defaults and limits of a namespace, classes,
-//! levels of security, quotas.
+//! Built-in admission plugins: the namespace's defaults, limits and Pod Security levels, the
+//! default classes, and quotas.
 //!
 //! One plugin per file, in the order of `PLUGINS`, each with the writes that it handles: the
-//! mutating parts give an object what it should have, the validating parts look at the valid
-//! object, and quotas come last, because they count only what is let through. Invariants: plugins
-//! are stateless and read nothing but a `SnapshotView`; the server's own writes (those without a user)
-//! are let through unseen by all of them; a refusal is told only from a state that is known to be
-//! current, and what is let through from an older one is bound to the objects whose numbers it has
-//! changed.
+//! mutating parts set defaults, the validating parts check the valid object, and ResourceQuota
+//! comes last, because it counts only what is admitted.
+//!
+//! Invariants: plugins are stateless and read nothing but a `SnapshotView`; the server's own writes
+//! (those without a user) are admitted by all of them; a refusal is decided by a state that is
+//! known to be current, and a write that was admitted by an older state is bound to the revisions
+//! of the quotas that it is charged to.
+//!
+//! Not here: webhooks and admission policies.
 
 mod plugin;
 pub mod plugins;
@@ -51,7 +54,7 @@ impl Admission {
         &self.quota_locks
     }
 
-    /// Whether the rules are about a write, and it is a user's.
+    /// Whether a user makes the write and one of the rules matches it.
     fn handles(&self, rules: &[rules::Rule], attributes: &Attributes<'_>) -> bool {
         attributes.user.is_some() && rules::handle(rules, self.names, attributes)
     }
@@ -76,7 +79,7 @@ impl Admission {
         .await
     }
 
-    /// Asks in the state at hand, and when that refuses in a current one.
+    /// Asks in the state at hand, and again in a current one when that refuses.
     async fn ask<T>(&self, mut ask: impl FnMut(&SnapshotView<'_>) -> Result<T, Error> + Send) -> Result<T, Error> {
         let answer = ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
         if answer.is_ok() {
@@ -128,7 +131,8 @@ impl quorate_registry::Admission for Admission {
 
     async fn charge(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
         let terms = self.charges(attributes).await?;
-        // A write that is charged to nothing meets no other, and one that is refused does not wait.
+        // A write without a charge needs no lock, and a write that is refused does not wait for
+        // one.
         let Some(namespace) = attributes.target.namespace.filter(|_| !terms.operations.is_empty()) else {
             return Ok(terms);
         };

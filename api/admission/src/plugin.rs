@@ -1,8 +1,10 @@
-//! Built-in admission plugins as the pipeline sees them: a small synchronous part for each phase.
+//! Built-in admission plugins as the pipeline calls them: a synchronous method for each phase.
 //!
-//! Invariants: plugins are stateless and read nothing but a [`SnapshotView`]; one is asked only about the
-//! writes that its rules in [`crate::plugins::PLUGINS`] name, so it does not look at the resource
-//! again unless it handles several.
+//! Invariants: plugins are stateless and read nothing but a [`SnapshotView`]; a plugin is asked
+//! only about the writes that its rules in [`crate::plugins::PLUGINS`] match, so it does not look
+//! at the resource again unless it handles several.
+//!
+//! Not here: the table of plugins and their order.
 
 use quorate_meta::Value;
 use quorate_registry::{Attributes, Error, Terms};

@@ -1,9 +1,11 @@
 //! Quota locks: writes that are charged to the same quotas go one after the other.
 //!
-//! Each of them changes the quota's numbers on the condition that no other write has, so of those that go at the same time
-//! one would win and all others be made again. Other nodes have locks of their own; their writers meet at the store.
-//! Invariants: a lock only saves work, so a wait is short and what is written is right without one; only namespaces with a
-//! writer that waits or holds the lock are remembered.
+//! Each charge changes the quota's `status.used` on the condition that no other write has, so of
+//! concurrent writes one would commit and all others run again. Other nodes have locks of their
+//! own; conflicts between nodes are decided by the store.
+//!
+//! Invariants: a lock only saves work, so its wait is bounded and a write is correct without it;
+//! only namespaces with a writer that waits or holds the lock are kept in memory.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +15,9 @@ use parking_lot::Mutex;
 use tokio::sync::{Mutex as Lock, OwnedMutexGuard};
 use tokio::time::timeout;
 
-/// Namespaces above which those without a writer are forgotten.
+/// Namespaces in memory above which those without a writer are dropped.
 const MANY: usize = 64;
-/// How long a lock is waited for.
+/// How long a writer waits for a lock.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The quota locks of one node, by namespace.
@@ -25,7 +27,7 @@ pub struct QuotaLocks {
 }
 
 impl QuotaLocks {
-    /// Waits for the lock of a namespace; `None` when it does not come in time.
+    /// Waits for the lock of a namespace; `None` when the wait ends without it.
     pub async fn wait(&self, namespace: &str) -> Option<OwnedMutexGuard<()>> {
         let lock = {
             let mut namespaces = self.namespaces.lock();

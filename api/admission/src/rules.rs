@@ -1,4 +1,4 @@
-//! Rules of built-in admission plugins: which writes each phase of a plugin handles.
+//! Rules of built-in admission plugins: the writes that each phase of a plugin handles.
 //!
 //! Invariants: a rule names operations, a resource by its neutral group and plural name, and its
 //! subresources, as the rules of webhooks do; a write of the server itself is handled by no
@@ -39,7 +39,7 @@ impl Rule {
         Self { subresource, ..self }
     }
 
-    /// Whether the rule is about a write of a resource of this neutral group.
+    /// Whether the rule matches a write of a resource of this neutral group.
     pub(crate) fn handles(&self, group: &str, attributes: &Attributes<'_>) -> bool {
         let resource = attributes.target.resource;
         let is_of = self.resource == ALL || (self.resource == resource.plural && self.group == group);
@@ -49,7 +49,7 @@ impl Rule {
     }
 }
 
-/// Whether one of the rules is about a write.
+/// Whether one of the rules matches a write.
 pub(crate) fn handle(rules: &[Rule], names: &Names, attributes: &Attributes<'_>) -> bool {
     let group = names.neutral(&attributes.target.resource.group);
     rules.iter().any(|rule| rule.handles(group, attributes))

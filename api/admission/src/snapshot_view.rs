@@ -1,4 +1,6 @@
-//! What plugins read: the objects of one state.
+//! Snapshot views: the objects of one state, as plugins read them.
+//!
+//! Invariant: all reads through a view are of the same revision; a view writes nothing.
 
 use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, Snapshot};
@@ -19,13 +21,14 @@ impl<'a> SnapshotView<'a> {
         Self { names, catalogue, snapshot }
     }
 
-    /// A resource by its neutral group (empty for the core group), version and plural name; `None` where it is not served.
+    /// A resource by its neutral group (empty for the core group), version and plural name; `None`
+    /// where it is not served.
     pub(super) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&'a Resource> {
         let group = if group.is_empty() { String::new() } else { self.names.group(group) };
         self.catalogue.find(&group, version, plural).map(|resource| &**resource)
     }
 
-    /// Gives an object the labels that say where this node is.
+    /// Sets the topology labels of this node in an object.
     pub(super) fn place(&self, node: &str, object: &mut Value) -> Result<(), Error> {
         topology::label(self.names, self.catalogue, self.snapshot, node, object)
     }
@@ -35,7 +38,7 @@ impl<'a> SnapshotView<'a> {
         self.entry(resource, namespace, name).map(|entry| stored_codec::decode(resource, entry)).transpose()
     }
 
-    /// The same as it is stored.
+    /// An object as it is stored.
     pub(super) fn entry(&self, resource: &Resource, namespace: Option<&str>, name: &str) -> Option<&'a Entry> {
         self.snapshot.get(&resource.key(namespace, name))
     }

@@ -1,4 +1,4 @@
-//! Quota locks: a write that is charged waits for others, and no other write does.
+//! Tests of quota locks: a write that is charged waits for others, and no other write does.
 
 use bytes::Bytes;
 use quorate_env::SystemEnv;
@@ -28,7 +28,8 @@ pub(crate) fn attributes(target: Target<'_>) -> Attributes<'_> {
     }
 }
 
-/// Admission where the namespace `a` has the quota `q`, which allows that much and says that nothing is used.
+/// Admission where the namespace `a` has the quota `q`, which allows that much and of which nothing
+/// is used.
 async fn with_quota(hard: Json) -> Admission {
     let names = Naming::Svc.names();
     let catalogue = CurrentCatalogue::new(builtin::catalogue_of(names));
@@ -68,7 +69,7 @@ async fn phases(admission: &Admission, attributes: &Attributes<'_>) -> Result<Te
     if admission.is_counted(attributes) { Ok(terms.and(admission.charge(attributes).await?)) } else { Ok(terms) }
 }
 
-/// Asks for leave to write an object; gives the terms, and how long it took.
+/// Runs admission for a write; returns the terms, and how long it took.
 async fn ask(
     admission: &Admission,
     plural: &str,
@@ -116,7 +117,7 @@ async fn refusals_and_what_is_not_counted_do_not_wait() {
     assert_eq!((refused.unwrap_err().into_status().code, took), (403, Duration::ZERO));
     let (passed, took) = ask(&admission, "configmaps", None, json!({}), false).await;
     assert!(passed.is_ok() && took.is_zero());
-    // What is charged goes on at some time without a lock.
+    // After the bounded wait a charged write continues without a lock.
     let (terms, took) = ask(&admission, "services", None, service("ClusterIP"), false).await;
     let terms = terms.unwrap();
     assert!(terms.quota_lock.is_none() && !terms.operations.is_empty());

@@ -1,11 +1,14 @@
-//! Admission: what the objects of the cluster (limits, quotas, classes, security levels, policies)
-//! say of a write.
+//! Admission: the interface between writes and the plugins, quotas, policies and webhooks that
+//! change or refuse them.
 //!
 //! A [`crate::write::Writer`] asks an [`Admission`] at fixed phases of each write
-//! ([`crate::write::PHASES`]); a writer without one asks nothing. Invariant: an implementation
-//! decides by the [`Attributes`] alone and the state that it reads; it writes nothing itself, but
-//! adds what must be written, and under which conditions, to the [`Terms`]. Not here: the rules of
-//! a single kind, which are its strategy's.
+//! ([`crate::write::PHASES`]); a writer without one asks nothing.
+//!
+//! Invariant: an implementation decides by the [`Attributes`] alone and the state that it reads; it
+//! writes nothing itself, but adds what must be written, and under which conditions, to the
+//! [`Terms`].
+//!
+//! Not here: the rules of a single kind, which are its strategy's.
 
 use std::fmt::Debug;
 
@@ -22,15 +25,16 @@ use crate::options::{DeleteOptions, Target};
 /// The admission controllers of a server, asked as one.
 #[async_trait]
 pub trait Admission: Debug + Send + Sync {
-    /// Mutating admission: changes the object before its kind prepares and validates it, once for
-    /// each generated name that is tried. A deletion has no new object: it hands over null, which
+    /// Mutating admission: changes the object before its strategy prepares and validates it, once
+    /// for each generated name that is tried. A deletion has no new object: it passes null, which
     /// stays as it is.
     ///
     /// # Errors
     /// The refusal: in general a 403.
     async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<Mutation, Error>;
 
-    /// Validating admission: lets a valid object through (a deletion: the object that is deleted).
+    /// Validating admission: admits or refuses a valid object (a deletion: the object that is
+    /// deleted).
     ///
     /// # Errors
     /// The refusal: in general a 403.
@@ -40,7 +44,7 @@ pub trait Admission: Debug + Send + Sync {
     fn is_counted(&self, attributes: &Attributes<'_>) -> bool;
 
     /// The quota phase: charges the write to the quotas that count it. Comes last, so that only
-    /// what is let through is charged.
+    /// what is admitted is charged.
     ///
     /// # Errors
     /// 403 for a write beyond a quota.
@@ -82,8 +86,8 @@ pub struct Attributes<'a> {
     pub manager: &'a str,
     /// The options of a deletion.
     pub delete_options: Option<&'a DeleteOptions>,
-    /// The user; `None` for the server's own writes (controllers, bootstrap). The built-in plugins
-    /// let those through unseen.
+    /// The user; `None` for the server's own writes (controllers, bootstrap), which the built-in
+    /// plugins always admit.
     pub user: Option<UserInfo<'a>>,
 }
 
@@ -95,24 +99,24 @@ impl Attributes<'_> {
     }
 }
 
-/// What mutating admission leaves behind.
+/// The result of mutating admission.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mutation {
-    /// An object in canonical form with its defaults: nothing changed it, or a built-in plugin.
+    /// The object is in canonical form with its defaults: unchanged, or changed by a built-in
+    /// plugin.
     #[default]
     Canonical,
-    /// An object that a patch from outside of the server changed: it is pruned and gets its
-    /// defaults again.
+    /// A patch from outside of the server changed the object: it is pruned and defaulted again.
     Patched,
 }
 
 /// The terms under which a write is admitted.
 #[derive(Debug, Default)]
 pub struct Terms {
-    /// What must hold when the object is written, besides its own conditions; when one does not,
-    /// the phases run again.
+    /// Conditions of the transaction besides the object's own; when one fails, the phases run
+    /// again.
     pub conditions: Vec<Condition>,
-    /// What is written in the same transaction.
+    /// Operations of the same transaction.
     pub operations: Vec<Operation>,
     /// Warnings for the client.
     pub warnings: Vec<String>,
@@ -132,7 +136,7 @@ impl Terms {
         })
     }
 
-    /// These terms and further ones, of which at most one has a lock.
+    /// These terms and the other ones, of which at most one has a lock.
     #[must_use]
     pub fn and(mut self, more: Self) -> Self {
         self.conditions.extend(more.conditions);

@@ -1,9 +1,13 @@
-//! What objects have beyond their own keys and nobody else may have: addresses and ports of services.
+//! Allocations: addresses and node ports, each of which one object has at most.
 //!
-//! Invariants: an allocation is a key of its own ([`Key::Allocation`]), put by the transaction that writes the object that has it, on the
-//! condition that it is absent, and removed by the one that gives it up; so no two objects ever have the same. Which allocations an
-//! object has follows from the object alone. An allocation may have a shadow: an object that clients see, which comes and goes
-//! with it, and which decides as well: an object of that name that somebody else has made is respected.
+//! Invariants: an allocation is a key of its own ([`Key::Allocation`]), put by the transaction that
+//! writes its owner, on the condition that the key is absent, and removed by the transaction that
+//! releases it; so no two objects ever have the same. The allocations of an object follow from the
+//! object alone. An allocation may have a shadow, an object that clients see (an IPAddress), which
+//! is created and deleted with it; an object of that name that another client created is kept, and
+//! makes the allocation taken.
+//!
+//! Not here: which kinds allocate what.
 
 use std::fmt::Debug;
 
@@ -14,19 +18,19 @@ use quorate_store::Snapshot;
 
 use super::keys::Key;
 
-/// What a choice is made from.
+/// The input of a choice.
 #[derive(Clone, Copy)]
 pub struct AllocationView<'a> {
     /// The names of the cluster's profile.
     pub names: &'static Names,
     /// A current state.
     pub snapshot: &'a Snapshot,
-    /// Where choices begin, so that writers seldom meet.
+    /// Randomness for the start of each choice, so that concurrent writers seldom choose the same.
     pub entropy: &'a dyn Entropy,
 }
 
 impl AllocationView<'_> {
-    /// Whether somebody has it already, or has an object in the place of its shadow.
+    /// Whether another object has the allocation, or an object exists under the name of its shadow.
     #[must_use]
     pub fn is_taken(&self, allocation: &Allocation) -> bool {
         let keys = [Some(allocation.key()), allocation.shadow.as_ref().map(|shadow| shadow.key.clone())];
@@ -48,30 +52,30 @@ impl Debug for AllocationView<'_> {
     }
 }
 
-/// Something that only one object may have.
+/// A value that only one object may have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Allocation {
-    /// What it is: `address` or `port`.
+    /// The class of values: `address` or `port`.
     pub class: &'static str,
-    /// Which one.
+    /// The value within its class.
     pub name: String,
     /// `RESOURCE/NAMESPACE/NAME` of the object that has it.
     pub owner: String,
-    /// The object that clients see.
+    /// The object that represents the allocation to clients.
     pub shadow: Option<Shadow>,
 }
 
-/// An object that comes and goes with an allocation.
+/// An object that is created and deleted with an allocation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shadow {
     /// Its key.
     pub key: Bytes,
-    /// The object without what the server gives it.
+    /// The object without the metadata that the server sets.
     pub object: Value,
 }
 
 impl Allocation {
-    /// The key that stands for it.
+    /// The allocation's key in the store.
     #[must_use]
     pub fn key(&self) -> Bytes {
         Key::Allocation { class: self.class, name: &self.name }.encode()
@@ -80,27 +84,27 @@ impl Allocation {
 
 /// A kind whose objects have allocations.
 pub trait Allocator: Send + Sync {
-    /// Chooses what the object still lacks and checks what it asks for. `old` is what it replaces; what that one has, the new
-    /// one may keep. What is chosen here may be taken by the time it is written: then it is chosen again, from the object as
-    /// it was before.
+    /// Allocates what the object still lacks and checks the values that it requests. `old` is the
+    /// object that it replaces, whose allocations it may keep. A value that is chosen here may be
+    /// taken at the commit: then the choice runs again, from the object as it was before.
     ///
     /// # Errors
-    /// Causes, when what the object asks for cannot be had; a text, when nothing is left.
+    /// Causes, when a requested value is not available; a text, when none is left.
     fn choose(&self, view: AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable>;
 
-    /// Everything that the object has.
+    /// Every allocation of the object.
     fn allocations(&self, names: &Names, object: &Value) -> Vec<Allocation>;
 
-    /// The allocation of this class and name as the object of this namespace and name would have it, for objects that cannot
-    /// be asked; `None` when its kind has nothing of the class.
+    /// The allocation of this class and name as the object of this namespace and name would have
+    /// it, for objects that cannot be read; `None` when its kind has none of the class.
     fn allocation(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Allocation>;
 }
 
-/// Why an object does not get what it needs.
+/// The reason why an allocation fails.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unavailable {
-    /// It asks for something that it cannot have.
+    /// The object requests values that are not available.
     Refused(Vec<Cause>),
-    /// Nothing is left to choose from.
+    /// No value is left.
     Exhausted(String),
 }

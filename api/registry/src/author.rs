@@ -1,8 +1,11 @@
-//! The author of a write: the user on whose behalf it is made, and the permissions that the user
+//! Authors of writes: the user on whose behalf a write is made, and the permissions that the user
 //! needs besides that for the request itself.
 //!
-//! The registry knows neither users nor rules: a handler that makes a [`crate::write::Writer`] for
-//! a user gives it an [`Author`]. A writer without one is the server's own and needs no permission.
+//! A handler that makes a [`crate::write::Writer`] for a user gives it an [`Author`].
+//!
+//! Invariant: a writer without an author is the server's own and needs no permission.
+//!
+//! Not here: users and rules, which are the authenticator's and the authorizer's.
 
 use std::fmt::Debug;
 
@@ -12,7 +15,7 @@ use quorate_meta::{Map, Value};
 use crate::error::Error;
 use crate::options::Target;
 
-/// The user of a write and what the authorizer says of it.
+/// The user of a write, and the authorizer's decisions about it.
 #[async_trait]
 pub trait Author: Debug + Send + Sync {
     /// The user.
@@ -21,34 +24,34 @@ pub trait Author: Debug + Send + Sync {
     /// Whether the user has a permission for a resource of this name.
     async fn may(&self, permission: &Permission, name: &str) -> Result<bool, Error>;
 
-    /// Lets through an object that the user may write, in the place of `old` if it was there before.
+    /// Admits an object that the user may write, in the place of `old` if it existed before.
     ///
     /// # Errors
     /// The refusal: a 403.
     fn check_object(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error>;
 
-    /// Lets through rights that the user may grant by writing this object.
+    /// Admits rights that the user may grant by writing this object (RBAC escalation).
     ///
     /// # Errors
     /// The refusal: a 403.
     async fn check_grant(&self, target: Target<'_>, grant: &Grant) -> Result<(), Error>;
 }
 
-/// Rights that an object grants, so that the user who writes it must have them.
+/// Rights that an object grants, which the user who writes it must have.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Grant {
     /// The rules of a role.
     Rules {
         /// The rules.
         rules: Vec<Value>,
-        /// Whether it will take over rules of other roles, too.
+        /// Whether the role aggregates the rules of other roles (`aggregationRule`).
         aggregates: bool,
         /// Whether it exists already.
         exists: bool,
     },
     /// A role that is bound to subjects.
     Role {
-        /// Whether it is one of the binding's namespace, not of the cluster.
+        /// Whether it is a Role of the binding's namespace, not a ClusterRole.
         in_namespace: bool,
         /// Its name.
         name: String,
@@ -69,7 +72,7 @@ pub struct UserInfo<'a> {
 }
 
 impl UserInfo<'_> {
-    /// The attributes by the names that objects have for them; what is empty is left out.
+    /// The attributes under the field names of the API; empty ones are left out.
     #[must_use]
     pub fn to_fields(&self) -> Map {
         let texts = |texts: &[String]| Value::List(texts.iter().map(|text| Value::from(text.as_str())).collect());
@@ -94,9 +97,9 @@ pub struct Permission {
     pub resource: &'static str,
     /// Group of the resource, in full.
     pub group: String,
-    /// Names of which one must be allowed to the user.
+    /// Names of resources, one of which must be allowed to the user.
     pub names: Vec<String>,
-    /// Why the write is refused otherwise.
+    /// The message of the refusal.
     pub refusal: String,
 }
 

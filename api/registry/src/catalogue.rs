@@ -1,10 +1,12 @@
-//! The catalogue: every resource that is served at one moment.
+//! The resource catalogue: every resource that is served at one moment.
 //!
-//! Invariants: a [`Catalogue`] never changes; a change of what is served publishes another one, with the next epoch, in
-//! which every resource that did not change is the same `Arc`. A request takes the catalogue once and keeps it, so that
-//! what it finds first and last agrees. Group versions and resources keep the order in which they were added, which is
-//! the order of discovery. What is derived from a catalogue is kept with the epoch that it was derived from
-//! ([`PerEpoch`]). Not here: which resources there are.
+//! Invariants: a [`Catalogue`] never changes; a change of what is served publishes another one,
+//! with the next epoch, in which every resource that did not change is the same `Arc`. A request
+//! takes the catalogue once and keeps it, so all its lookups agree. Group versions and resources
+//! keep the order in which they were added, which is the order of discovery. A value that is
+//! derived from a catalogue is kept with the epoch that it was derived from ([`PerEpoch`]).
+//!
+//! Not here: which resources there are.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,8 +28,8 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The first catalogue of a process, with epoch 0. `graph` is the schema of what is built in: resources and all else
-    /// that the API speaks of, such as options and reviews.
+    /// The first catalogue of a process, with epoch 0. `graph` is the schema of the built-in types:
+    /// resources and all other types of the API, such as options and reviews.
     #[must_use]
     pub fn new(graph: Arc<Graph>, resources: Vec<Arc<Resource>>) -> Self {
         let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
@@ -37,13 +39,14 @@ impl Catalogue {
         Self { epoch: 0, graph, resources, by_name }
     }
 
-    /// Counts the catalogues of this process: each one that is published has a higher epoch than those before it.
+    /// The number of this catalogue in its process: each one that is published has a higher epoch
+    /// than those before it.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// The schema of what is built in.
+    /// The schema of the built-in types.
     #[must_use]
     pub fn graph(&self) -> &Arc<Graph> {
         &self.graph
@@ -67,7 +70,8 @@ impl Catalogue {
             .find(|resource| resource.kind == kind && resource.group == group && resource.version == version)
     }
 
-    /// The resource that an object's key in the store belongs to, in the version that its objects are stored in.
+    /// The resource that an object's key in the store belongs to, in the version that its objects
+    /// are stored in.
     #[must_use]
     pub fn of_key(&self, key: &[u8]) -> Option<&Arc<Resource>> {
         let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else { return None };
@@ -105,7 +109,7 @@ impl Catalogue {
     }
 }
 
-/// The catalogue of this moment, shared by all that need the newest one.
+/// The current catalogue, shared by all its readers.
 #[derive(Debug)]
 pub struct CurrentCatalogue {
     current: ArcSwap<Catalogue>,
@@ -114,20 +118,20 @@ pub struct CurrentCatalogue {
 }
 
 impl CurrentCatalogue {
-    /// Begins with this catalogue.
+    /// Starts with this catalogue.
     #[must_use]
     pub fn new(first: Catalogue) -> Arc<Self> {
         Arc::new(Self { current: ArcSwap::from_pointee(first), publishing: Mutex::default() })
     }
 
-    /// The catalogue of this moment.
+    /// The current catalogue.
     #[must_use]
     pub fn load(&self) -> Arc<Catalogue> {
         self.current.load_full()
     }
 
-    /// Makes the next catalogue from the resources of the current one. Requests that have begun go on with the one that
-    /// they have taken.
+    /// Makes the next catalogue from the resources of the current one. Requests that have begun
+    /// keep the one that they took.
     pub fn publish(&self, change: impl FnOnce(&Catalogue) -> Vec<Arc<Resource>>) {
         let _publishing = self.publishing.lock();
         let current = self.current.load();
@@ -149,9 +153,10 @@ impl<T> Default for PerEpoch<T> {
 }
 
 impl<T> PerEpoch<T> {
-    /// The value of a catalogue: what is kept, or what `derive` makes of the catalogue and of the newest value so far,
-    /// from which it may take what did not change. `derive` holds up all other callers, so it does no more than it must.
-    /// The value of an older catalogue than the one whose value is kept is made anew and not kept.
+    /// The value of a catalogue: the kept one, or what `derive` makes of the catalogue and of the
+    /// newest value so far, from which it may take what did not change. `derive` blocks all other
+    /// callers, so it must be short. The value of an older catalogue than that of the kept value is
+    /// made anew and not kept.
     pub fn get(&self, catalogue: &Catalogue, derive: impl FnOnce(Option<&T>) -> T) -> Arc<T> {
         let mut kept = self.kept.lock();
         match &*kept {

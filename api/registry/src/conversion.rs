@@ -1,8 +1,11 @@
-//! Versions of a kind whose objects are stored in another version's form.
+//! Version conversion: kinds whose objects are stored in the form of another version.
 //!
-//! Invariants: what the store holds is always the stored form, with the header that the stored kind's selectors need; a
-//! conversion there and back loses nothing that the served version can say. Strategies, schema and managed fields of a
-//! version see objects in that version's form only. Kinds without a conversion pay nothing: their bytes are spliced.
+//! Invariants: the store holds the stored form only, with the header that the stored kind's
+//! selectors need; a conversion there and back loses nothing that the served version can express.
+//! Strategies, schema and managed fields of a version see objects in that version's form only.
+//! Kinds without a conversion have no cost: their stored bytes are spliced into responses.
+//!
+//! Not here: the conversions of single kinds.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -14,8 +17,8 @@ use quorate_wire::stored::{self, CorruptValue, StoredRef};
 
 use super::{Resource, Strategy};
 
-/// Between a served version and the stored one. Objects are whole and in canonical form, before and after; `apiVersion`
-/// and `kind` are not looked at.
+/// The conversion between a served version and the stored one. Objects are whole and in canonical
+/// form, before and after; `apiVersion` and `kind` are ignored.
 pub trait Conversion: Send + Sync + Debug + 'static {
     /// Turns an object of the served version into the stored form.
     fn to_stored(&self, object: &mut Value);
@@ -29,23 +32,24 @@ pub trait Conversion: Send + Sync + Debug + 'static {
     }
 }
 
-/// What is different about a resource that is stored in another version's form.
+/// The conversion of a resource that is stored in another version's form.
 #[derive(Debug)]
 pub struct StoredForm {
-    /// Between the two forms.
+    /// The conversion between the two forms.
     pub conversion: Arc<dyn Conversion>,
     /// The fields that stored objects are selected by.
     pub selectable_fields: Vec<String>,
-    /// The strategy of the stored version, which knows the values of those fields.
+    /// The strategy of the stored version, which reads the values of those fields.
     pub strategy: Arc<dyn Strategy>,
 }
 
-/// A stored value in the form that the resource serves: the value itself, but for converted kinds.
+/// A stored value in the form that the resource serves: the value itself for kinds without a
+/// conversion.
 ///
 /// # Errors
 /// A value that does not read back.
 pub fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes>, CorruptValue> {
-    // Not even counted as shared: what a list does for each object, all who list do at the same memory.
+    // Not even the reference count is touched: concurrent lists would contend for its memory.
     let Some(form) = &resource.stored_form else { return Ok(Cow::Borrowed(value)) };
     let mut object = StoredRef::parse(value)?.to_value("", "", 0)?;
     form.conversion.to_served(&mut object);

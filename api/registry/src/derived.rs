@@ -1,9 +1,9 @@
 //! Derived states: values that follow from stored objects, as new as what this node has applied.
 //!
-//! A [`Derived`] value takes in the objects of some resources one by one. Its [`DerivedState`]
-//! reads them once, follows a watch of them, and shares the value with all readers as an immutable
-//! `Arc`. The rules of RBAC, the graph of the node authorizer and the flow schemas are derived
-//! states; so may be definitions, policies, webhooks, API services and quotas.
+//! A [`Derived`] value is updated with the objects of some resources one by one. Its
+//! [`DerivedState`] reads them once, follows a watch of them, and shares the value with all readers
+//! as an immutable `Arc`. The rules of RBAC, the graph of the node authorizer and the flow schemas
+//! are derived states; so may be definitions, policies, webhooks, API services and quotas.
 //!
 //! Invariants:
 //! - [`DerivedState::applied`] is never older than the state that this node had applied when it was
@@ -15,8 +15,8 @@
 //!   each other nor for a change under way.
 //! - [`DerivedState::epoch`] differs whenever the value may differ.
 //!
-//! Not here: what is derived. The task that reads ahead of requests is the [`Informer`]; what has
-//! to be known of writes is recorded by [`recording_writes`].
+//! Not here: what is derived. The task that reads ahead of requests is the [`Informer`]; the
+//! acknowledged writes are recorded by [`recording_writes`].
 
 mod informer;
 #[cfg(test)]
@@ -43,15 +43,15 @@ use crate::{Resource, stored_codec};
 pub use informer::{Informed, Informer, InformerHandle, InformerOptions};
 pub use writes::recording_writes;
 
-/// How long a reader waits for the first read, or for a write that this node has acknowledged to be
-/// applied here.
+/// How long a reader waits for the first read, or until an acknowledged write is applied here.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(5);
 /// Objects that are read before other tasks run.
 const OBJECTS_PER_TURN: usize = 128;
 
 /// A value that follows from objects. Cloning is cheap: a changed copy shares what has not changed.
 pub trait Derived: Clone + Default + Send + Sync + 'static {
-    /// Takes in the change of one object. On the first read every object is a new one.
+    /// Updates the value with the change of one object. On the first read every object is a new
+    /// one.
     fn update(&mut self, change: ObjectChange<'_>);
 
     /// Completes what depends on several objects, after one or more updates and before readers see
@@ -70,18 +70,18 @@ pub struct ObjectChange<'a> {
     pub name: &'a str,
     /// The object before; `None` when it is new.
     pub old: Option<&'a Value>,
-    /// The object now; `None` when it was deleted, or cannot be read: nothing follows from what
-    /// cannot be read.
+    /// The object now; `None` when it was deleted, or cannot be read: an unreadable object counts
+    /// as absent.
     pub new: Option<&'a Value>,
 }
 
-/// What a [`DerivedState`] is made of.
+/// The definition of a [`DerivedState`].
 pub struct DerivedStateOptions {
     /// Where the objects are stored.
     pub store: Arc<dyn Store>,
     /// The resources of the objects.
     pub resources: Vec<Arc<Resource>>,
-    /// What the keys of the objects begin with; each prefix takes a watch.
+    /// The prefixes of the objects' keys; each takes a watch.
     pub prefixes: Vec<Bytes>,
     /// What the value is derived from, a plural for messages: `the rules of roles and bindings`.
     pub what: &'static str,
@@ -93,18 +93,18 @@ pub struct DerivedState<D> {
     value: ArcSwap<D>,
     /// The revision up to which the value is complete.
     complete: AtomicU64,
-    /// How often the value has changed.
+    /// The number of changes of the value.
     epoch: AtomicU64,
     /// The newest write of such an object that this node has acknowledged.
     acknowledged: AtomicU64,
-    /// Changes that have not been taken in, a watch for each prefix; `None` while the objects have
-    /// to be read anew.
+    /// The watches with changes that the value does not have yet, one for each prefix; `None` while
+    /// the objects have to be read again.
     changes: Mutex<Option<Vec<Watch>>>,
     synced: watch::Sender<bool>,
 }
 
 impl<D: Derived> DerivedState<D> {
-    /// The value of no object. The [`Informer`] reads them, or the first call of
+    /// The value of no objects. The [`Informer`] reads them, or the first call of
     /// [`DerivedState::applied`].
     #[must_use]
     pub fn new(options: DerivedStateOptions) -> Self {
@@ -157,7 +157,7 @@ impl<D: Derived> DerivedState<D> {
         self.value.load_full()
     }
 
-    /// The value as of the last change that was taken in.
+    /// The value as of the last change that it was updated with.
     pub fn cached(&self) -> Arc<D> {
         self.value.load_full()
     }
@@ -172,8 +172,8 @@ impl<D: Derived> DerivedState<D> {
         *self.synced.borrow()
     }
 
-    /// Reads the objects unless that was done, and takes in their changes as they come. Returns
-    /// when they have to be read anew.
+    /// Reads the objects unless that was done, and applies their changes as they arrive. Returns
+    /// when they have to be read again.
     async fn follow_changes(&self) -> Result<(), HistoryError> {
         if !self.catch_up() {
             self.read().await?;
@@ -190,8 +190,8 @@ impl<D: Derived> DerivedState<D> {
         }
     }
 
-    /// Takes in everything that this node has applied; `false` when the objects have to be read
-    /// anew.
+    /// Applies everything that this node has applied; `false` when the objects have to be read
+    /// again.
     fn catch_up(&self) -> bool {
         self.catch_up_with(&mut self.changes.lock())
     }
@@ -205,7 +205,7 @@ impl<D: Derived> DerivedState<D> {
         false
     }
 
-    /// Takes in what the watches hold, on top of `read` where the objects were just read.
+    /// Applies the events of the watches, on top of `read` where the objects were just read.
     fn drain(&self, watches: &mut [Watch], read: Option<D>) -> Result<(), HistoryError> {
         let mut next = read;
         for watch in watches.iter_mut() {
@@ -227,7 +227,7 @@ impl<D: Derived> DerivedState<D> {
         Ok(())
     }
 
-    /// Reads the objects and lets other tasks run in between.
+    /// Reads the objects, and yields to other tasks in between.
     async fn read(&self) -> Result<(), HistoryError> {
         let DerivedStateOptions { store, prefixes, .. } = &self.options;
         let snapshot = store.snapshot();
@@ -260,8 +260,7 @@ impl<D: Derived> DerivedState<D> {
         }
     }
 
-    /// Shares a value that was read from a snapshot, brought up to date by the watches that follow
-    /// from there.
+    /// Shares a value that was read from a snapshot, updated by the watches that start there.
     fn share(&self, changes: &mut Option<Vec<Watch>>, value: D, snapshot: &Snapshot) -> Result<(), HistoryError> {
         let DerivedStateOptions { store, prefixes, .. } = &self.options;
         let watches = prefixes.iter().map(|prefix| store.watch(prefix.clone(), snapshot.revision()));

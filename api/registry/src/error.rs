@@ -1,7 +1,7 @@
-//! The one error of the API server and the one place where it becomes a Status.
+//! The error of the API server, and the one place where it becomes a Status.
 //!
-//! Invariant: what the store cannot promise not to have applied never becomes an answer that invites a blind retry: an
-//! unknown outcome is a 504, a refused one is a 503, 429 or 507 that says so.
+//! Invariant: an error of the store that may have applied the write never becomes a response that
+//! invites a blind retry: an unknown outcome is a 504; a refused one is a 503, 429 or 507.
 
 use quorate_meta::{GroupResource, Status};
 use quorate_store::{HistoryError, NotApplied};
@@ -9,16 +9,16 @@ use thiserror::Error;
 
 use crate::freshness::Freshness;
 
-/// Seconds that a client is asked to wait when the cluster cannot answer just now.
+/// Seconds in `Retry-After` when the cluster cannot answer at present.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// Why a request is not answered as wished.
+/// The reason why a request fails.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Error {
-    /// Already the answer.
+    /// A Status, which is the response.
     #[error("{0}")]
     Status(Box<Status>),
-    /// Already the answer to a read, and how fresh the state was in which it found nothing better.
+    /// A Status of a failed read, and how fresh the state was that it read.
     #[error("{0}")]
     Read(Box<Status>, Freshness),
     /// The store could not carry out a transaction or a linearizable read.
@@ -42,7 +42,7 @@ impl From<Box<Status>> for Error {
 }
 
 impl Error {
-    /// 404 for a path that nothing serves.
+    /// 404 for a path that is not served.
     #[must_use]
     pub fn no_such_path() -> Self {
         Status::path_not_found().into()
@@ -53,7 +53,7 @@ impl Error {
         Status::bad_request(message).into()
     }
 
-    /// 500: a defect of ours, told by its symptom.
+    /// 500: a defect of this server, described by its symptom.
     pub fn internal(why: impl Into<String>) -> Self {
         Status::internal(why).into()
     }
@@ -70,7 +70,7 @@ impl Error {
         if let Self::Read(_, freshness) = self { Some(*freshness) } else { None }
     }
 
-    /// The answer.
+    /// The Status of the response.
     #[must_use]
     pub fn into_status(self) -> Status {
         match self {

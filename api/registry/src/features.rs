@@ -1,10 +1,13 @@
-//! Feature gates: one row for each feature that can be switched, and which of them are on.
+//! Feature gates: one row for each feature that can be switched, and the set of enabled ones.
 //!
 //! A gate is named on the command line (`--feature-gates`); the code behind it asks [`Gates::has`],
 //! and a field that belongs to a feature names it ([`crate::GatedFields`]). A further gate is a
-//! further [`Feature`] and a further row of [`FEATURES`]. Invariants: the rows are in the order of
-//! the enum; a locked feature keeps its default; a feature that is on has its
-//! prerequisites on.
+//! further [`Feature`] and a further row of [`FEATURES`].
+//!
+//! Invariants: the rows are in the order of the enum; a locked feature keeps its default; an
+//! enabled feature has its prerequisites enabled.
+//!
+//! Not here: what a feature does.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,34 +23,34 @@ pub enum Feature {
     AllowUnsafeMalformedObjectDeletion,
     /// CBOR in requests and answers (KEP-4222). Objects are stored as JSON all the same.
     CborServingAndStorage,
-    /// The resource of trust bundles (KEP-3257).
+    /// The ClusterTrustBundle resource (KEP-3257).
     ClusterTrustBundle,
     /// Stop signals of containers (KEP-4960).
     ContainerStopSignals,
-    /// Strategy and preferred holder of leases (KEP-4355).
+    /// Strategy and preferred holder of leases: coordinated leader election (KEP-4355).
     CoordinatedLeaderElection,
-    /// Devices of which each request takes a share (KEP-5075).
+    /// Consumable capacity: devices that several requests share (KEP-5075).
     DraConsumableCapacity,
     /// Taints of devices, and requests that tolerate them (KEP-5055).
     DraDeviceTaints,
-    /// Claims for devices (KEP-4381).
+    /// Dynamic resource allocation: claims for devices (KEP-4381).
     DynamicResourceAllocation,
     /// References of pods to workloads (KEP-4671).
     GenericWorkload,
-    /// Rolling updates of stateful sets with several pods away (KEP-961).
+    /// `maxUnavailable` of StatefulSets (KEP-961).
     MaxUnavailableStatefulSet,
 }
 
 /// The maturity of a feature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
-    /// May change or go at any time.
+    /// Alpha: may change or be removed at any time.
     Alpha,
-    /// Well tested; details may change.
+    /// Beta: well tested; details may change.
     Beta,
-    /// Stays; the gate goes.
+    /// GA: the feature stays, the gate will be removed.
     Stable,
-    /// On its way out.
+    /// Deprecated: the feature will be removed.
     Deprecated,
 }
 
@@ -62,7 +65,7 @@ pub struct FeatureRow {
     pub stage: Stage,
     /// The release since which it has that stage.
     pub since: &'static str,
-    /// Whether it is on unless the command line says otherwise.
+    /// Whether it is enabled by default.
     pub default: bool,
     /// Whether the command line cannot change that.
     pub locked: bool,
@@ -81,7 +84,7 @@ pub const FEATURES: [FeatureRow; 11] = [
     row("APIResponseCompression", Feature::ApiResponseCompression, Stage::Beta, "1.16", true),
     row("AllowUnsafeMalformedObjectDeletion", Feature::AllowUnsafeMalformedObjectDeletion, Stage::Alpha, "1.32", false),
     row("CBORServingAndStorage", Feature::CborServingAndStorage, Stage::Alpha, "1.32", false),
-    // On by default, other than in the release.
+    // Enabled by default, other than in the release.
     row("ClusterTrustBundle", Feature::ClusterTrustBundle, Stage::Beta, "1.33", true),
     row("ContainerStopSignals", Feature::ContainerStopSignals, Stage::Alpha, "1.33", false),
     row("CoordinatedLeaderElection", Feature::CoordinatedLeaderElection, Stage::Beta, "1.33", false),
@@ -113,11 +116,11 @@ impl Feature {
     }
 }
 
-/// The features that are on, a bit for each.
+/// The enabled features, a bit for each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gates(u64);
 
-/// The reason why a text does not say which features are on.
+/// The reason why a text is no list of features and states.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum InvalidGates {
     /// There is no such feature.
@@ -128,7 +131,7 @@ pub enum InvalidGates {
         /// The names that there are.
         known: String,
     },
-    /// Something else than a feature and its state.
+    /// The text is not a feature and its state.
     #[error("{0:?} is not of the form Feature=true or Feature=false")]
     Malformed(String),
     /// The feature keeps its default.

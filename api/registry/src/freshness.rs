@@ -1,7 +1,8 @@
-//! How fresh a read is, in two headers: the revision of the state that it shows, and how far behind this node was. A read that
-//! fails says so too: a node that is behind does not find what others have.
+//! Read freshness in two response headers: the revision of the state that was read, and how far
+//! behind this node was. A failed read has them too, because a node that is behind does not find
+//! what others do.
 //!
-//! A node never goes back: what it served once is in everything that it serves later, also at `resourceVersion=0`.
+//! Invariant: the state that a node serves never goes back in time, also at `resourceVersion=0`.
 
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
@@ -9,13 +10,13 @@ use quorate_store::Revision;
 
 /// The revision of the state that was read.
 const REVISION: HeaderName = HeaderName::from_static("quorate-revision");
-/// Changes that are committed as far as this node knows, but were not applied here yet when it answered.
+/// The number of changes that were committed, as far as this node knows, and not applied here yet.
 const LAG: HeaderName = HeaderName::from_static("quorate-lag");
 
-/// As almost always.
+/// The value of nearly every read.
 const NO_LAG: HeaderValue = HeaderValue::from_static("0");
 
-/// What both headers say.
+/// The values of both headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freshness {
     /// The revision of the state that was read.

@@ -1,28 +1,29 @@
-//! Fields of features that may be off (feature gates): while a feature is off, nothing comes of its
-//! fields, so no write sets them.
+//! Gated fields: fields of features that may be disabled. While a feature is disabled, no write
+//! sets its fields.
 //!
-//! Invariants: an object that has such a field from elsewhere keeps it, and may change it.
+//! Invariant: an object that has such a field from an earlier write keeps it, and may change it.
+//!
+//! Not here: the gated fields of a kind, which are its strategy's.
 
 use quorate_meta::Value;
 
 use crate::features::{Feature, Gates};
 
-/// What follows the name of a list where every element of it is meant.
+/// The suffix of a list's name that stands for each of its elements.
 const EACH: &str = "[]";
 
-/// Such fields of a kind.
+/// The gated fields of a kind below one path.
 #[derive(Debug, Clone, Copy)]
 pub struct GatedFields {
-    /// The path of what has them.
+    /// The path of the parent of the fields.
     pub below: &'static str,
-    /// The feature of each, and its path from there; `a[].b` is the field `b` of every element of
-    /// the list `a`.
+    /// The feature of each field, and its path below the parent; `a[].b` is the field `b` of every
+    /// element of the list `a`.
     pub fields: &'static [(Feature, &'static str)],
 }
 
 impl GatedFields {
-    /// Takes the fields of features that are off out of an object, each unless it replaces one that
-    /// has it.
+    /// Removes the fields of disabled features from an object, each unless the old object has it.
     pub fn clear(self, gates: &Gates, old: Option<&Value>, new: &mut Value) {
         for (_, field) in self.fields.iter().filter(|(feature, _)| !gates.has(*feature)) {
             let steps: Vec<&str> = self.below.split('.').chain(field.split('.')).collect();

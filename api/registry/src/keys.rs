@@ -1,8 +1,12 @@
-//! The keyspace: every key that the API server ever writes is a [`Key`], laid out in its documentation.
+//! The keyspace: every key that the API server writes is a [`Key`], whose layout its documentation
+//! gives.
 //!
-//! Invariants: segments are separated by `/`, and no segment holds one, because group names, resources, namespaces and
-//! object names are path segments of a URI; so keys of one collection are contiguous, sorted by namespace and name, and
-//! a key reads back without ambiguity. The first byte says what a key is. Nothing here touches the store.
+//! Invariants: segments are separated by `/`, and no segment holds one, because group names,
+//! resources, namespaces and object names are path segments of a URI; so keys of one collection are
+//! contiguous, sorted by namespace and name, and a key reads back without ambiguity. The first byte
+//! is the type of the key.
+//!
+//! Not here: access to the store.
 
 use std::str;
 
@@ -11,11 +15,12 @@ use bytes::{BufMut, Bytes, BytesMut};
 /// The segment that stands for the group without a name.
 const CORE: &str = "core";
 
-/// What one key of the store holds.
+/// A key of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key<'a> {
-    /// `o/GROUP/RESOURCE/NAMESPACE/NAME`, or `o/GROUP/RESOURCE/NAME` where the resource has no namespace: an object in
-    /// its stored form. `GROUP` is the full name of the group, `core` for the one without a name.
+    /// `o/GROUP/RESOURCE/NAMESPACE/NAME`, or `o/GROUP/RESOURCE/NAME` where the resource has no
+    /// namespace: an object in its stored form. `GROUP` is the full name of the group, `core` for
+    /// the one without a name.
     Object {
         /// Full group name; empty for the core group.
         group: &'a str,
@@ -26,21 +31,24 @@ pub enum Key<'a> {
         /// The object's name.
         name: &'a str,
     },
-    /// `n/NAMESPACE`: present exactly while the namespace takes new objects. Put together with the namespace, removed by
-    /// the transaction that begins its deletion; every creation in a namespace has it as a condition. The value is empty.
+    /// `n/NAMESPACE`: present exactly while the namespace takes new objects. Put together with the
+    /// namespace, removed by the transaction that begins its deletion; every creation in a
+    /// namespace has it as a condition. The value is empty.
     Live {
         /// The namespace.
         namespace: &'a str,
     },
-    /// `h/CLASS/NAME`: something that only one object may have, such as an address. Put and removed together with what has
-    /// it; the value is `RESOURCE/NAMESPACE/NAME` of that. See `registry::allocation`.
+    /// `h/CLASS/NAME`: an allocation, a value that only one object may have, such as an address.
+    /// Put and removed together with its owner; the value is `RESOURCE/NAMESPACE/NAME` of that. See
+    /// `registry::allocation`.
     Allocation {
-        /// What it is: `address`, `port`.
+        /// The class: `address`, `port`.
         class: &'a str,
-        /// Which of them.
+        /// The value within the class.
         name: &'a str,
     },
-    /// `s/NAME`: what nodes keep for themselves (tokens, certificates, sealed keys). `NAME` may hold further `/`.
+    /// `s/NAME`: data of the nodes themselves (tokens, certificates, sealed keys). `NAME` may hold
+    /// further `/`.
     System {
         /// Everything after `s/`.
         name: &'a str,
@@ -99,19 +107,19 @@ impl<'a> Key<'a> {
     }
 }
 
-/// `o/GROUP/RESOURCE/`: what every key of a resource begins with.
+/// `o/GROUP/RESOURCE/`: the prefix of every key of a resource.
 #[must_use]
 pub fn resource_prefix(group: &str, resource: &str) -> Bytes {
     join(b"o", &[if group.is_empty() { CORE } else { group }, resource, ""])
 }
 
-/// `o/`: what every key of an object begins with.
+/// `o/`: the prefix of every object's key.
 #[must_use]
 pub fn objects() -> Bytes {
     Bytes::from_static(b"o/")
 }
 
-/// `h/`: what every allocation's key begins with.
+/// `h/`: the prefix of every allocation's key.
 #[must_use]
 pub fn allocations() -> Bytes {
     Bytes::from_static(b"h/")

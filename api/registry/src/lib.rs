@@ -1,8 +1,10 @@
-//! What the server knows of its resources: the catalogue of what is served, the keyspace, the stored form, the semantics
-//! that a kind may have, and the one way to write objects.
+//! The resource registry: the catalogue of served resources, the keyspace, the stored form, the
+//! strategies of kinds, and the write pipeline.
 //!
-//! Invariant: a further kind joins with an entry in the schema and one strategy file in `quorate-kinds`; nothing here names
-//! a kind. Not here: the kinds themselves, who may do what, what one object means for the write of another (admission).
+//! Invariant: a further kind needs an entry in the schema and one strategy file in `quorate-kinds`;
+//! nothing here names a kind.
+//!
+//! Not here: the kinds themselves, authorization, and the admission plugins.
 
 pub mod allocation;
 pub mod catalogue;
@@ -35,5 +37,5 @@ pub use gated_fields::GatedFields;
 pub use resource::{Resource, Subresource};
 pub use strategy::{FOREGROUND, NameRule, ORPHAN, Part, Propagation, Step, Strategy};
 
-/// Plural name of the resource that all other namespaced ones depend on.
+/// Plural name of Namespaces, which all namespaced resources depend on.
 pub const NAMESPACES: &str = "namespaces";

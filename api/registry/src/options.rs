@@ -1,11 +1,13 @@
-//! The options of writes: the target, dry run, field manager, conditions.
+//! Options of writes: target, dry run, field manager, preconditions.
+//!
+//! Not here: how they are read from a request.
 
 use bytes::Bytes;
 use quorate_meta::Value;
 
 use crate::{Part, Propagation, Resource};
 
-/// One object, existing or not.
+/// The resource, namespace and name of an object, existing or not.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     /// Its resource.
@@ -36,25 +38,25 @@ pub struct WriteOptions<'a> {
 /// Options of a change.
 #[derive(Debug, Clone, Copy)]
 pub struct UpdateOptions<'a> {
-    /// Those of every write.
+    /// The options of every write.
     pub write: WriteOptions<'a>,
-    /// What is changed.
+    /// The part of the object that is changed.
     pub part: Part,
     /// The `If-Match` header: a list of the revisions that may be replaced.
     pub if_match: Option<&'a str>,
-    /// Whether the change is a whole object: then another `metadata.uid` means another object (409), and an empty
-    /// `metadata.resourceVersion` needs a kind that allows it.
+    /// Whether the change is a whole object: then another `metadata.uid` means another object
+    /// (409), and an empty `metadata.resourceVersion` needs a kind that allows it.
     pub replaces: bool,
-    /// What the request says of the object; `None` when that is all of it.
+    /// The fields that the request names; `None` when it is the whole object.
     pub named: Option<&'a Value>,
 }
 
-/// What must be true of the object for a deletion to go on.
+/// Preconditions of a deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preconditions {
-    /// Its identity.
+    /// The uid that the object must have.
     pub uid: Option<String>,
-    /// Its revision.
+    /// The revision that the object must have.
     pub resource_version: Option<String>,
 }
 
@@ -63,19 +65,19 @@ pub struct Preconditions {
 pub struct DeleteOptions {
     /// Do everything but the transaction.
     pub dry_run: bool,
-    /// What must be true of the object.
+    /// The preconditions.
     pub preconditions: Preconditions,
-    /// What becomes of the dependents; `None` leaves it to the object and its kind.
+    /// The propagation policy; `None` leaves it to the object and its kind.
     pub propagation: Option<Propagation>,
-    /// Seconds until objects that have time to end are gone; `None` leaves it to the object.
+    /// The grace period in seconds; `None` leaves it to the object.
     pub grace_seconds: Option<i64>,
 }
 
-/// What becomes of `metadata.managedFields` in a write.
+/// Whether a write changes `metadata.managedFields`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owners {
-    /// The writer takes what it changes.
+    /// The writer becomes the manager of the fields that it changes.
     Change,
-    /// The object says already who owns what: it was applied.
+    /// The object has its managed fields already: it was applied.
     Settled,
 }

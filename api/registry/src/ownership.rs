@@ -1,5 +1,7 @@
-//! Field ownership (server-side apply, KEP-555): the schema's engine of managed fields with what it
-//! has to know of the resource, the part that is written, and the other versions of the kind.
+//! Field ownership (server-side apply, KEP-555): the schema's engine of managed fields, called with
+//! the resource, the part that is written, and the other versions of the kind.
+//!
+//! Not here: the engine itself.
 
 use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
 use quorate_schema::apply::{Applier, ApplyError, Config};
@@ -22,8 +24,9 @@ pub struct FieldManager<'a> {
 }
 
 impl FieldManager<'_> {
-    /// Records in the new object's `metadata.managedFields` who changed which fields since `old`. Comes before the strategy
-    /// fills in what only the server sets. `named` is what the request says of the object, `None` when that is all of it.
+    /// Records in the new object's `metadata.managedFields` which manager changed which fields
+    /// since `old`. Runs before the strategy sets fields of the server. `named` has the fields that
+    /// the request names, `None` when it is the whole object.
     pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value, named: Option<&Value>) {
         let (graph, ty) = (&*self.resource.graph, self.resource.ty);
         let resets = old.is_some() && self.part == Part::Main;
@@ -36,10 +39,10 @@ impl FieldManager<'_> {
         });
     }
 
-    /// The object that results from a server-side apply, with its owners, before defaults.
+    /// The object that results from a server-side apply, with its managed fields, before defaults.
     ///
     /// # Errors
-    /// Conflicts with other owners, unless they are to be won.
+    /// Conflicts with other managers, unless the apply is forced.
     pub fn apply(&self, live: Option<&Value>, config: &Config, force: bool) -> Result<Value, ApplyError> {
         let (graph, ty) = (&*self.resource.graph, self.resource.ty);
         self.with_writer(|writer| Applier { graph, ty, writer, force }.apply(live, config))
@@ -73,7 +76,7 @@ struct OtherVersions<'a> {
 
 impl Versions for OtherVersions<'_> {
     fn convert(&self, from: &str, to: &str, object: &Value) -> Seen {
-        // Entries of another group's kind that shares the objects are left alone.
+        // Entries of another group's kind that shares the objects are left unchanged.
         let version = |text: &str| GroupVersion::parse(text).filter(|found| found.group == self.resource.group);
         let (Some(from), Some(to)) = (version(from), version(to)) else { return Seen::Unknown };
         let kind = |of: GroupVersion| {

@@ -1,7 +1,10 @@
-//! One served resource: its names, its place in the keyspace, and the strategy that knows its semantics.
+//! Served resources: the names of one, its place in the keyspace, and the strategy of its kind.
 //!
-//! Invariants: immutable once built and shared as `Arc<Resource>`; every name is already in the cluster's naming profile.
-//! A resource does no I/O; handlers and controllers do, with the keys made here.
+//! Invariants: immutable once built and shared as `Arc<Resource>`; every name is already in the
+//! cluster's naming profile. A resource does no I/O; handlers and controllers do, with the keys
+//! made here.
+//!
+//! Not here: the catalogue of them.
 
 use std::sync::Arc;
 
@@ -30,17 +33,18 @@ pub struct Resource {
     pub plural: String,
     /// Lower case.
     pub singular: String,
-    /// Abbreviations that clients accept.
+    /// Short names that clients accept.
     pub short_names: Vec<String>,
-    /// Groups of resources that it belongs to, such as `all`.
+    /// Categories, such as `all`.
     pub categories: Vec<String>,
     /// Whether its objects live in namespaces.
     pub namespaced: bool,
-    /// Whether its objects are kept. Else it is virtual: a question that is answered at once, with the verb `create` only.
+    /// Whether its objects are stored. Otherwise it is virtual, such as a review: a request that is
+    /// answered at once, with the verb `create` only.
     pub stored: bool,
     /// Verbs served on the resource itself, as discovery lists them.
     pub verbs: Vec<String>,
-    /// What is served below an object.
+    /// The subresources.
     pub subresources: Vec<Subresource>,
     /// Field labels that a field selector may name.
     pub selectable_fields: Vec<String>,
@@ -54,26 +58,28 @@ pub struct Resource {
     pub delete_returns_object: bool,
     /// The group that objects are stored in, as discovery hashes it.
     pub storage_group: String,
-    /// What every user of the resource should know: since when not to use it, and what instead.
+    /// The warning for every user of the resource: since when it is deprecated, and its
+    /// replacement.
     pub deprecation: Option<String>,
     /// The version that objects are stored in, as discovery hashes it.
     pub storage_version: String,
-    /// How objects are stored, when that is in the form of another version.
+    /// The conversion to the stored form, when objects are stored in the form of another version.
     pub stored_form: Option<StoredForm>,
-    /// Conversions of the kind's versions in this group that are not stored as they are, by version.
+    /// Conversions of the kind's other versions in this group, by version; versions without one are
+    /// stored as they are.
     pub conversions: Vec<(String, Arc<dyn Conversion>)>,
-    /// What no schema can say about the kind.
+    /// The semantics of the kind beyond its schema.
     pub strategy: Arc<dyn Strategy>,
-    /// What the key of each of its objects begins with.
+    /// The prefix of the key of each of its objects.
     pub prefix: Bytes,
 }
 
-/// A path segment served below an object, such as `status`.
+/// A subresource: a path segment below an object, such as `status`.
 #[derive(Debug, Clone)]
 pub struct Subresource {
     /// The segment.
     pub name: String,
-    /// Group of the kind that it takes and answers; empty for the core group.
+    /// Group of the kind of its bodies; empty for the core group.
     pub group: String,
     /// Version of that kind.
     pub version: String,
@@ -81,8 +87,8 @@ pub struct Subresource {
     pub kind: String,
     /// Verbs served, as discovery lists them.
     pub verbs: Vec<String>,
-    /// What it takes and answers where that is not the resource's own kind, such as a Scale: read like other resources, and
-    /// stored nowhere.
+    /// The resource of its bodies where that is another kind, such as a Scale: read like other
+    /// resources, and not stored.
     pub body: Option<Arc<Resource>>,
 }
 
@@ -102,7 +108,7 @@ impl Resource {
         key.freeze()
     }
 
-    /// What the key of every object in the collection begins with: one namespace's objects, or all of them.
+    /// The prefix of the keys of a collection: one namespace's objects, or all of them.
     #[must_use]
     pub fn prefix(&self, namespace: Option<&str>) -> Bytes {
         match namespace {
@@ -117,7 +123,7 @@ impl Resource {
         }
     }
 
-    /// The namespace and name that a key of this resource stands for; the inverse of [`Resource::key`].
+    /// The namespace and name in a key of this resource; the inverse of [`Resource::key`].
     #[must_use]
     pub fn parse_key<'k>(&self, key: &'k [u8]) -> Option<(Option<&'k str>, &'k str)> {
         match Key::parse(key)? {
@@ -126,13 +132,14 @@ impl Resource {
         }
     }
 
-    /// Whether the store holds its objects in the form in which they are served; each object has one such resource.
+    /// Whether the store has its objects in the form in which they are served; each object has one
+    /// such resource.
     #[must_use]
     pub fn is_stored_form(&self) -> bool {
         self.stored && self.stored_form.is_none()
     }
 
-    /// The name that a selectable field has in stored objects.
+    /// The name of a selectable field in stored objects.
     #[must_use]
     pub fn stored_field<'f>(&self, field: &'f str) -> &'f str {
         self.stored_form.as_ref().map_or(field, |form| form.conversion.stored_field(field))
@@ -150,19 +157,19 @@ impl Resource {
         self.subresources.iter().find(|subresource| subresource.name == name)
     }
 
-    /// `PLURAL` for the core group, else `PLURAL.GROUP`: how messages name the resource.
+    /// `PLURAL` for the core group, else `PLURAL.GROUP`: the name of the resource in messages.
     #[must_use]
     pub fn qualified(&self) -> String {
         self.group_resource().to_string()
     }
 
-    /// Group and plural name: what most Status bodies are about.
+    /// Group and plural name, for `details` of most Statuses.
     #[must_use]
     pub fn group_resource(&self) -> GroupResource {
         GroupResource::new(self.group.as_str(), self.plural.as_str())
     }
 
-    /// Kind and the group that it is stored in: what Status bodies of validation are about.
+    /// Kind and the group that it is stored in, for `details` of Statuses of validation.
     #[must_use]
     pub fn group_kind(&self) -> GroupKind {
         let group = if self.stored { &self.storage_group } else { &self.group };
@@ -175,7 +182,8 @@ impl Resource {
         self.conversions.iter().find(|(own, _)| own == version).map(|(_, conversion)| &**conversion)
     }
 
-    /// What the key of each object of a resource begins with; `group` is the one that its objects are stored in.
+    /// The prefix of the keys of a resource's objects; `group` is the one that its objects are
+    /// stored in.
     #[must_use]
     pub fn storage_prefix(group: &str, plural: &str) -> Bytes {
         keys::resource_prefix(group, plural)

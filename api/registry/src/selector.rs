@@ -1,8 +1,12 @@
-//! Label selectors as objects hold them: `matchLabels` and `matchExpressions`.
+//! Label selectors in objects: `matchLabels` and `matchExpressions`.
+//!
+//! Invariant: an empty selector matches every object.
+//!
+//! Not here: selectors in query parameters.
 
 use quorate_meta::{LabelOperator, LabelRequirement, LabelSelector, Value};
 
-/// The selector that a value stands for; an empty one matches everything.
+/// The selector in a value; an empty one matches every object.
 ///
 /// # Errors
 /// What is wrong with it.

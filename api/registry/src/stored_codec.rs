@@ -1,7 +1,7 @@
-//! Between the working form of objects and the stored one.
+//! The stored codec: between the working form of objects and the stored one.
 //!
-//! Invariant: what the store holds was written by [`encode`]; a value that does not read back is a 500 that names the key's
-//! resource, never a guess.
+//! Invariant: the store holds only values that [`encode`] wrote; a value that does not read back is
+//! a 500 that names the key's resource, never a guess.
 
 use bytes::Bytes;
 use quorate_meta::{Cause, FieldSelector, LabelSelector, Value};
@@ -11,13 +11,13 @@ use quorate_wire::stored::{self, CorruptValue, StoredRef};
 use super::{Resource, Strategy, conversion};
 use crate::error::Error;
 
-/// Fields that every stored object has in its header anyway.
+/// Fields that every stored object has in its header.
 const HEADER_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
 
 /// The stored form of an object.
 ///
 /// # Errors
-/// 400 when a text that objects are selected by is too long for the header.
+/// 400 when the value of a selectable field is too long for the header.
 pub fn encode(resource: &Resource, object: &Value) -> Result<Bytes, Error> {
     let Some(form) = &resource.stored_form else {
         return encode_as_it_is(&resource.selectable_fields, &*resource.strategy, object);
@@ -46,7 +46,7 @@ pub fn decode(resource: &Resource, entry: &Entry) -> Result<Value, Error> {
     Ok(object)
 }
 
-/// An object of which there is no revision, as clients see it: what a dry run would have created.
+/// An object without a revision, as clients see it: the result of a creation in a dry run.
 pub fn decode_unversioned(resource: &Resource, api_version: &str, value: &Bytes) -> Result<Value, Error> {
     let value = conversion::served(resource, value).map_err(|error| unreadable(resource, &error))?;
     let object = header(resource, &value)?.to_value(api_version, &resource.kind, 0);
@@ -60,12 +60,12 @@ pub fn header<'v>(resource: &Resource, value: &'v Bytes) -> Result<StoredRef<'v>
     StoredRef::parse(value).map_err(|error| unreadable(resource, &error))
 }
 
-/// Whether the selectors choose a stored object.
+/// Whether the selectors match a stored object.
 pub fn matches(stored: &StoredRef<'_>, labels: &LabelSelector, fields: &FieldSelector) -> bool {
     stored.matches(labels) && fields.matches(|field| stored.field(field))
 }
 
-/// What the schema finds missing or out of range.
+/// The required fields that are missing and the values that are out of range, by the schema.
 pub(crate) fn structure_problems(resource: &Resource, object: &Value) -> Vec<Cause> {
     quorate_schema::validate_structure(&resource.graph, resource.ty, object)
 }

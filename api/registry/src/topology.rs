@@ -1,6 +1,7 @@
-//! Where a node is: the labels that say in which region and zone, which the pods on it have too.
+//! Topology labels of nodes: the region and zone of a node, which the pods on it have too
+//! (KEP-4742).
 //!
-//! Invariant: labels that are given stay. A node that is not there has nothing to say.
+//! Invariants: labels that an object has already are kept. A node that does not exist adds none.
 
 use quorate_meta::{Names, Value};
 use quorate_store::Snapshot;
@@ -11,7 +12,7 @@ use crate::stored_codec;
 
 const PLACES: [&str; 2] = ["region", "zone"];
 
-/// Gives an object the labels of this node.
+/// Sets the topology labels of this node in an object.
 ///
 /// # Errors
 /// 500 for a node that cannot be read.

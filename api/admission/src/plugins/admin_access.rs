@@ -1,7 +1,10 @@
-//! Access to devices for administrators, whoever else uses them: claims ask for it, and are given it, in namespaces only that
-//! have a label for that.
+//! Admin access to devices (DRA, KEP-5018): the check of ResourceClaims that request it.
 //!
-//! What a claim asks for never changes, so it is looked at when the claim is made; what it is given, when it is given.
+//! Invariants: a claim requests admin access, and is allocated it, only in a namespace that has the
+//! label for it. The requests of a claim never change, so they are checked when it is created; its
+//! allocation is checked when a write sets it in the status.
+//!
+//! Not here: the allocation of devices, which is the scheduler's.
 
 use quorate_meta::{Cause, Path, Status, Value};
 
@@ -10,10 +13,10 @@ use crate::snapshot_view::SnapshotView;
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, NAMESPACES, Part, Terms, stored_codec};
 
-/// Plural name of the templates of claims.
+/// Plural name of ResourceClaimTemplates.
 const TEMPLATES: &str = "resourceclaimtemplates";
 
-/// The check of claims for devices that ask for administrators' access.
+/// The check of ResourceClaims that request admin access.
 pub(super) struct AdminAccess;
 
 impl Plugin for AdminAccess {
@@ -40,16 +43,16 @@ impl Plugin for AdminAccess {
     }
 }
 
-/// The request of a new claim, or of the pattern of one, that asks for it.
+/// The request of a new claim or claim template that requests admin access.
 fn asked(old: Option<&Value>, new: &Value, below: &[&str]) -> Option<Path> {
     let requests = new.at(below)?.at(&["devices", "requests"])?.as_list()?;
     let is_asked = |request: &Value| is_true(request, &["exactly", "adminAccess"]);
     let index = requests.iter().position(is_asked).filter(|_| old.is_none())?;
-    // Clients know the place where the field was in older versions, of claims and of their patterns.
+    // Clients know the path that the field had in older versions, of claims and of templates.
     Some(Path::new("spec.devices.requests").index(index).child("adminAccess"))
 }
 
-/// The device that is given with it, unless it has been before.
+/// The device that is allocated with admin access by this write and was not before.
 fn given(old: Option<&Value>, new: &Value) -> Option<Path> {
     let first = |claim: &Value| {
         let results = claim.at(&["status", "allocation", "devices", "results"])?.as_list()?;

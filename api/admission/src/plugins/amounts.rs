@@ -1,7 +1,10 @@
-//! Amounts of resources by name: what containers and pods ask for.
+//! Resource amounts of containers and pods, by resource name.
 //!
-//! Invariant: a pod needs what its containers need side by side, or what the most demanding of those needs that run before them, whatever
-//! is more; containers that stay from their start on count for all that start later. What is no amount counts for nothing.
+//! Invariants: a pod needs the sum of its containers, or the amount of its most demanding init
+//! container, whichever is more; a restartable init container (sidecar, KEP-753) counts for
+//! everything that starts after it. A value that is no quantity counts for nothing.
+//!
+//! Not here: what quotas and limit ranges make of the amounts.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +13,29 @@ use quorate_meta::{Quantity, Value};
 /// How much of each resource.
 pub(super) type Amounts = BTreeMap<String, Quantity>;
 
-/// Resources of which a pod as a whole can say how much it needs, besides huge pages.
+/// Resources that a pod can set as a whole (KEP-2837), besides huge pages.
 const OF_PODS: [&str; 2] = ["cpu", "memory"];
 const HUGE_PAGES: &str = "hugepages-";
 
-/// Those in a map of resources, such as the `requests` of a container.
+/// The amounts in a map of resources, such as the `requests` of a container.
 pub(super) fn of(list: &Value) -> Amounts {
     let entries = list.as_map().into_iter().flat_map(|map| map.iter());
     entries.filter_map(|(name, amount)| Some((name.to_owned(), Quantity::parse(amount.as_str()?)?))).collect()
 }
 
-/// Those in the map at a path; none where there is no map.
+/// The amounts in the map at a path; none where there is no map.
 pub(super) fn at(object: &Value, path: &[&str]) -> Amounts {
     object.at(path).map(of).unwrap_or_default()
 }
 
-/// Adds others.
+/// Adds other amounts.
 pub(super) fn add(all: &mut Amounts, others: &Amounts) {
     for (name, other) in others {
         all.entry(name.clone()).and_modify(|amount| *amount = *amount + *other).or_insert(*other);
     }
 }
 
-/// Takes from others what is more there.
+/// Raises each amount to the other one where that is more.
 pub(super) fn max(all: &mut Amounts, others: &Amounts) {
     for (name, other) in others {
         let amount = all.entry(name.clone()).or_insert(*other);
@@ -42,14 +45,15 @@ pub(super) fn max(all: &mut Amounts, others: &Amounts) {
     }
 }
 
-/// What a pod requests, by its specification: with its overhead, and with what it says as a whole in place of its containers.
+/// The requests of a pod by its specification: with its overhead, and with the pod-level requests
+/// in place of those of its containers.
 pub(super) fn pod_requests(spec: &Value) -> Amounts {
     let mut all = of_pod(spec, "requests");
     add(&mut all, &at(spec, &["overhead"]));
     all
 }
 
-/// What a pod may use at most; the overhead comes on top of what has a limit.
+/// The limits of a pod; the overhead is added to each resource that has a limit.
 pub(super) fn pod_limits(spec: &Value) -> Amounts {
     let mut all = of_pod(spec, "limits");
     for (name, overhead) in at(spec, &["overhead"]) {
@@ -60,7 +64,7 @@ pub(super) fn pod_limits(spec: &Value) -> Amounts {
     all
 }
 
-/// What the containers say in one of their lists (`requests`, `limits`), or the pod in their place.
+/// The amounts in one list (`requests`, `limits`) of the containers, or of the pod in their place.
 fn of_pod(spec: &Value, list: &str) -> Amounts {
     let mut all = of_containers(spec, list);
     let own = at(spec, &["resources", list]).into_iter();
@@ -68,7 +72,7 @@ fn of_pod(spec: &Value, list: &str) -> Amounts {
     all
 }
 
-/// What the containers need together, by one of their lists.
+/// The amounts that the containers need together, by one of their lists.
 pub(super) fn of_containers(spec: &Value, list: &str) -> Amounts {
     let containers = |field: &str| spec.get(field).and_then(Value::as_list).unwrap_or_default();
     let mut all = Amounts::new();
@@ -83,7 +87,7 @@ pub(super) fn of_containers(spec: &Value, list: &str) -> Amounts {
             add(&mut staying, &own);
             continue;
         }
-        // What only those need that stay is in the sum of all.
+        // The sum of all has only those init containers that are sidecars.
         for (name, amount) in &mut own {
             *amount = staying.get(name).map_or(*amount, |beside| *amount + *beside);
         }
@@ -125,7 +129,7 @@ mod tests {
         check(json!({"a": "1Ki"}), json!({"a": "1024"}), "a=2Ki", "a=1Ki");
     }
 
-    /// A container that requests `cpu` and may use twice as much.
+    /// A container that requests `cpu` and is limited to twice as much.
     fn container(cpu: i64, stays: bool) -> serde_json::Value {
         let resources = json!({"requests": {"cpu": cpu.to_string()}, "limits": {"cpu": (2 * cpu).to_string()}});
         let policy = if stays { json!("Always") } else { json!(null) };
@@ -145,7 +149,7 @@ mod tests {
         check(&[(2, false), (1, false)], &[1, 2], 3);
         check(&[(2, false), (5, false)], &[1, 2], 5);
         check(&[(2, true)], &[1, 2], 5);
-        // What starts after one that stays runs beside it.
+        // A container that starts after a sidecar runs beside it.
         check(&[(2, true), (7, false)], &[1, 2], 9);
         check(&[(7, false), (2, true)], &[1, 2], 7);
         check(&[(2, true), (4, true)], &[1], 7);

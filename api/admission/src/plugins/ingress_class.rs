@@ -1,4 +1,8 @@
-//! Ingress classes: a new Ingress that names none, in its field or in the annotation of old, gets the default one.
+//! Default IngressClass: a new Ingress that names no class gets the one that is marked as the
+//! default.
+//!
+//! Invariant: an Ingress that names a class, in `spec.ingressClassName` or in the deprecated
+//! annotation, keeps it.
 
 use quorate_meta::{Names, Value};
 
@@ -25,7 +29,7 @@ impl Plugin for DefaultIngressClass {
     }
 }
 
-/// Whether an Ingress says anything of its class, be it that it has none (an empty name).
+/// Whether an Ingress sets its class, an empty one included.
 fn has_class(names: &Names, ingress: &Value) -> bool {
     let key = names.domain_key("ingress.class");
     let class = ingress.str_at(&["spec", "ingressClassName"]);

@@ -1,9 +1,11 @@
-//! The built-in plugins, a file each, and the table of them.
+//! The built-in admission plugins, a file each, and the table of them (`PLUGINS`).
 //!
 //! Invariants: the rows are in the order of the release (all mutating parts in order, then all
-//! validating parts in order), and flags do not change it; quotas come last, because they count
-//! only what is let through. No plugin has side effects: what one adds to a write is written by its
-//! transaction.
+//! validating parts in order), and flags do not change it; ResourceQuota comes last, because it
+//! counts only what is admitted. No plugin has side effects: what one adds to a write is written by
+//! its transaction.
+//!
+//! Not here: webhooks and admission policies.
 
 pub(crate) mod admin_access;
 pub(crate) mod amounts;
@@ -93,7 +95,7 @@ pub(crate) const PLUGINS: &[Row] = &[
     row("RuntimeClass", NEW_PODS, NEW_PODS, &runtime_class::RuntimeClass),
     row("DefaultIngressClass", NEW_INGRESSES, &[], &ingress_class::DefaultIngressClass),
     row("PodTopologyLabels", NEW_PODS_AND_BINDINGS, &[], &pod_topology::PodTopologyLabels),
-    // A check of the device claims' own strategy in the release.
+    // In the release this check is part of the ResourceClaim strategy.
     row("DRAAdminAccess", &[], DEVICE_CLAIMS, &admin_access::AdminAccess),
 ];
 

@@ -1,7 +1,7 @@
-//! Topology labels of pods (KEP-4742): a pod on a node has the labels of the node that say in which
-//! region and zone it is, so that it knows without a look at nodes.
+//! Topology labels of pods (KEP-4742): a pod on a node has the region and zone labels of that node.
 //!
-//! A pod that is created on a node gets them at once; one that is bound later, with its Binding.
+//! Invariants: a pod that is created on a node gets them at once; one that is bound later gets them
+//! with its Binding.
 
 use quorate_meta::Value;
 
@@ -23,7 +23,7 @@ impl Plugin for PodTopologyLabels {
     }
 }
 
-/// The node of a Binding. A Binding that does not say that it is to a node has none.
+/// The node of a Binding; none when the target is not a Node.
 fn bound_to(binding: &Value) -> Option<&str> {
     let target = binding.get("target")?;
     target.str_at(&["name"]).filter(|_| target.str_at(&["kind"]) == Some("Node"))

@@ -1,7 +1,11 @@
-//! Priorities: a new pod has that of its class, and of the classes at most one is for pods that name none.
+//! Pod priority and preemption policy: a new pod gets those of its PriorityClass, and at most one
+//! class is the global default.
 //!
-//! Invariant: what a pod says of its priority is what its class says; whoever gives another one is refused. Two classes may come to
-//! be marked at the same moment; then the one of the lower value is meant.
+//! Invariants: `spec.priority` is the value of the class; a pod that sets another one is refused.
+//! Two classes may be marked as the global default at the same moment; then the one of the lower
+//! value is used.
+//!
+//! Not here: preemption, which is the scheduler's.
 
 use memchr::memmem;
 use quorate_meta::{Map, Value};
@@ -11,14 +15,14 @@ use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Terms, stored_codec};
 
-/// How the stored form of a class says that pods without a class get it.
+/// `globalDefault: true` in the stored form of a class.
 const MARK: &[u8] = br#""globalDefault":true"#;
-/// The priority of pods where no class is for them.
+/// The priority of pods when no class is the global default.
 const NO_CLASS: i64 = 0;
-/// Whether they push out others of less.
+/// The preemption policy when a class sets none.
 const NO_CLASS_POLICY: &str = "PreemptLowerPriority";
 
-/// The plugin that gives pods their priority.
+/// The plugin that sets the priority of pods.
 pub(super) struct Priority;
 
 impl Plugin for Priority {
@@ -61,10 +65,10 @@ fn class(view: &SnapshotView<'_>, name: &str) -> Result<Option<Value>, Error> {
     }
 }
 
-/// The class of pods that name none. One that cannot be read is none.
+/// The global default class. A class that cannot be read is skipped.
 fn default_class(view: &SnapshotView<'_>) -> Option<Value> {
     let resource = view.resource("scheduling", "v1", "priorityclasses")?;
-    // Every new pod without a class asks, so those that are not marked are not parsed.
+    // Asked for every new pod without a class, so classes that are not marked are not parsed.
     let marked = view.list(resource, None).filter(|(_, entry)| memmem::find(&entry.value, MARK).is_some());
     lowest(marked.filter_map(|(_, entry)| stored_codec::decode(resource, entry).ok()))
 }
@@ -82,7 +86,8 @@ fn value(class: &Value) -> i64 {
     class.at(&["value"]).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// Gives a pod what its class says; an error when it says something else itself.
+/// Sets the priority and preemption policy of the class in a pod; an error when the pod sets
+/// others.
 fn rank(spec: &mut Map, class: Option<&Value>) -> Result<(), String> {
     let (priority, policy) = match class {
         Some(class) => (value(class), class.str_at(&["preemptionPolicy"])),
@@ -141,7 +146,7 @@ mod tests {
             class(),
             Err("the string value of PreemptionPolicy"),
         );
-        // A class that says nothing of who is pushed out leaves that to the pod.
+        // A class without a preemption policy leaves the policy to the pod.
         let silent = json!({"metadata": {"name": "s"}, "value": 1});
         let expect = json!({"priorityClassName": "s", "priority": 1, "preemptionPolicy": "Never"});
         check(json!({"preemptionPolicy": "Never"}), Some(silent), Ok(expect));

@@ -1,7 +1,6 @@
-//! Default storage classes: a new claim that names none gets the default one.
+//! Default StorageClass: a new PersistentVolumeClaim that names no class gets the default one.
 //!
-//! Invariant: a claim that says anything of its class, be it that it wants none (an empty name),
-//! keeps what it says.
+//! Invariant: a claim that sets its class, also to none (an empty name), keeps it.
 
 use quorate_meta::{Names, Value};
 
@@ -10,7 +9,7 @@ use crate::snapshot_view::SnapshotView;
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Resource, stored_codec};
 
-/// The plugin that gives claims their class.
+/// The plugin that sets the class of claims.
 pub(super) struct DefaultStorageClass;
 
 impl Plugin for DefaultStorageClass {
@@ -28,19 +27,21 @@ impl Plugin for DefaultStorageClass {
     }
 }
 
-/// The class that a claim names, in its field or in the annotation of old, which wins; `None` when it says nothing.
+/// The class that a claim names, in the deprecated annotation or, without that, in its field;
+/// `None` when both are absent.
 pub(super) fn class_of<'v>(names: &Names, claim: &'v Value) -> Option<&'v str> {
     let key = format!("volume.beta.{}", names.domain_key("storage-class"));
     claim.str_at(&["metadata", "annotations", &key]).or_else(|| claim.str_at(&["spec", "storageClassName"]))
 }
 
-/// The name of the class that one of the annotations marks as the default: the newest of several. One that cannot be read is none.
+/// The name of the class that a default annotation marks: the newest of several. A class that
+/// cannot be read is skipped.
 pub(super) fn default_of<'a>(view: &SnapshotView<'a>, classes: &'a Resource, marks: &[String]) -> Option<String> {
     let entries = view.list(classes, None);
     newest(entries.filter_map(|(_, entry)| stored_codec::decode(classes, entry).ok()), marks)
 }
 
-/// The newest marked class; of those of the same second the one that comes first, that is by name.
+/// The newest marked class; of several of the same second the first by name.
 fn newest(classes: impl Iterator<Item = Value>, marks: &[String]) -> Option<String> {
     let is_marked =
         |class: &Value| marks.iter().any(|mark| class.str_at(&["metadata", "annotations", mark]) == Some("true"));
@@ -49,7 +50,7 @@ fn newest(classes: impl Iterator<Item = Value>, marks: &[String]) -> Option<Stri
     newest.str_at(&["metadata", "name"]).map(str::to_owned)
 }
 
-/// When an object was made: as text, since all such texts have the same form.
+/// The creation time of an object: as text, since all such texts have the same form.
 fn made(object: &Value) -> &str {
     object.str_at(&["metadata", "creationTimestamp"]).unwrap_or_default()
 }

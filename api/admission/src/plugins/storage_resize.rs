@@ -1,4 +1,7 @@
-//! Expansion of storage: a bound claim grows only where its class lets it.
+//! Expansion of PersistentVolumeClaims: a bound claim grows only where its StorageClass allows it
+//! (`allowVolumeExpansion`).
+//!
+//! Not here: the expansion of the volume, which is the storage driver's.
 
 use quorate_meta::{Quantity, Value};
 
@@ -8,7 +11,7 @@ use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Terms};
 
-/// The plugin that looks at claims that grow.
+/// The plugin that checks claims that grow.
 pub(super) struct PersistentVolumeClaimResize;
 
 impl Plugin for PersistentVolumeClaimResize {
@@ -37,7 +40,7 @@ fn size(claim: &Value) -> Quantity {
     asked.and_then(Quantity::parse).unwrap_or(Quantity::ZERO)
 }
 
-/// Whether the class of a claim, which must still be the same, lets it grow.
+/// Whether the StorageClass of a claim, which must not have changed, allows expansion.
 fn may_grow(view: &SnapshotView<'_>, old: &Value, new: &Value) -> Result<bool, Error> {
     let (before, name) = (class_of(view.names, old), class_of(view.names, new));
     let Some(name) = name.filter(|name| !name.is_empty() && before == Some(*name)) else { return Ok(false) };

@@ -1,8 +1,9 @@
 //! The informer: the one task of a node that reads the objects of all derived states when the node
-//! starts, and takes in changes as they come, so that requests rarely have to.
+//! starts, and applies changes as they arrive, so that requests rarely have to.
 //!
-//! Not here: freshness. A reader is never told an older value because the informer is late or does
-//! not run.
+//! Invariant: no reader gets an older value because the informer is late or stopped.
+//!
+//! Not here: freshness, which is the [`DerivedState`]'s.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -17,16 +18,16 @@ use tokio::time::sleep;
 
 use super::{Derived, DerivedState};
 
-/// How long to wait after a failure before the objects are read anew.
+/// How long to wait after a failure before the objects are read again.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// A derived state, whatever its value is.
+/// A derived state, of any value.
 #[async_trait]
 pub trait Informed: Debug + Send + Sync {
-    /// Reads the objects and takes in their changes as they come, for ever.
+    /// Reads the objects and applies their changes as they arrive; never returns.
     async fn follow(&self);
 
-    /// What the keys of the objects begin with.
+    /// The prefixes of the objects' keys.
     fn prefixes(&self) -> &[Bytes];
 
     /// Records that this node has acknowledged a write of such an object.
@@ -53,14 +54,14 @@ impl<D: Derived> Informed for DerivedState<D> {
     }
 }
 
-/// What an informer needs.
+/// The input of an informer.
 #[derive(Debug, Clone)]
 pub struct InformerOptions {
     /// The derived states of the node.
     pub states: Vec<Arc<dyn Informed>>,
 }
 
-/// Keeps the derived states of one node in step with its store.
+/// Updates the derived states of one node from its store.
 #[derive(Debug)]
 pub struct Informer {
     options: InformerOptions,
@@ -74,7 +75,7 @@ pub struct InformerHandle {
 }
 
 impl InformerHandle {
-    /// Ends [`Informer::run`], at once.
+    /// Stops [`Informer::run`] at once.
     pub fn stop(&self) {
         self.stop.notify_one();
     }

@@ -1,5 +1,5 @@
-//! Derived states of hand-made objects in a store in memory: what they hold, when they change, and
-//! when they are refused.
+//! Tests of derived states, over a store in memory: what they hold, when they change, and when they
+//! are refused.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -75,7 +75,7 @@ fn resource(plural: &str) -> Arc<Resource> {
     })
 }
 
-/// A store that can lose its watches, and whose state can stand still.
+/// A store that can lose its watches, and whose state can be stopped.
 struct Faulty {
     store: MemoryStore,
     refuses_watches: AtomicBool,
@@ -273,7 +273,7 @@ async fn a_reader_waits_for_what_this_node_has_acknowledged() {
     setting.set(0, "x", "one").await;
     setting.state.applied();
     *setting.store.frozen.lock() = Some(Store::snapshot(&*setting.store));
-    // Another node's write is not waited for, nor is one of another object.
+    // A read waits neither for another node's write nor for one of another object.
     setting.set(0, "x", "two").await;
     put_other(&*store).await;
     setting.state.current().await.unwrap();

@@ -1,8 +1,8 @@
-//! Writes of objects that derived states follow from, recorded when this node acknowledges them.
+//! Acknowledged writes of the objects that derived states follow from.
 //!
-//! Invariant: a write is recorded before its client hears of it, so that a later request of that
-//! client through this node waits for the write, even where the node has proposed it to the leader
-//! and not yet applied it itself.
+//! Invariant: a write is recorded before its client gets the response, so that a later request of
+//! that client through this node waits for the write, even where the node has proposed it to the
+//! leader and not yet applied it itself.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use quorate_store::{Error as StoreError, Layer, Outcome, Store, Txn};
 
 use super::Informed;
 
-/// The same store, which tells these derived states of the writes that it acknowledges.
+/// The same store, which reports the writes that it acknowledges to these derived states.
 #[must_use]
 pub fn recording_writes(store: Arc<dyn Store>, states: Vec<Arc<dyn Informed>>) -> Arc<dyn Store> {
     if states.is_empty() { store } else { Arc::new(RecordingWrites { store, states }) }
@@ -29,7 +29,7 @@ impl Layer for RecordingWrites {
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, StoreError> {
-        // Empty for nearly every write, which takes no memory.
+        // Empty for nearly every write, and then it allocates no memory.
         let touched: Vec<&Arc<dyn Informed>> = self.states.iter().filter(|state| touches(&txn, &***state)).collect();
         let outcome = self.store.txn(txn).await;
         if let Ok(Outcome::Committed { revision }) = outcome {

@@ -1,7 +1,10 @@
 //! JSON Patch (RFC 6902).
 //!
-//! Invariants: a patch is checked for form when it is read ([`Malformed`]) and for sense when it is applied
-//! ([`Rejected`]); an application that fails may leave the working copy half changed, so callers throw it away.
+//! Invariants: the form of a patch is checked when it is read ([`Malformed`]), its operations when
+//! it is applied ([`Rejected`]); an application that fails may leave the working copy half changed,
+//! so callers discard it. The cost of a patch is bounded.
+//!
+//! Not here: pointers.
 
 use quorate_meta::{Map, Value};
 use quorate_wire::json::MAX_DEPTH;
@@ -11,16 +14,19 @@ use super::pointer::Pointer;
 
 /// Operations that one patch may hold.
 pub const MAX_OPERATIONS: usize = 10_000;
-/// Values (and bytes of text) that the operations of one patch may copy or move deeper, all together: without this a few
-/// operations, each of which copies the whole, would make any amount of memory.
+/// Values (and bytes of text) that the operations of one patch may copy or move deeper, all
+/// together: without this limit a few operations, each of which copies the whole document, would
+/// use any amount of memory.
 const MAX_COPIED: usize = 3 * 1024 * 1024;
-/// List elements and map entries that the operations of one patch may move aside, all together: each insertion and removal
-/// moves what comes after it, and without this ten thousand of them at the head of a long list would take minutes.
+/// List elements and map entries that the operations of one patch may shift, all together: each
+/// insertion and removal shifts what comes after it, and without this limit ten thousand of them at
+/// the head of a long list would take minutes.
 const MAX_SHIFTED: usize = 32 * 1024 * 1024;
-/// Map entries that may move aside while what a patch names is gathered: as many as its operations can move of each other.
+/// Map entries that may be shifted while the fields that a patch names are collected: as many as
+/// its operations can shift.
 const MAX_NAMED_SHIFTED: usize = MAX_OPERATIONS * MAX_OPERATIONS / 2;
 
-/// What the operations of one patch may still cost.
+/// The remaining cost that the operations of one patch may have.
 struct Budget {
     copied: usize,
     shifted: usize,
@@ -47,19 +53,20 @@ enum Operation {
         to: Pointer,
     },
     Test(Pointer, Value),
-    /// Whatever cannot be carried out: an unknown name, a missing member, a pointer that is none.
+    /// An operation that cannot be carried out: an unknown name, a missing member, an invalid
+    /// pointer.
     Nonsense,
 }
 
-/// The document is no JSON patch.
+/// The reason why a document is no JSON patch.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Malformed {
-    /// Something else than a list of objects.
+    /// The document is not a list of objects.
     #[error("cannot read a JSON {found} as {wanted}")]
     Shape {
-        /// What is there.
+        /// The type that was found.
         found: &'static str,
-        /// What should be.
+        /// The type that was expected.
         wanted: &'static str,
     },
     /// More than [`MAX_OPERATIONS`].
@@ -71,7 +78,7 @@ pub enum Malformed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("operation {index} of the patch cannot be carried out")]
 pub struct Rejected {
-    /// Which operation, counted from zero.
+    /// The index of the operation, from zero.
     pub index: usize,
 }
 
@@ -96,15 +103,15 @@ impl JsonPatch {
         Ok(patch)
     }
 
-    /// Members of operations that mean nothing, as `[INDEX].NAME`.
+    /// Unknown members of operations, as `[INDEX].NAME`.
     #[must_use]
     pub fn unknown_members(&self) -> &[String] {
         &self.unknown
     }
 
-    /// The values that it sets, each where its path says, as far as no list is on the way. What lies too deep to be set is
-    /// left out: a tree that deep could not even be dropped. So is what would move more aside than may: hardly any patch
-    /// that does so can be carried out.
+    /// The values that the patch sets, each at its path, as far as no list is on the way. A value
+    /// too deep to be set is left out: a tree that deep could not even be dropped. So is a value
+    /// that would shift more than the limit: hardly any patch that does so can be carried out.
     #[must_use]
     pub fn named(&self) -> Value {
         let mut named = Value::Map(Map::new());
@@ -191,7 +198,7 @@ impl Operation {
     }
 }
 
-/// How large a value is.
+/// The size of a value.
 struct Measure {
     /// Values in it, itself included, and bytes of its texts.
     size: usize,
@@ -216,20 +223,20 @@ fn measure(value: &Value) -> Measure {
     }
 }
 
-/// Whether a value of this depth may stand there: what is stored has to be read again.
+/// Whether a value of this depth may be set at this path: a stored object must read back.
 fn fits(path: &Pointer, depth: usize) -> Option<()> {
     (path.len() + depth <= MAX_DEPTH).then_some(())
 }
 
 impl Budget {
-    /// Pays for a copy of a value.
+    /// Charges a copy of a value.
     fn copy(&mut self, value: &Value, to: &Pointer) -> Option<()> {
         let Measure { size, depth } = measure(value);
         self.copied = self.copied.checked_sub(size)?;
         fits(to, depth)
     }
 
-    /// Pays for an insertion or removal.
+    /// Charges an insertion or removal.
     fn shift(&mut self, path: &Pointer, target: &Value) -> Option<()> {
         self.shifted = self.shifted.checked_sub(path.siblings_after(target))?;
         Some(())

@@ -1,4 +1,6 @@
 //! JSON Merge Patch (RFC 7386).
+//!
+//! Invariant: no merge patch is refused here; a result that is no valid object is refused later.
 
 use std::convert::Infallible;
 

@@ -1,7 +1,10 @@
-//! The patch formats that need no schema, over the working form of objects. Strategic merge needs one and lives in
-//! `quorate-schema`.
+//! Patch formats that need no schema: JSON Patch and JSON Merge Patch, over the working form of
+//! objects.
 //!
-//! Pure: a patch is parsed once and can be applied to any number of objects, which is what a retry after a conflict does.
+//! Invariants: no I/O; a patch is parsed once and can be applied to any number of objects, as a
+//! retry after a conflict does.
+//!
+//! Not here: strategic merge patch, which needs a schema and is in `quorate-schema`.
 
 mod json;
 mod merge;

@@ -1,4 +1,4 @@
-//! JSON pointers (RFC 6901) and the changes that they allow in a tree.
+//! JSON Pointer (RFC 6901) and the changes of a tree at a pointer.
 //!
 //! Invariant: a change that fails leaves the tree as it was.
 
@@ -18,7 +18,7 @@ impl Pointer {
         Some(Self(steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect()))
     }
 
-    /// Steps from the whole document to what it points at.
+    /// The steps from the whole document to the value.
     pub(super) fn len(&self) -> usize {
         self.0.len()
     }
@@ -28,12 +28,12 @@ impl Pointer {
         other.0.len() > self.0.len() && other.0.starts_with(&self.0)
     }
 
-    /// What the pointer points at.
+    /// The value at the pointer.
     pub(super) fn get<'v>(&self, root: &'v Value) -> Option<&'v Value> {
         follow(root, &self.0)
     }
 
-    /// The same, but `null` for a member that a map does not have.
+    /// The value at the pointer; `null` for a member that a map does not have.
     pub(super) fn get_member<'v>(&self, root: &'v Value) -> Option<&'v Value> {
         static ABSENT: Value = Value::Null;
         let (last, parents) = self.0.split_last()?;
@@ -43,18 +43,19 @@ impl Pointer {
         }
     }
 
-    /// How many siblings move when something is inserted or removed there.
+    /// The number of siblings that are shifted by an insertion or removal there.
     pub(super) fn siblings_after(&self, root: &Value) -> usize {
         let Some((last, parents)) = self.0.split_last() else { return 0 };
         match follow(root, parents) {
             Some(Value::Map(map)) => map.len_after(last),
-            // An insertion has one place more than a removal, and so reaches further.
+            // An insertion has one place more than a removal.
             Some(Value::List(items)) => index(last, items.len() + 1).map_or(0, |at| items.len().saturating_sub(at)),
             _ => 0,
         }
     }
 
-    /// How many siblings move when [`Pointer::put`] sets a member there: those of the first step that is absent.
+    /// The number of siblings that are shifted when [`Pointer::put`] sets a member there: those of
+    /// the first step that is absent.
     pub(super) fn moved_by_put(&self, root: &Value) -> usize {
         let mut value = root;
         for step in &self.0 {
@@ -65,18 +66,19 @@ impl Pointer {
         0
     }
 
-    /// What the pointer points at, to change.
+    /// The value at the pointer, to change.
     pub(super) fn get_mut<'v>(&self, root: &'v mut Value) -> Option<&'v mut Value> {
         walk(root, &self.0)
     }
 
-    /// Sets a member of maps, which are made where nothing is; nothing happens where something else is.
+    /// Sets a member of nested maps, which are created where nothing is; nothing happens where
+    /// another value is.
     pub(super) fn put(&self, root: &mut Value, value: Value) {
         let steps: Vec<&str> = self.0.iter().map(String::as_str).collect();
         root.set_at(&steps, value);
     }
 
-    /// Sets a member, or inserts an element before the one pointed at; `-` appends.
+    /// Sets a member, or inserts an element before the one at the pointer; `-` appends.
     pub(super) fn add(&self, root: &mut Value, value: Value) -> Option<()> {
         let Some((last, parents)) = self.0.split_last() else {
             *root = value;
@@ -98,7 +100,7 @@ impl Pointer {
         Some(())
     }
 
-    /// Takes out what the pointer points at. The whole document cannot be removed.
+    /// Removes the value at the pointer. The whole document cannot be removed.
     pub(super) fn remove(&self, root: &mut Value) -> Option<Value> {
         let (last, parents) = self.0.split_last()?;
         match walk(root, parents)? {
@@ -131,8 +133,8 @@ fn walk<'v>(root: &'v mut Value, steps: &[String]) -> Option<&'v mut Value> {
     })
 }
 
-/// A place of so many in a list: digits without a leading zero, or how far it is from the end, as `-1`. The standard has no places
-/// counted from the end, but clients of release 1.35 use them.
+/// An index in a list of so many places: digits without a leading zero, or the distance from the
+/// end, as `-1`. RFC 6901 has no indexes from the end, but clients of release 1.35 use them.
 fn index(step: &str, places: usize) -> Option<usize> {
     let digits = step.strip_prefix('-').unwrap_or(step);
     let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));

@@ -1,5 +1,10 @@
-//! JSON Patch and merge patch agree with an independent library on any document and on objects of every kind, and no patch
-//! makes either panic. Tests for `null` are left out: the library does not take what is absent for it.
+//! Property tests of JSON Patch and JSON Merge Patch against an independent library, on any
+//! document and on objects of every kind.
+//!
+//! Invariants: both give the same result, and no patch makes either panic.
+//!
+//! Not here: `test` operations with `null`, because the library does not treat an absent member as
+//! `null`.
 
 #[path = "../../../wire/src/random.rs"]
 mod random;
@@ -44,7 +49,7 @@ fn key() -> impl Strategy<Value = String> {
     prop_oneof!["[a-c]".prop_map(String::from), Just("x/y".to_owned()), Just("m~n".to_owned())]
 }
 
-/// Pointers to what there may be; never to the whole document, which libraries treat in different ways.
+/// Pointers that may exist; never to the whole document, which libraries treat in different ways.
 fn pointer() -> impl Strategy<Value = String> {
     let step = prop_oneof![
         key().prop_map(|key| key.replace('~', "~0").replace('/', "~1")),
@@ -107,7 +112,7 @@ fn of_every_kind(check: impl Fn(&mut Random<'_>, serde_json::Value, serde_json::
     }
 }
 
-/// Pointers to everything in a document but the whole.
+/// Pointers to every value but the whole document.
 fn pointers(document: &serde_json::Value, at: &str, found: &mut Vec<String>) {
     let steps: Vec<(String, &serde_json::Value)> = match document {
         serde_json::Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
@@ -126,7 +131,7 @@ fn pointers(document: &serde_json::Value, at: &str, found: &mut Vec<String>) {
 #[test]
 fn merge_patches_of_every_kind_agree() {
     of_every_kind(|_, target, mut patch| {
-        // Half of what there is in common goes.
+        // Half of the common members are removed.
         let fields = patch.as_object_mut().unwrap();
         for (number, value) in fields.values_mut().enumerate().filter(|(number, _)| number % 2 == 0) {
             *value = if number % 4 == 0 { json!(null) } else { json!({"k": null}) };

@@ -1,7 +1,11 @@
-//! What no schema can say about a kind: one implementation per kind, in a file of its own.
+//! Strategies: the semantics of a kind beyond its schema, one implementation per kind, in a file of
+//! its own.
 //!
-//! Invariants: strategies are stateless and do no I/O; every method has a default that suits a plain kind, so that a new
-//! kind only says where it differs. Objects handed in have the structure that the schema asks for, with its defaults.
+//! Invariants: strategies are stateless and do no I/O; every method has a default that suits a
+//! plain kind, so that a new kind overrides only where it differs. Objects passed in have the
+//! structure that the schema requires, with its defaults.
+//!
+//! Not here: the strategies themselves (`quorate-kinds`), and the order of their calls (`write`).
 
 pub(crate) mod propagation;
 pub mod status;
@@ -19,10 +23,10 @@ use crate::allocation::Allocator;
 use crate::gated_fields::GatedFields;
 use crate::keys::Key;
 
-/// Which part of an object a write is about.
+/// The part of an object that a write changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// The resource itself: everything but what belongs to subresources.
+    /// The resource itself: all fields except those of subresources.
     Main,
     /// The `status` subresource.
     Status,
@@ -34,12 +38,13 @@ pub enum Part {
     Scale,
     /// The node that a pod runs on, through the `binding` subresource.
     Binding,
-    /// The guests of a running pod, through the `ephemeralcontainers` subresource.
+    /// The ephemeral containers of a running pod, through the `ephemeralcontainers` subresource.
     EphemeralContainers,
 }
 
 impl Part {
-    /// The part that a subresource writes; `None` for a subresource that is no part of the object.
+    /// The part that a subresource writes; `None` for a subresource that is not a part of the
+    /// object.
     #[must_use]
     pub fn of(subresource: Option<&str>) -> Option<Self> {
         match subresource {
@@ -70,11 +75,11 @@ impl Part {
 /// A step in the life of an object that other keys may have to follow, in the same transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// It comes into being.
+    /// The object is created.
     Created,
-    /// Its deletion begins, but something still holds it.
+    /// Its deletion begins, but a finalizer or grace period still holds it.
     Terminating,
-    /// It goes.
+    /// It is removed.
     Removed,
 }
 
@@ -85,17 +90,17 @@ pub enum NameRule {
     Subdomain,
     /// Lower case letters, digits and `-`; at most 63 bytes.
     Label,
-    /// The same, beginning with a letter.
+    /// A label as above that begins with a letter.
     HostName,
-    /// Any text that fits in a path.
+    /// Any text that is a valid path segment.
     PathSegment,
-    /// What the kind's own validation says; it must fit in a path.
+    /// The rule of the kind's own validation, for names that are valid path segments.
     Own,
 }
 
 /// The semantics of one kind.
 pub trait Strategy: Send + Sync + Debug + 'static {
-    /// Which names its objects may have.
+    /// The rule for the names of its objects.
     fn name_rule(&self) -> NameRule {
         NameRule::Subdomain
     }
@@ -105,13 +110,14 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         false
     }
 
-    /// Whether an update may leave `metadata.resourceVersion` empty and so replace whatever is stored.
+    /// Whether an update may leave `metadata.resourceVersion` empty and so replace whatever is
+    /// stored.
     fn unconditional_update(&self) -> bool {
         true
     }
 
-    /// Whether the schema's required fields and closed sets of values are checked; a strategy whose [`Strategy::validate`]
-    /// says everything itself turns that off.
+    /// Whether the schema's required fields and closed sets of values are checked; a strategy whose
+    /// [`Strategy::validate`] reports those itself turns that off.
     fn checks_structure(&self) -> bool {
         true
     }
@@ -126,23 +132,25 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         self.counts_generations() && intent_differs(old, new)
     }
 
-    /// Fills in what the schema's defaults cannot; runs on every object that a client sends.
+    /// Sets the defaults that the schema cannot express; runs on every object that a client sends.
     fn default(&self, names: &Names, object: &mut Value) {
         let _ = (names, object);
     }
 
-    /// Whether the kind has a `spec` for its owner and a `status` for its controller, of which no write reaches both: the
-    /// following three are then what such a kind needs.
+    /// Whether the kind has a `spec` for its owner and a `status` for its controller, and no write
+    /// reaches both: the following three methods then have the defaults for such a kind.
     fn has_status(&self) -> bool {
         false
     }
 
-    /// Whether a write of the status leaves the object's labels, annotations, finalizers and owners as they are.
+    /// Whether a write of the status leaves the object's labels, annotations, finalizers and owners
+    /// as they are.
     fn status_keeps_metadata(&self) -> bool {
         false
     }
 
-    /// Paths of fields that a write of this part does not reach, so that its writer owns nothing of them.
+    /// Paths of fields that a write of this part does not change, so that its writer manages none
+    /// of them.
     fn ignored(&self, part: Part) -> &'static [&'static str] {
         match part {
             Part::Status if self.status_keeps_metadata() => &["spec", "metadata"],
@@ -151,18 +159,19 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         }
     }
 
-    /// Paths of the only fields that a write of this part reaches; `None` when that is all but [`Strategy::ignored`].
+    /// Paths of the only fields that a write of this part changes; `None` when that is all but
+    /// [`Strategy::ignored`].
     fn only(&self, part: Part) -> Option<&'static [&'static str]> {
         let _ = part;
         None
     }
 
-    /// Fields of features that may be off.
+    /// Fields of features that may be disabled.
     fn gated_fields(&self) -> &'static [GatedFields] {
         &[]
     }
 
-    /// Sets or clears what a creator does not decide.
+    /// Sets or clears the fields that a client does not decide in a new object.
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         let _ = names;
         if self.has_status() {
@@ -170,7 +179,7 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         }
     }
 
-    /// Restores in `new` what a writer of this part does not decide.
+    /// Restores in `new` the fields that a writer of this part does not decide.
     fn prepare_update(&self, names: &Names, part: Part, old: &Value, new: &mut Value) {
         let _ = names;
         if self.has_status() {
@@ -181,18 +190,21 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         }
     }
 
-    /// Sets the times at which something in the object happened, which is now; `old` is what it replaces. Comes after
-    /// [`Strategy::prepare_create`] and [`Strategy::prepare_update`].
+    /// Sets the times of events in the object that this write records, which is now; `old` is the
+    /// object that it replaces. Runs after [`Strategy::prepare_create`] and
+    /// [`Strategy::prepare_update`].
     fn stamp(&self, names: &Names, old: Option<&Value>, new: &mut Value, now: Time) {
         let _ = (names, old, new, now);
     }
 
-    /// Records the user that creates an object, for kinds that keep it; `None` is the server itself.
+    /// Records the user that creates an object, for kinds that have such a field; `None` is the
+    /// server itself.
     fn created_by(&self, who: Option<UserInfo<'_>>, object: &mut Value) {
         let _ = (who, object);
     }
 
-    /// The permission that the user of this write needs besides; `Err` is the reason why no user may write it.
+    /// The further permission that the user of this write needs; `Err` is the reason why no user
+    /// may write it.
     fn permission(
         &self,
         names: &Names,
@@ -204,18 +216,19 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Ok(None)
     }
 
-    /// Rights that a write of this object gives to others; `None` when it gives none, or none that `old` did not.
+    /// Rights that a write of this object grants; `None` when it grants none, or none that `old`
+    /// did not.
     fn grant(&self, old: Option<&Value>, new: &Value) -> Option<Grant> {
         let _ = (old, new);
         None
     }
 
-    /// Required fields of whose absence the kind tells in words of its own.
+    /// Required fields whose absence the kind reports in its own words.
     fn judges(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// What is wrong with an object, of any writer.
+    /// What is wrong with an object, whether a user or the server writes it.
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let _ = (names, object);
         Vec::new()
@@ -233,8 +246,8 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Vec::new()
     }
 
-    /// What the writer of `new` should know although nothing is wrong; `old` is what it replaces. Writers of parts are not
-    /// told: most are controllers.
+    /// Warnings for the client that writes `new`; `old` is the object that it replaces. Writes of
+    /// subresources get none: most come from controllers.
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         let _ = (names, old, new);
         Vec::new()
@@ -245,29 +258,29 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         let _ = object;
     }
 
-    /// What becomes of an object's dependents when neither its deletion nor the object itself says it.
+    /// The propagation policy when neither the deletion nor the object itself sets it.
     fn propagation(&self) -> Propagation {
         Propagation::Background
     }
 
-    /// The warning for a client that deletes without saying what becomes of the dependents.
+    /// The warning for a client that deletes without a propagation policy.
     fn warning_of_deletion(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether a deletion that is held back has a grace period (of zero) to show.
+    /// Whether an object whose deletion is held back gets a grace period of zero in its metadata.
     fn shows_grace_period(&self) -> bool {
         true
     }
 
-    /// The seconds that an object has between the beginning of its deletion and its end, of which the client may have
-    /// asked for a number; `None` for kinds whose objects go at once.
+    /// The grace period in seconds between the beginning of a deletion and its end, of which the
+    /// client may have requested a number; `None` for kinds whose objects are removed at once.
     fn grace_seconds(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
         let _ = (object, asked);
         None
     }
 
-    /// Whether something besides `metadata.finalizers` holds back the object's removal.
+    /// Whether the object has another hold on its removal than `metadata.finalizers`.
     fn is_held(&self, object: &Value) -> bool {
         let _ = object;
         false
@@ -279,13 +292,14 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         None
     }
 
-    /// What the object's transaction changes besides the object.
+    /// Changes of other keys in the object's transaction.
     fn companions(&self, step: Step, name: &str) -> Vec<Operation> {
         let _ = (step, name);
         Vec::new()
     }
 
-    /// The allocator of what only one object may have; `None` for kinds without such things.
+    /// The allocator of the values that only one object may have; `None` for kinds without such
+    /// values.
     fn allocator(&self) -> Option<&dyn Allocator> {
         None
     }
@@ -296,7 +310,7 @@ pub trait Strategy: Send + Sync + Debug + 'static {
     }
 }
 
-/// Whether anything but `metadata` and `status` differs.
+/// Whether a field other than `metadata` and `status` differs.
 pub fn intent_differs(old: &Value, new: &Value) -> bool {
     fn intent(object: &Value) -> impl Iterator<Item = (&str, &Value)> {
         let entries = object.as_map().into_iter().flat_map(|map| map.iter());
@@ -316,7 +330,7 @@ pub fn plain_field(object: &Value, field: &str) -> String {
     }
 }
 
-/// The operation that makes a namespace take new objects, or stops it.
+/// The operation that lets a namespace take new objects, or stops it.
 pub fn live_marker(step: Step, namespace: &str) -> Operation {
     let key = Key::Live { namespace }.encode();
     match step {

@@ -1,21 +1,24 @@
-//! What becomes of an object's dependents when it is deleted, and the finalizers that remember it (document 001,
-//! `propagationPolicy`).
+//! Deletion propagation: the policies of `DeleteOptions.propagationPolicy`, and the finalizers that
+//! store them in the object.
 //!
-//! Dependents are the garbage collector's; here an object is only marked, so that it stays until the collector is done.
+//! Invariant: the object is only marked, and stays until the garbage collector removes the
+//! finalizer.
+//!
+//! Not here: the dependents, which the garbage collector deletes or releases.
 
-/// Holds an object until its dependents no longer name it as an owner.
+/// Holds an object until its dependents no longer name it as an owner (`orphan`).
 pub const ORPHAN: &str = "orphan";
-/// Holds an object until the dependents that block its deletion are gone.
+/// Holds an object until the dependents that block its deletion are gone (`foregroundDeletion`).
 pub const FOREGROUND: &str = "foregroundDeletion";
 
-/// What becomes of the dependents of a deleted object.
+/// The propagation policy of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Propagation {
-    /// They go after it.
+    /// `Background`: the dependents are deleted after the object.
     Background,
-    /// They go before it.
+    /// `Foreground`: the dependents are deleted before the object.
     Foreground,
-    /// They stay.
+    /// `Orphan`: the dependents stay.
     Orphan,
 }
 
@@ -34,13 +37,13 @@ impl Propagation {
         }
     }
 
-    /// What `orphanDependents`, the old form, means.
+    /// The policy of `orphanDependents`, the deprecated field.
     #[must_use]
     pub fn of_orphan_dependents(orphan: bool) -> Self {
         if orphan { Self::Orphan } else { Self::Background }
     }
 
-    /// The policy of an object on which a client or a deletion before has already put a finalizer.
+    /// The policy in the finalizers of an object, which a client or an earlier deletion has set.
     #[must_use]
     pub fn of_finalizers<'a>(mut finalizers: impl Iterator<Item = &'a str>) -> Option<Self> {
         finalizers.find_map(|finalizer| match finalizer {
@@ -59,8 +62,8 @@ impl Propagation {
     }
 }
 
-/// The finalizers of an object whose deletion is asked for: what was asked goes before what the object says, and that
-/// before what its kind does by default. `None` when they stay what they are.
+/// The finalizers of an object whose deletion begins: the requested policy takes precedence over
+/// that in the object, and that over the default of its kind. `None` when they do not change.
 pub(crate) fn finalizers(current: &[&str], asked: Option<Propagation>, by_default: Propagation) -> Option<Vec<String>> {
     let policy = asked.or_else(|| Propagation::of_finalizers(current.iter().copied())).unwrap_or(by_default);
     let own = [ORPHAN, FOREGROUND].into_iter().filter(|finalizer| current.contains(finalizer));

@@ -1,10 +1,12 @@
-//! Kinds with a `spec` for its owner and a `status` for its controller: who may write which.
+//! Status separation: kinds with a `spec` for its owner and a `status` for its controller.
+//!
+//! Invariant: no write reaches both.
 
 use quorate_meta::Value;
 
 use crate::Part;
 
-/// What a writer of one part does not reach.
+/// The fields that a writer of one part does not change.
 pub fn ignored(part: Part) -> &'static [&'static str] {
     match part {
         Part::Main => &["status"],
@@ -13,14 +15,14 @@ pub fn ignored(part: Part) -> &'static [&'static str] {
     }
 }
 
-/// Restores what a writer of one part does not decide.
+/// Restores the fields that a writer of one part does not decide.
 pub fn restore(part: Part, old: &Value, new: &mut Value) {
     for field in ignored(part) {
         keep(field, old, new);
     }
 }
 
-/// Restores what writers of the object itself decide in its metadata.
+/// Restores the metadata that writers of the object itself decide.
 pub(crate) fn restore_metadata(old: &Value, new: &mut Value) {
     for field in ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp"] {
         keep_at(&["metadata", field], old, new);

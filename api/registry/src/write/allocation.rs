@@ -1,4 +1,8 @@
-//! Holdings in transactions: what an object takes and gives up when it is written.
+//! Allocations in transactions: the keys that a write puts and removes besides the object's own.
+//!
+//! Invariant: an allocation is put on the condition that its key is absent.
+//!
+//! Not here: the choice of a value, which is the [`Allocator`]'s.
 
 use bytes::Bytes;
 use quorate_meta::Value;
@@ -13,7 +17,7 @@ use crate::error::Error;
 use crate::keys::{self, Key};
 use crate::options::Target;
 
-/// What is added to a transaction.
+/// Conditions and operations that are added to a transaction.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     pub(super) conditions: Vec<Condition>,
@@ -21,7 +25,7 @@ pub(super) struct Changes {
 }
 
 impl Writer {
-    /// Chooses what the object lacks, and says what its transaction puts and removes besides it.
+    /// Allocates what the object lacks; returns what its transaction puts and removes besides it.
     pub(super) async fn allocate(
         &self,
         target: Target<'_>,
@@ -41,14 +45,14 @@ impl Writer {
         self.changes(allocator, &snapshot, old, Some(new))
     }
 
-    /// What the removal of an object gives up.
+    /// The operations that release the allocations of a removed object.
     pub(super) fn give_up(&self, target: Target<'_>, object: &Value) -> Result<Vec<Operation>, Error> {
         let Some(allocator) = target.resource.strategy.allocator() else { return Ok(Vec::new()) };
         Ok(self.changes(allocator, &self.store.snapshot(), Some(object), None)?.operations)
     }
 
-    /// What the removal of an object gives up of which nothing is known but its name. It is found by its owner, so the whole
-    /// of what is held in the cluster is looked through.
+    /// The operations that release the allocations of a removed object that cannot be read. They
+    /// are found by their owner, so every allocation of the cluster is scanned.
     pub(super) fn give_up_unread(&self, target: Target<'_>, snapshot: &Snapshot) -> Vec<Operation> {
         let Some(allocator) = target.resource.strategy.allocator() else { return Vec::new() };
         let namespace = target.namespace.unwrap_or_default();
@@ -109,7 +113,8 @@ fn has(allocations: &[Allocation], allocation: &Allocation) -> bool {
     allocations.iter().any(|other| other.class == allocation.class && other.name == allocation.name)
 }
 
-/// Whether the object in a shadow's place is the shadow, and not what somebody has put there since.
+/// Whether the object under the shadow's key is the shadow, and not one that a client has created
+/// there since.
 fn is_ours(snapshot: &Snapshot, shadow: &Shadow) -> bool {
     let Some(entry) = snapshot.get(&shadow.key) else { return false };
     let object = StoredRef::parse(&entry.value).and_then(|stored| stored.to_value("", "", 0));

@@ -1,4 +1,6 @@
-//! The answer to a write: its outcome, the object, the warnings, and the time of each phase.
+//! Answers to writes: the outcome, the object, the warnings, and the time of each phase.
+//!
+//! Not here: the HTTP response.
 
 use bytes::Bytes;
 use quorate_store::Revision;
@@ -12,7 +14,7 @@ pub enum Outcome {
     Created,
     /// The object has changed.
     Updated,
-    /// The object was as wished already; nothing was written.
+    /// The object was as requested already; nothing was written.
     Unchanged,
     /// The object's deletion has begun; finalizers or a grace period still hold it.
     Terminating,

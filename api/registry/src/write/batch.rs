@@ -1,4 +1,6 @@
-//! Several objects in one transaction: all of them, or none.
+//! Batches: several objects in one transaction, all of them or none.
+//!
+//! Invariant: each object passes the same phases as in a write of its own, up to the one commit.
 
 use quorate_meta::Value;
 use quorate_store::{Condition, Entry, Operation, Revision, Txn};
@@ -14,21 +16,21 @@ use crate::{AdmissionOperation, Step, stored_codec};
 /// One object of a transaction.
 #[derive(Debug, Clone)]
 pub struct Put<'a> {
-    /// Where it goes.
+    /// The object's resource, namespace and name.
     pub target: Target<'a>,
-    /// What it takes the place of; `None` creates it.
+    /// The stored object that is replaced; `None` creates it.
     pub replaces: Option<Entry>,
     /// The object.
     pub object: Value,
 }
 
 impl Writer {
-    /// Writes all of these objects, none twice, and gives the revision; `None`, and nothing is
-    /// written, when one of them is no longer what was to be replaced, what it was to be given is
-    /// taken, or its namespace takes no objects.
+    /// Writes all of these objects, none twice, and returns the revision; `None`, and nothing is
+    /// written, when one of the replaced objects has changed, an allocation is taken, or a
+    /// namespace takes no objects.
     ///
     /// # Errors
-    /// 422 for an invalid object, and whatever admission refuses.
+    /// 422 for an invalid object, and any refusal of admission.
     pub async fn put_all(&self, puts: Vec<Put<'_>>, options: WriteOptions<'_>) -> Result<Option<Revision>, Error> {
         let mut clock = PhaseClock::start();
         let (mut txn, mut all) = (Txn::default(), Admitted::default());

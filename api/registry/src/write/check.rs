@@ -1,4 +1,6 @@
-//! Validation of metadata: what must hold for every object, and for every change of one.
+//! Validation of object metadata: the rules for every object, and for every change of one.
+//!
+//! Not here: the rules of a kind, which are its strategy's.
 
 use std::collections::HashSet;
 
@@ -81,7 +83,7 @@ pub(super) fn metadata_update(old: &Value, new: &Value) -> Vec<Cause> {
 fn check_names(rule: NameRule, object: &Value, causes: &mut Vec<Cause>) {
     let prefix = text(object, "generateName");
     if !prefix.is_empty() {
-        // What is appended may follow a dash.
+        // A suffix is appended to the prefix, which may therefore end with a dash.
         let sample = prefix.strip_suffix('-').map_or_else(|| prefix.to_owned(), |head| format!("{head}a"));
         let problems = name_problems(rule, &sample);
         causes.extend(problems.iter().map(|why| Cause::invalid("metadata.generateName", prefix, why)));
@@ -139,7 +141,7 @@ fn check_finalizers(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// What is wrong with who owns fields: a client may have written that too.
+/// What is wrong with `managedFields`, which clients may write too.
 fn check_managers(object: &Value, causes: &mut Vec<Cause>) {
     let entries = object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
     for (index, entry) in entries.iter().enumerate() {

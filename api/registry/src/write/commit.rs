@@ -1,5 +1,7 @@
-//! The commit phase: one transaction of the object's own keys, what it allocates, and the terms of
+//! The commit phase: one transaction of the object's own keys, its allocations, and the terms of
 //! its admission.
+//!
+//! Invariant: either all of them are written or none.
 
 use quorate_store::{Entry, Outcome as Decision, Revision, Txn};
 
@@ -8,19 +10,19 @@ use super::phase::{Phase, PhaseClock};
 use super::pipeline::Admitted;
 use crate::error::Error;
 
-/// The condition that kept a transaction from being committed.
+/// The condition that failed, so that a transaction was not committed.
 pub(super) enum Lost {
-    /// One of the object's own, by its index.
+    /// A condition of the object's own keys, by its index.
     Own { condition: usize, current: Option<Entry>, revision: Revision },
-    /// Another object has taken what was allocated.
+    /// Another object has taken an allocation.
     Allocation,
     /// The terms of admission have changed.
     Terms,
 }
 
 impl Writer {
-    /// Proposes a transaction, and gives its revision. A dry run only checks that it could be
-    /// proposed, and gives `None`.
+    /// Proposes a transaction, and returns its revision. A dry run only checks that it could be
+    /// proposed, and returns `None`.
     pub(super) async fn commit(
         &self,
         mut txn: Txn,

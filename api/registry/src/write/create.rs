@@ -1,4 +1,7 @@
-//! Create: one transaction on the condition that the name is free and the namespace live.
+//! Create: one transaction on the condition that the name is free and the namespace takes objects.
+//!
+//! Invariant: a generated name that is taken is replaced by another one, a name that the client
+//! chose is not.
 
 use quorate_meta::{Status, Value, name};
 use quorate_store::{Condition, Operation, Revision, Txn};
@@ -14,17 +17,17 @@ use crate::keys::Key;
 use crate::options::{Owners, Target, WriteOptions};
 use crate::{Step, stored_codec};
 
-/// How often a creation is tried: each time with another name, if it is generated, or under terms
-/// that have changed.
+/// Attempts of a creation: each with another name, if it is generated, or under terms that have
+/// changed.
 const MAX_ATTEMPTS: usize = 32;
-/// How many generated names are tried.
+/// Generated names that are tried.
 const MAX_NAMES: usize = 8;
 
 /// The reason why a transaction that creates did not commit.
 enum Refused {
     Namespace(Revision),
     Exists,
-    /// Another object has taken what was allocated for it.
+    /// Another object has taken an allocation.
     Allocation,
     /// The terms of admission have changed.
     Terms,
@@ -41,7 +44,7 @@ impl Writer {
         self.create_owned(target, object, options, Owners::Change).await
     }
 
-    /// The same for an object whose field owners may be settled already.
+    /// Creates an object whose field owners may be settled already.
     pub(super) async fn create_owned(
         &self,
         target: Target<'_>,
@@ -59,7 +62,7 @@ impl Writer {
         let namespace = target.namespace.filter(|_| resource.namespaced);
         let prefix = Some(metadata::text(&object, "generateName").to_owned())
             .filter(|prefix| !prefix.is_empty() && metadata::text(&object, "name").is_empty());
-        // What follows from a name must follow from the last one that is tried.
+        // Fields that follow from the name must follow from the name that is tried last.
         let unnamed = prefix.as_ref().map(|_| object.clone());
         let (mut names_taken, mut terms_changed) = (0, 0);
         for attempt in 0..MAX_ATTEMPTS {
@@ -82,7 +85,7 @@ impl Writer {
                 Err(refused) => refused,
             };
             match refused {
-                // What was chosen from has changed.
+                // The state that the allocations were chosen from has changed.
                 Refused::Allocation => drop(self.current().await?),
                 Refused::Terms => {
                     terms_changed += 1;
@@ -120,8 +123,8 @@ impl Writer {
             if let Err(refusal) = self.judge(write, object, clock).await {
                 break 'phases refusal;
             }
-            // What is allocated may be taken by the time of the commit: then it is chosen anew from
-            // the object as it was before.
+            // An allocation may be taken at the commit: then it is chosen anew from the object as
+            // it was before.
             let mut chosen = strategy.allocator().map(|_| object.clone());
             let object = chosen.as_mut().unwrap_or(object);
             let mut admitted = match self.admit(write, object, clock).await {
@@ -146,7 +149,7 @@ impl Writer {
         name::generate(prefix, entropy)
     }
 
-    /// The refusal of an object, unless its namespace is the first thing that is wrong.
+    /// The refusal of a creation; that of the namespace takes precedence, if that takes no objects.
     async fn refuse_creation(&self, target: Target<'_>, refusal: Error) -> Result<Error, Error> {
         if self.namespace_refusal(&self.store.snapshot(), target).is_none() {
             return Ok(refusal);
@@ -154,8 +157,8 @@ impl Writer {
         Ok(self.namespace_refusal(&self.current().await?, target).unwrap_or(refusal))
     }
 
-    /// Refuses what the namespace takes no more at this revision, unless another one of its name
-    /// has begun meanwhile.
+    /// Refuses a creation in a namespace that takes no objects at this revision, unless a namespace
+    /// of the same name has been created since.
     async fn look_at_namespace(&self, target: Target<'_>, at: Revision) -> Result<(), Error> {
         let snapshot = self.state_at_least(at).await;
         match self.namespace_refusal(&snapshot, target) {

@@ -1,6 +1,9 @@
-//! Delete: at once when nothing holds the object, else the beginning of its deletion.
+//! Delete: the object is removed at once when no finalizer or grace period holds it; otherwise its
+//! deletion begins.
 //!
-//! The propagation policy is written down as a finalizer; what it asks for is the garbage collector's to do.
+//! Invariant: the propagation policy is stored as a finalizer.
+//!
+//! Not here: the deletion of dependents, which is the garbage collector's.
 
 use quorate_meta::{Status, Value};
 use quorate_store::{Condition, Entry, Operation, Revision, Txn};
@@ -16,15 +19,15 @@ use crate::options::{DeleteOptions, Preconditions, Target};
 use crate::strategy::propagation;
 use crate::{Step, stored_codec};
 
-/// How often a deletion without a revision is tried again because the object has changed meanwhile.
+/// Attempts of a deletion without a revision, after each of which the object has changed.
 const MAX_ATTEMPTS: usize = 32;
 
 impl Writer {
-    /// Deletes an object, or begins to.
+    /// Deletes an object, or begins its deletion.
     ///
     /// # Errors
     /// 404 for an absent object, 409 when a precondition does not hold, 403 for an object that is
-    /// never deleted, and whatever admission refuses.
+    /// never deleted, and any refusal of admission.
     pub async fn delete(&self, target: Target<'_>, options: &DeleteOptions) -> Result<Answer, Error> {
         if let Some(why) = target.resource.strategy.undeletable(self.names, target.name) {
             return Err(Status::forbidden(&target.resource.group_resource(), target.name, why).into());
@@ -51,7 +54,7 @@ impl Writer {
                     (entry, is_current) = (self.current().await?.get(&key).cloned(), true);
                 }
                 Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
-                // Told from a state that may be old: look at the current one first.
+                // The outcome may follow from an old state: try again from the current one.
                 Err(_) | Ok(Attempt::Done(_)) if !is_current => {
                     entry = self.current().await?.get(&key).cloned();
                     is_current = true;
@@ -132,7 +135,7 @@ impl Writer {
     }
 }
 
-/// The seconds until the object is gone: once begun, a deletion can only be hurried.
+/// The grace period in seconds: after the deletion has begun it can only become shorter.
 fn grace_seconds(target: Target<'_>, object: &Value, options: &DeleteOptions) -> i64 {
     let (terminating, had) = (metadata::is_terminating(object), metadata::grace_seconds(object));
     match target.resource.strategy.grace_seconds(object, options.grace_seconds) {

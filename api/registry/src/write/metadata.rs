@@ -1,4 +1,6 @@
-//! What the server decides in an object's metadata.
+//! Object metadata that the server sets: uid, times, generation, grace period, finalizers.
+//!
+//! Invariant: a changed object keeps its name, namespace and `creationTimestamp`.
 
 use quorate_env::Entropy;
 use quorate_meta::{Map, Time, Value};
@@ -6,7 +8,7 @@ use quorate_meta::{Map, Time, Value};
 /// Metadata that is set and read by name here.
 const SELF_LINK: &str = "selfLink";
 
-/// The object's metadata, made when it is missing.
+/// The object's metadata, added when it is missing.
 pub(super) fn of(object: &mut Value) -> &mut Map {
     if object.as_map().is_none() {
         *object = Value::Map(Map::new());
@@ -18,12 +20,12 @@ pub(super) fn of(object: &mut Value) -> &mut Map {
     map.get_mut("metadata").and_then(Value::as_map_mut).expect("made a map above")
 }
 
-/// A text of the metadata; empty when it is absent.
+/// A text field of the metadata; empty when it is absent.
 pub(super) fn text<'v>(object: &'v Value, field: &str) -> &'v str {
     object.str_at(&["metadata", field]).unwrap_or_default()
 }
 
-/// The seconds that a terminating object was given to end.
+/// The grace period of a terminating object, in seconds.
 pub(super) fn grace_seconds(object: &Value) -> i64 {
     object.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0)
 }
@@ -34,7 +36,8 @@ pub(super) fn after(time: Time, seconds: i64) -> Time {
     Time::from_unix(start.saturating_add(seconds), micros).unwrap_or(time)
 }
 
-/// Brings the end of a terminating object forward, from one number of seconds to a smaller one.
+/// Brings the `deletionTimestamp` of a terminating object forward, from one grace period to a
+/// shorter one.
 pub(super) fn hurry(object: &mut Value, had: i64, seconds: i64) {
     if seconds >= had {
         return;
@@ -67,7 +70,8 @@ pub(super) fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
     }
 }
 
-/// Gives a new object its identity, and drops what its creator does not decide. That is not its generation where nobody counts it.
+/// Sets the identity of a new object, and drops the metadata that clients do not set. The
+/// generation stays for kinds that do not count it.
 pub(super) fn begin(object: &mut Value, namespace: Option<&str>, uid: String, now: Time, generation: bool) {
     let metadata = of(object);
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", SELF_LINK] {
@@ -84,7 +88,7 @@ pub(super) fn begin(object: &mut Value, namespace: Option<&str>, uid: String, no
     };
 }
 
-/// Gives a changed object what the old one had and no writer decides.
+/// Restores in a changed object the metadata that no client changes.
 pub(super) fn keep(old: &Value, new: &mut Value) {
     let was_terminating = is_terminating(old);
     let before = old.get("metadata").and_then(Value::as_map);
@@ -110,13 +114,13 @@ pub(super) fn keep(old: &Value, new: &mut Value) {
     }
 }
 
-/// Counts one more change of the object's intent.
+/// Increments the generation: the object's intent has changed.
 pub(super) fn next_generation(object: &mut Value) {
     let generation = object.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0);
     of(object).insert("generation", generation + 1);
 }
 
-/// A random identity (version 4, RFC 9562).
+/// A random uid (UUID version 4, RFC 9562).
 pub(super) fn new_uid(entropy: &dyn Entropy) -> String {
     let mut bytes = [0; 16];
     entropy.fill(&mut bytes);

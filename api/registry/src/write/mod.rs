@@ -1,10 +1,12 @@
-//! Writing objects: everything between a decoded body and the store's transaction, for every kind
-//! alike.
+//! Writes: everything between a decoded body and the store's transaction, for every kind alike.
 //!
 //! Handlers and controllers use [`Writer`] the same way, and every write passes the phases of
-//! [`PHASES`]. Invariants: a write is one transaction whose conditions make it correct however old
-//! the state was that it was made from, and a refusal is only given on the ground of a state that
-//! is known to be current.
+//! [`PHASES`].
+//!
+//! Invariants: a write is one transaction whose conditions make it correct however old the state
+//! was that it was made from; a refusal is decided by a state that is known to be current.
+//!
+//! Not here: HTTP, and the rules of a single kind.
 
 mod allocation;
 mod answer;

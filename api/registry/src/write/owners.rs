@@ -1,5 +1,7 @@
-//! Owners that an object names more than once. Only entries that are the same throughout are one: those that share a uid and
-//! differ in something else are left to validation.
+//! Duplicate owner references of an object.
+//!
+//! Invariant: only entries that are equal in every field are duplicates; entries that share a uid
+//! and differ in another field are left to validation.
 
 use std::collections::HashSet;
 
@@ -8,7 +10,7 @@ use quorate_wire::json;
 
 const OWNERS: [&str; 2] = ["metadata", "ownerReferences"];
 
-/// Leaves one of each owner, and says which were told again.
+/// Removes duplicates; returns the warning that names their uids.
 pub(super) fn dedup(object: &mut Value) -> Option<String> {
     let owners = object.at_mut(&OWNERS).and_then(Value::as_list_mut).filter(|owners| owners.len() > 1)?;
     let (mut seen, mut repeated) = (HashSet::new(), Vec::new());

@@ -1,9 +1,10 @@
-//! The phases of a write: the list that every write passes in order, and the time that each took.
+//! Phases of a write: the list that every write passes in order, and the time that each took.
 //!
 //! Invariants: a write runs its phases in the order of [`PHASES`], and leaves out only those that
 //! have nothing to do for its operation; an attempt that lost a race runs them again. Every phase
-//! may run in a dry run: none but the last has an effect outside of the request. Not here: what the
-//! phases do (`pipeline`).
+//! may run in a dry run: none but the last has an effect outside of the request.
+//!
+//! Not here: what the phases do (`pipeline`).
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,13 +15,13 @@ use tracing::{Instrument, Span};
 /// A phase of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Identity, and the owners of fields.
+    /// Identity and managed fields.
     Prepare,
     /// Mutating admission.
     Mutate,
-    /// What the kind and the server decide: defaults, fields of features that are off, times.
+    /// What the kind and the server set: defaults, fields of disabled features, times.
     Default,
-    /// The kind's rules, and the permissions that the object asks for.
+    /// The kind's rules, and the permissions that the write needs.
     Validate,
     /// Addresses and ports that only one object may have.
     Allocate,
@@ -98,19 +99,19 @@ impl PhaseClock {
         self.times
     }
 
-    /// Leaves out the time since the last phase: the pause before an attempt is no phase's.
+    /// Leaves out the time since the last phase: the pause before an attempt belongs to none.
     pub(super) fn skip(&mut self) {
         self.last = Instant::now();
     }
 
-    /// Runs a phase that may wait.
+    /// Runs an asynchronous phase.
     pub(super) async fn run<T>(&mut self, phase: Phase, work: impl Future<Output = T>) -> T {
         let done = work.instrument(phase.span()).await;
         self.end(phase);
         done
     }
 
-    /// Runs a phase that waits for nothing.
+    /// Runs a synchronous phase.
     pub(super) fn measure<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T {
         let done = phase.span().in_scope(work);
         self.end(phase);

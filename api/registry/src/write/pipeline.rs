@@ -3,8 +3,12 @@
 //!
 //! [`Writer::shape`] runs the phases that change the object, [`Writer::judge`] the kind's rules,
 //! [`Writer::admit`] the phases that decide about the valid object, [`Writer::commit`] the
-//! transaction. Invariant: an object does not change between `validate` and `commit`, except that
-//! `allocate` fills in what it chooses.
+//! transaction.
+//!
+//! Invariant: an object does not change between `validate` and `commit`, except that `allocate`
+//! sets what it chooses.
+//!
+//! Not here: the loops that run a lost attempt again (`create`, `update`, `delete`).
 
 use quorate_meta::Value;
 use quorate_store::Entry;
@@ -17,7 +21,7 @@ use crate::error::Error;
 use crate::options::{Owners, Target, WriteOptions};
 use crate::{AdmissionOperation, Attributes, Mutation, Part, Terms};
 
-/// One write of one object on its way through the phases.
+/// One write of one object, as the phases see it.
 #[derive(Clone, Copy)]
 pub(super) struct Write<'a> {
     pub(super) operation: AdmissionOperation,
@@ -26,12 +30,12 @@ pub(super) struct Write<'a> {
     /// The object before; `None` for a creation.
     pub(super) old: Option<&'a Value>,
     pub(super) options: WriteOptions<'a>,
-    /// What the request says of the object; `None` when that is all of it.
+    /// The fields that the request names; `None` when it is the whole object.
     pub(super) named: Option<&'a Value>,
-    /// What becomes of the owners of its fields.
+    /// Whether the write changes managed fields.
     pub(super) owners: Owners,
-    /// Whether one object takes the place of another one of its name, as if that had been deleted:
-    /// then the kind's rules on changes do not apply.
+    /// Whether the object replaces another one of its name as if that had been deleted: then the
+    /// kind's rules on changes do not apply.
     pub(super) swaps: bool,
     /// The options of a deletion.
     pub(super) delete_options: Option<&'a DeleteOptions>,
@@ -63,7 +67,7 @@ impl<'a> Write<'a> {
         }
     }
 
-    /// What admission decides by.
+    /// The attributes of the write for admission.
     fn attributes<'s>(&'s self, writer: &'s Writer, new: Option<&'s Value>) -> Attributes<'s> {
         Attributes {
             operation: self.operation,
@@ -80,24 +84,24 @@ impl<'a> Write<'a> {
     }
 }
 
-/// What a write brings to its transaction besides the object.
+/// The additions of a write to its transaction besides the object.
 #[derive(Debug, Default)]
 pub(super) struct Admitted {
     pub(super) allocation: Changes,
     pub(super) terms: Terms,
 }
 
-/// The outcome of one attempt of a write that may be tried again.
+/// The outcome of one attempt of a write that may run again.
 pub(super) enum Attempt {
     Done(Answer),
-    /// The object is something else by now: at a revision that is known to have been current.
+    /// The object has changed; this is its entry at a revision that is known to have been current.
     Overtaken(Option<Entry>),
     /// The terms of admission have changed.
     Terms,
 }
 
 impl Writer {
-    /// Prepare, mutate, default: gives an object everything that its writer does not decide.
+    /// Prepare, mutate, default: sets everything that the client does not decide.
     pub(super) async fn shape(
         &self,
         write: &Write<'_>,
@@ -110,13 +114,12 @@ impl Writer {
         clock.measure(Phase::Default, || self.complete(write, object, mutation, now))
     }
 
-    /// Validate: the kind's rules, and the permissions that the object asks for.
+    /// Validate: the kind's rules, and the permissions that the write needs.
     pub(super) async fn judge(&self, write: &Write<'_>, object: &Value, clock: &mut PhaseClock) -> Result<(), Error> {
         clock.run(Phase::Validate, self.validate(write, object)).await
     }
 
-    /// Allocate, admit, quota: what a valid object takes, and the terms under which it is let
-    /// through.
+    /// Allocate, admit, quota: the allocations of a valid object, and the terms of its admission.
     pub(super) async fn admit(
         &self,
         write: &Write<'_>,

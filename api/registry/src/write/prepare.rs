@@ -1,5 +1,7 @@
-//! Preparation of objects: identity, owners of fields, and everything else that the server decides
-//! and not the client. The same for creations, changes and batches.
+//! Preparation of objects: identity, managed fields, and everything else that the server sets and
+//! not the client.
+//!
+//! Invariant: it is the same for creations, changes and batches.
 
 use quorate_meta::{Time, Value};
 use quorate_schema::apply_defaults;
@@ -12,8 +14,7 @@ use crate::ownership::FieldManager;
 use crate::{Mutation, Part};
 
 impl Writer {
-    /// Gives a new object its identity. Comes once, before it is known how often a name must be
-    /// generated.
+    /// Sets the identity of a new object. Runs once, however often a name must be generated.
     pub(super) fn begin(&self, target: Target<'_>, object: &mut Value) {
         let resource = target.resource;
         let namespace = target.namespace.filter(|_| resource.namespaced);
@@ -21,7 +22,7 @@ impl Writer {
         metadata::begin(object, namespace, uid, self.now(), resource.strategy.counts_generations());
     }
 
-    /// The prepare phase: the identity of a changed object, and the owners of the fields.
+    /// The prepare phase: the identity of a changed object, and its managed fields.
     pub(super) fn prepare(&self, write: &Write<'_>, object: &mut Value, now: Time) {
         if let Some(old) = write.old {
             metadata::keep(old, object);
@@ -57,8 +58,8 @@ impl Writer {
         strategy.gated_fields().iter().for_each(|gated| gated.clear(&self.gates, old, object));
         strategy.stamp(self.names, old, object, now);
         match old {
-            // A write of the status says nothing of what is wanted, even where it changes more of
-            // the object.
+            // A write of the status does not change the intent, even where it changes more of the
+            // object.
             Some(old) if part != Part::Status && strategy.changes_intent(old, object) => {
                 metadata::next_generation(object);
             }

@@ -1,4 +1,4 @@
-//! The refusals that writes share, each with its status code.
+//! Refusals that several writes share, each with its HTTP status code.
 
 use quorate_meta::{Cause, Status, quoted};
 
@@ -6,7 +6,7 @@ use crate::Resource;
 use crate::error::Error;
 use crate::options::Target;
 
-/// Seconds that a client is asked to wait when its quotas are contended.
+/// Seconds in `Retry-After` when the quotas of a write are contended.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// 422 for an object.

@@ -1,5 +1,9 @@
-//! Requests on subresources that write nothing of the object themselves, and connections: their
-//! body passes mutating and validating admission, and what they do then is their handler's.
+//! Requests on subresources that do not write the object itself (`token`, `eviction`), and
+//! connections: their body passes mutating and validating admission.
+//!
+//! Invariant: the body itself is not stored, so no quota counts the request.
+//!
+//! Not here: what the request does, which is its handler's.
 
 use quorate_meta::Value;
 use quorate_schema::{Graph, TypeId, apply_defaults};
@@ -37,12 +41,12 @@ impl std::fmt::Debug for SubresourceRequest<'_> {
 }
 
 impl Writer {
-    /// Lets a request on a subresource through, changes its body as mutating admission wants it,
-    /// and gives warnings for the client. Nothing is stored for it, so no quota counts it and no
+    /// Admits a request on a subresource, applies the changes of mutating admission to its body,
+    /// and returns warnings for the client. Nothing is stored for it, so no quota counts it and no
     /// terms bind it.
     ///
     /// # Errors
-    /// Whatever admission refuses.
+    /// Any refusal of admission.
     pub async fn admit_request(&self, request: SubresourceRequest<'_>, body: &mut Value) -> Result<Vec<String>, Error> {
         let Some(admission) = &self.admission else { return Ok(Vec::new()) };
         let SubresourceRequest { operation, target, subresource, options, graph, ty } = request;

@@ -1,4 +1,7 @@
-//! The state that writes are made from and refused by, and the pause before another attempt.
+//! States that writes read and are refused by, and the back-off before another attempt.
+//!
+//! Invariant: a state from [`Writer::current`] has everything that was acknowledged before the
+//! call.
 
 use std::time::Duration;
 
@@ -11,7 +14,7 @@ use crate::error::Error;
 use crate::keys::Key;
 use crate::options::Target;
 
-/// How long a refusal waits for this node to see the state that it is based on.
+/// How long a refusal waits until this node has applied the state that it is based on.
 const CATCH_UP: Duration = Duration::from_secs(2);
 /// Milliseconds of the longest pause before another attempt.
 const LONGEST_PAUSE_MS: u64 = 64;
@@ -21,14 +24,14 @@ impl Writer {
         Time::from_ms(self.env.clock.now_ms())
     }
 
-    /// A state that is current: everything acknowledged before the call is in it.
+    /// A current state: everything acknowledged before the call is in it.
     pub(super) async fn current(&self) -> Result<Snapshot, Error> {
         self.store.read_index().await?;
         Ok(self.store.snapshot())
     }
 
     /// Pauses before another attempt of a write whose terms have changed: at random, so that
-    /// writers do not meet again, and longer each time.
+    /// concurrent writers do not collide again, and longer each time.
     pub(super) async fn back_off(&self, times: u32) {
         let longest = 2_u64.saturating_pow(times).min(LONGEST_PAUSE_MS);
         let mut bytes = [0; 4];
@@ -37,8 +40,8 @@ impl Writer {
         tokio::time::sleep(Duration::from_millis(pause)).await;
     }
 
-    /// The refusal of a namespace that takes no new object: it does not exist, or it is being
-    /// deleted. `None` when it takes them.
+    /// The refusal of a namespace that takes no new object: it does not exist, or it is
+    /// terminating. `None` when it takes them.
     pub(super) fn namespace_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
         let namespace = target.namespace?;
         if snapshot.get(&Key::Live { namespace }.encode()).is_some() {
@@ -52,7 +55,7 @@ impl Writer {
         Some(status.into())
     }
 
-    /// This node's state once it has reached a revision (or the wait is over).
+    /// This node's state once it has applied a revision (or the wait is over).
     pub(super) async fn state_at_least(&self, revision: Revision) -> Snapshot {
         let waited = tokio::time::timeout(CATCH_UP, self.store.applied(revision)).await;
         if waited.is_err() {
@@ -62,7 +65,7 @@ impl Writer {
     }
 }
 
-/// The revision of an entry; zero when there is none.
+/// The modification revision of an entry; zero when there is none.
 pub(super) fn revision(entry: Option<&Entry>) -> Revision {
     entry.map_or(Revision::ZERO, |entry| entry.modified)
 }

@@ -1,7 +1,7 @@
-//! Removing an object whose stored form cannot be read (KEP-3926).
+//! Unsafe deletion of objects that cannot be read (KEP-3926).
 //!
-//! The one write that does not pass the pipeline: there is no object that admission could look at,
-//! and what breaks a cluster must be removable.
+//! Invariant: this is the only write that does not pass the pipeline: there is no object for
+//! admission to check, and an object that breaks a cluster must be removable.
 
 use quorate_meta::{Cause, Status};
 use quorate_store::{Condition, Operation, Outcome as Decision, Txn};
@@ -15,11 +15,12 @@ use crate::{Step, stored_codec};
 const FIELD: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 impl Writer {
-    /// Removes an object that cannot be read, what its kind keeps beside it, and what it alone had; nothing else is known
-    /// of it.
+    /// Removes an object that cannot be read, its companion keys and its allocations; nothing else
+    /// is known of it.
     ///
     /// # Errors
-    /// 404 for an absent object, 422 for one that can be read, 409 when it is written at the same time.
+    /// 404 for an absent object, 422 for one that can be read, 409 when it is written at the same
+    /// time.
     pub async fn delete_unreadable(&self, target: Target<'_>) -> Result<(), Error> {
         if let Some(why) = target.resource.strategy.undeletable(self.names, target.name) {
             return Err(Status::forbidden(&target.resource.group_resource(), target.name, why).into());

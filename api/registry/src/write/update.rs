@@ -1,5 +1,7 @@
-//! Update, patch and apply: a change is made from the newest state at hand, and proposed on the condition that it is still the
-//! newest; when it is not, the store hands back what is, and the change is made again from that.
+//! Update, patch and apply: each makes a change from the newest state at hand.
+//!
+//! Invariant: the change commits on the condition that the state is still the newest; otherwise the
+//! store returns the newest one, and the change is made again from that.
 
 use futures::future::BoxFuture;
 use quorate_meta::{Cause, Status, Value};
@@ -18,38 +20,38 @@ use crate::error::Error;
 use crate::options::{Owners, Target, UpdateOptions};
 use crate::{AdmissionOperation, Part, Step, stored_codec};
 
-/// How often a change is made, each time because the object has changed meanwhile, or its terms have; then it is refused with
-/// a 409, or a 429.
+/// Attempts of a change, after each of which the object or its terms have changed; then it is
+/// refused with a 409, or a 429.
 const MAX_ATTEMPTS: usize = 32;
 
-/// Asked before an absent object is created.
+/// The authorization to create an absent object.
 pub type Permit<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), Error>> + Sync);
 
 /// How an object is changed.
 #[derive(Clone, Copy)]
 struct Plan<'a> {
     options: UpdateOptions<'a>,
-    /// What becomes of the owners of its fields.
+    /// Whether the write changes managed fields.
     owners: Owners,
-    /// Given when an absent object is to be created.
+    /// Checked when an absent object is to be created.
     creation: Option<Permit<'a>>,
 }
 
-/// What a change is made from.
+/// The state that a change is made from.
 struct Known {
     entry: Option<Entry>,
-    /// Whether it was the newest state at some moment since the request came in.
+    /// Whether it was the newest state at some moment since the request arrived.
     current: bool,
 }
 
 impl Writer {
-    /// Changes an object that is there. `change` gets the object as clients see it (`None` when there is none) and gives the new one;
-    /// it is called again when the object has changed meanwhile.
+    /// Changes an existing object. `change` gets the object as clients see it (`None` when there is
+    /// none) and returns the new one; it is called again when the object has changed meanwhile.
     ///
     /// # Errors
-    /// 404 for an absent object, 409 when the revision that the change is bound to is not the current one or the object has
-    /// changed at each of 32 attempts, 429 when others have changed its terms meanwhile, 422 for an invalid result, and whatever
-    /// `change` refuses.
+    /// 404 for an absent object, 409 when the revision that the change is bound to is not the
+    /// current one or the object has changed at each of 32 attempts, 429 when its terms of
+    /// admission have changed meanwhile, 422 for an invalid result, and any refusal of `change`.
     pub async fn update<F>(&self, target: Target<'_>, options: UpdateOptions<'_>, change: F) -> Result<Answer, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
@@ -57,11 +59,11 @@ impl Writer {
         self.change(target, Plan { options, owners: Owners::Change, creation: None }, change).await
     }
 
-    /// Puts an object in its place: as [`Writer::update`], and an absent object of a kind that updates create is created if
-    /// `permit` lets it.
+    /// Replaces an object: as [`Writer::update`], and an absent object of a kind that updates
+    /// create is created if `permit` allows it.
     ///
     /// # Errors
-    /// Those of an update and of a create, and whatever `permit` refuses.
+    /// Those of an update and of a create, and any refusal of `permit`.
     pub async fn put<'a, F>(
         &self,
         target: Target<'_>,
@@ -76,11 +78,11 @@ impl Writer {
         self.change(target, Plan { options, owners: Owners::Change, creation }, change).await
     }
 
-    /// Applies to an object: as [`Writer::update`], but what `change` gives says already who owns what, and an absent object
-    /// is created if `permit` lets it.
+    /// Applies to an object (server-side apply): as [`Writer::update`], but the managed fields that
+    /// `change` returns are kept, and an absent object is created if `permit` allows it.
     ///
     /// # Errors
-    /// Those of an update and of a create, and whatever `permit` refuses.
+    /// Those of an update and of a create, and any refusal of `permit`.
     pub async fn apply<'a, F>(
         &self,
         target: Target<'_>,
@@ -125,7 +127,8 @@ impl Writer {
                 }
                 Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
                 Err(error) if known.current => return Err(error),
-                // Told from a state that may be old: look at the current one first.
+                // A refusal, or an unchanged object, may follow from an old state: compare the
+                // current one.
                 told => {
                     let entry = self.current().await?.get(&key).cloned();
                     if revision(entry.as_ref()) == revision(known.entry.as_ref()) {
@@ -192,7 +195,7 @@ impl Writer {
         let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
         let removed = metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
         let mut admitted = if removed {
-            // Nothing is chosen for an object that goes.
+            // A removed object gets no allocations.
             let operations = self.give_up(target, &old)?;
             let allocation = Changes { conditions: Vec::new(), operations };
             Admitted { allocation, terms: self.terms(&write, Some(&new), clock).await? }
@@ -255,7 +258,7 @@ impl Plan<'_> {
     }
 }
 
-/// Whether the change may replace this revision of the object.
+/// Checks that the change may replace this revision of the object.
 fn check_revision(
     target: Target<'_>,
     current: Revision,
@@ -283,9 +286,10 @@ fn check_revision(
     Ok(())
 }
 
-/// Whether an entity tag (quoted or not, or `*`) names the current revision. A piece of a tag that has a comma in it names none.
+/// Whether an entity tag (quoted or not, or `*`) matches the current revision. A part of a tag that
+/// has a comma in it matches none.
 fn matches_tag(tag: &str, is_current: impl Fn(&str) -> bool) -> bool {
-    // White space of other alphabets belongs to the tag.
+    // Only spaces and tabs are white space here (RFC 9110).
     let tag = tag.trim_matches(|c: char| matches!(c, ' ' | '\t'));
     let quoted = tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     tag == "*" || is_current(quoted.unwrap_or(tag))

@@ -1,5 +1,7 @@
 //! The validate phase: what the user may write, the rules for every object and for its kind, and
-//! the permissions that the object asks for.
+//! the permissions that the write needs.
+//!
+//! Invariant: the server's own writes need no permission, but the same rules hold for them.
 
 use quorate_meta::{Cause, Status, Value};
 
@@ -37,7 +39,7 @@ impl Writer {
         self.permit(target, part, old, object).await
     }
 
-    /// Everything wrong with an object, of any writer.
+    /// Everything that is wrong with an object, whether a user or the server writes it.
     fn problems(&self, resource: &Resource, object: &Value) -> Vec<Cause> {
         let mut causes = check::metadata(self.names, resource.strategy.name_rule(), object);
         if resource.strategy.checks_structure() {
@@ -60,7 +62,7 @@ impl Writer {
         }
     }
 
-    /// Refuses a write for which the kind asks for a permission that the user lacks.
+    /// Refuses a write that needs a permission of the kind's strategy which the user lacks.
     async fn permit(&self, target: Target<'_>, part: Part, old: Option<&Value>, new: &Value) -> Result<(), Error> {
         let Some(author) = &self.author else { return Ok(()) };
         let resource = target.resource;

@@ -1,4 +1,5 @@
-//! Allocation of addresses and node ports: no two Services get the same, however writers meet.
+//! Tests of allocation: addresses and node ports of Services, of which no two get the same under
+//! concurrent writes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -29,14 +30,15 @@ struct Cluster {
 
 const OPTIONS: WriteOptions<'_> = WriteOptions { dry_run: false, manager: "test" };
 
-/// A cluster whose services get six addresses, and a writer that meets others at every step.
+/// A cluster whose Services get six addresses, and a writer that other tasks interrupt at every
+/// step.
 async fn cluster() -> Cluster {
     let cluster = founding().await;
     cluster.range("r", "10.0.0.0/29", false).await;
     cluster
 }
 
-/// A cluster that has no range of addresses yet.
+/// A cluster without a range of addresses.
 async fn founding() -> Cluster {
     let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
     let catalogue = builtin::catalogue(&graph);
@@ -53,7 +55,7 @@ impl Cluster {
         self.catalogue.find("", "v1", plural).unwrap()
     }
 
-    /// Makes a range, or replaces it.
+    /// Creates a range, or replaces it.
     async fn range(&self, name: &str, cidr: &str, going: bool) {
         let ranges = self.catalogue.find("networking.svc.io", "v1", "servicecidrs").unwrap();
         let mut range = Value::from(json!({"metadata": {"name": name, "uid": "u"}, "spec": {"cidrs": [cidr]}}));
@@ -71,7 +73,7 @@ impl Cluster {
         shown(self.writer.create(target, self.service(name, spec), OPTIONS).await)
     }
 
-    /// Changes single fields of a service's spec.
+    /// Changes single fields of a Service's spec.
     async fn change(&self, name: &str, fields: Json) -> Result<Value, Error> {
         let edit = |object: &mut Value| {
             for (field, value) in fields.as_object().unwrap() {
@@ -99,7 +101,7 @@ impl Cluster {
         object
     }
 
-    /// Gives a service its defaults.
+    /// Sets the defaults of a Service.
     fn complete(&self, object: &mut Value) {
         let resource = self.resource("services");
         quorate_schema::decode(&self.graph, resource.ty, object).unwrap();

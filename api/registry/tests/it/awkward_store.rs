@@ -1,4 +1,5 @@
-//! Stores that behave like a cluster at its most awkward: writers that meet, and a node that is behind. And a permit.
+//! Stores for tests that behave like a cluster under contention: concurrent writers, and a node
+//! that is behind. And a permit.
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -6,13 +7,13 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use quorate_store::{Error, HistoryError, Limits, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
 
-/// The permit of somebody who may create anything.
+/// The permit of a user that may create every object.
 pub(crate) fn anybody() -> BoxFuture<'static, Result<(), quorate_registry::Error>> {
     Box::pin(async { Ok(()) })
 }
 
-/// A store of which this node sees an old state until it asks for the current one, and which lets every other task run
-/// before it decides.
+/// A store whose state on this node is old until a current one is requested, and which lets every
+/// other task run before it commits.
 pub(crate) struct Awkward {
     store: MemoryStore,
     seen: Mutex<Snapshot>,

@@ -1,4 +1,4 @@
-//! What a writer makes of a store that fails.
+//! Tests of a writer over a store that fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -89,7 +89,7 @@ async fn what_is_not_applied_says_why() {
     check(NotApplied::TooLarge { size: 2, limit: 1 }.into(), 413).await;
 }
 
-/// An object that just fits is too large with the time of its deletion.
+/// An object of the largest size is too large with its `deletionTimestamp`.
 #[tokio::test]
 async fn a_deletion_that_does_not_fit_is_refused_in_a_dry_run_too() {
     let (graph, catalogue, env) = parts();
@@ -120,7 +120,8 @@ async fn a_deletion_that_does_not_fit_is_refused_in_a_dry_run_too() {
     assert_eq!(store.snapshot().revision(), before);
 }
 
-/// A store whose namespace is gone at the moment of the first transaction, and there again before that is answered.
+/// A store whose namespace is gone at the moment of the first transaction, and exists again before
+/// the response to that.
 struct Renewed {
     store: MemoryStore,
     proposed: AtomicUsize,
@@ -148,7 +149,8 @@ impl Layer for Renewed {
     }
 }
 
-/// Found by `cargo run --profile simulation -p quorate-simulation -- --workload api --seed 5`, when it answered 409.
+/// Found by `cargo run --profile simulation -p quorate-simulation -- --workload api --seed 5`, when
+/// the response was a 409.
 #[tokio::test]
 async fn an_object_is_created_in_a_namespace_that_is_replaced_meanwhile() {
     let (graph, catalogue, env) = parts();
@@ -166,7 +168,8 @@ async fn an_object_is_created_in_a_namespace_that_is_replaced_meanwhile() {
     }
 }
 
-/// A store whose one object somebody else writes again before every transaction; these are counted.
+/// A store whose one object another client writes again before every transaction; these are
+/// counted.
 struct Contested {
     store: MemoryStore,
     key: Bytes,
@@ -208,7 +211,7 @@ async fn a_change_that_is_always_overtaken_is_given_up() {
     let write = WriteOptions { dry_run: false, manager: "test" };
     let part = quorate_registry::Part::Main;
     let options = UpdateOptions { write, part, if_match: None, replaces: false, named: None };
-    // As a patch does that does not touch the version.
+    // The object of a patch that does not change `resourceVersion`.
     let change = |current: Option<&Value>| {
         let mut object = current.cloned().expect("the object exists");
         object.set_at(&["data", "k"], "v");

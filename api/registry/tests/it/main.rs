@@ -1,4 +1,4 @@
-//! The registry against a store in memory, with the built-in kinds.
+//! Integration tests of the registry over a store in memory, with the built-in kinds.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 

@@ -1,4 +1,5 @@
-//! The admission pipeline: which phases ask admission for each operation, with which attributes.
+//! Tests of the admission pipeline: which phases ask admission for each operation, with which
+//! attributes.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ const WRITE: WriteOptions<'_> = WriteOptions { dry_run: false, manager: "test" }
 const REPLACE: UpdateOptions<'_> =
     UpdateOptions { write: WRITE, part: Part::Main, if_match: None, replaces: true, named: None };
 
-/// Admission that records what it is asked.
+/// An admission that records its calls.
 #[derive(Debug, Default)]
 struct Recorder {
     asked: Mutex<Vec<String>>,
@@ -29,7 +30,7 @@ struct Recorder {
     refusal: Mutex<Option<&'static str>>,
     /// Conditions of the next terms.
     conditions: Mutex<Vec<Condition>>,
-    /// What mutation sets in the object, as a patch from outside would.
+    /// The field that mutation sets in the object, as a patch from outside would.
     patch: Mutex<Option<(&'static str, Value)>>,
 }
 

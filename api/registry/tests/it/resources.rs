@@ -1,4 +1,4 @@
-//! Resources and the catalogue of them: names, keys, groups.
+//! Tests of resources and their catalogue: names, keys, groups.
 
 use quorate_kinds::builtin;
 use quorate_meta::Naming;

@@ -1,4 +1,4 @@
-//! Writes against a store in memory, through the whole of the writer.
+//! Tests of writes over a store in memory, through every phase of the writer.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ impl Cluster {
         Self::over(|store| Arc::new(store)).await
     }
 
-    /// A cluster whose node is behind and whose writers meet.
+    /// A cluster whose node is behind and whose writers run concurrently.
     async fn awkward() -> Self {
         Self::over(|store| Arc::new(Awkward::new(store))).await
     }
@@ -53,7 +53,7 @@ impl Cluster {
         Target { resource, namespace: resource.namespaced.then_some("n"), name }
     }
 
-    /// An object as a handler would hand it over.
+    /// An object as a handler passes it.
     fn decoded(&self, plural: &str, object: serde_json::Value) -> Value {
         let resource = self.target(plural, "").resource;
         let mut object = Value::from(object);
@@ -249,7 +249,8 @@ async fn a_change_is_made_again_when_it_is_overtaken() {
                 Ok(object)
             };
             let options = UpdateOptions { replaces: false, ..REPLACE };
-            // The change carries the version that it was made from, like a patch that does not touch it.
+            // The change has the version that it was made from, like a patch that does not touch
+            // it.
             cluster.writer.update(cluster.target("configmaps", "a"), options, change).await
         }
     };
@@ -337,7 +338,7 @@ async fn nothing_is_refused_because_this_node_is_behind() {
     let second = cluster.put("configmaps", "a", object.clone(), REPLACE).await.unwrap();
     assert_eq!(second.outcome, Outcome::Updated);
     assert_eq!(refused(cluster.put("configmaps", "a", object, REPLACE).await), refusal(409, "Conflict"));
-    // What looks like no change from here is one.
+    // A change that equals the old state of this node is a change all the same.
     let back = json!({"metadata": {"name": "a"}});
     assert_eq!(cluster.put("configmaps", "a", back, REPLACE).await.unwrap().outcome, Outcome::Updated);
     assert_eq!(cluster.delete("configmaps", "a").await.unwrap().outcome, Outcome::Removed);
@@ -357,7 +358,7 @@ async fn of_two_creations_one_wins() {
     assert_eq!(refused(late), refusal(403, "Forbidden"));
 }
 
-/// A kind that differs wherever a kind can.
+/// A kind that overrides every default of a strategy.
 #[derive(Debug)]
 struct Particular;
 

@@ -1,17 +1,20 @@
-//! Bounds: what is wrong with what a pod or a claim asks for.
+//! LimitRange bounds: what is wrong with the requests and limits of a pod or a claim.
 //!
-//! Invariants: a bound is for those that say how much they ask for, so whoever says nothing does not keep it. Containers are bound one by
-//! one, a pod by all of them together and without its overhead; a claim only requests.
+//! Invariants: a bound needs a value, so a container without one violates it. Containers are
+//! checked one by one, a pod by the sum of its containers without its overhead; a claim has
+//! requests only.
+//!
+//! Not here: the defaults, which are set before.
 
 use quorate_meta::{Quantity, Value};
 
 use super::items;
 use crate::plugins::amounts::{self, Amounts};
 
-/// Resources of which a pod as a whole says how much it asks for in place of its containers.
+/// Resources that a pod can set as a whole in place of its containers (KEP-2837).
 const OF_PODS: [&str; 2] = ["cpu", "memory"];
 
-/// The bounds for one type.
+/// The bounds for one type (`Container`, `Pod`, `PersistentVolumeClaim`).
 struct Bounds<'v> {
     of: &'v str,
     min: Amounts,
@@ -19,7 +22,7 @@ struct Bounds<'v> {
     ratio: Amounts,
 }
 
-/// What somebody asks for.
+/// The requests and limits of a container, a pod or a claim.
 struct Asked {
     requests: Amounts,
     limits: Amounts,
@@ -71,14 +74,14 @@ impl Asked {
 }
 
 impl<'v> Bounds<'v> {
-    /// Those of an item of a limit range.
+    /// The bounds of an item of a LimitRange.
     fn of(item: &'v Value) -> Self {
         let list = |field: &str| amounts::at(item, &[field]);
         let of = item.str_at(&["type"]).unwrap_or_default();
         Self { of, min: list("min"), max: list("max"), ratio: list("maxLimitRequestRatio") }
     }
 
-    /// What is wrong with what a container or a pod asks for.
+    /// What is wrong with the requests and limits of a container or a pod.
     fn problems(&self, asked: &Asked) -> Vec<String> {
         let below = self.min.iter().filter_map(|(name, least)| self.below(name, *least, asked));
         let above = self.max.iter().filter_map(|(name, most)| self.above(name, *most, asked));
@@ -106,7 +109,7 @@ impl<'v> Bounds<'v> {
         Some(format!("maximum {name} usage per {} is {most}{why}", self.of))
     }
 
-    /// The same for those that only request.
+    /// What is wrong with the requests of a claim, which has no limits.
     fn requests_above(&self, name: &str, most: Quantity, asked: &Asked) -> Option<String> {
         let why = match asked.requests.get(name) {
             None => ".  No request is specified".to_owned(),
@@ -116,7 +119,7 @@ impl<'v> Bounds<'v> {
         Some(format!("maximum {name} usage per {} is {most}{why}", self.of))
     }
 
-    /// Whether the limit is too many times the request.
+    /// Whether the limit is too many times the request (`maxLimitRequestRatio`).
     fn apart(&self, name: &str, most: Quantity, asked: &Asked) -> Option<String> {
         let some = |amounts: &Amounts| amounts.get(name).filter(|amount| !amount.is_zero()).copied().map(thousandths);
         let why = match (some(&asked.requests), some(&asked.limits)) {
@@ -131,7 +134,7 @@ impl<'v> Bounds<'v> {
     }
 }
 
-/// How much it is, as precise as a ratio is told.
+/// The ratio, with the precision that messages show.
 fn thousandths(amount: Quantity) -> f64 {
     amount.millis() as f64
 }

@@ -1,22 +1,22 @@
-//! Defaults: what the containers of a new pod ask for where they say nothing.
+//! LimitRange defaults: the requests and limits of the containers of a new pod that set none.
 //!
-//! Invariants: nothing that a container says is changed. An annotation tells what was given; of several ranges that gave something it
-//! tells of the last one.
+//! Invariants: nothing that a container sets is changed. An annotation names what was set; where
+//! several LimitRanges set something, it names what the last one set.
 
 use quorate_meta::{Map, Value};
 
 use super::items;
 
-/// Lists of containers, and what one of them is called.
+/// Lists of containers, and the word for one container of each.
 const CONTAINERS: [(&str, &str); 2] = [("containers", "container"), ("initContainers", "init container")];
 
-/// What one range gives.
+/// The defaults of one LimitRange.
 struct Defaults<'v> {
     requests: &'v Map,
     limits: &'v Map,
 }
 
-/// Gives a pod's containers what a range says, and tells of it under `key`.
+/// Sets the defaults of a LimitRange in a pod's containers, and names them in the annotation `key`.
 pub(super) fn give(range: &Value, pod: &mut Value, key: &str) {
     let Some(item) = items(range).iter().find(|item| item.str_at(&["type"]) == Some("Container")) else { return };
     let nothing = Map::new();
@@ -34,7 +34,7 @@ pub(super) fn give(range: &Value, pod: &mut Value, key: &str) {
 }
 
 impl Defaults<'_> {
-    /// Gives one container what it lacks, and says so.
+    /// Sets what one container lacks, and appends its name and theirs to the annotation.
     fn give(&self, container: &mut Value, called: &str, given: &mut Vec<String>) {
         for (field, what, amounts) in [("requests", "request", self.requests), ("limits", "limit", self.limits)] {
             let added = fill(container, field, amounts);
@@ -46,7 +46,7 @@ impl Defaults<'_> {
     }
 }
 
-/// Adds what one of a container's lists lacks; gives the names of that.
+/// Adds what one of a container's lists lacks; returns the names of the added resources.
 fn fill<'v>(container: &mut Value, field: &str, amounts: &'v Map) -> Vec<&'v str> {
     let is_missing = |name: &str| container.at(&["resources", field, name]).is_none();
     let missing: Vec<(&str, &Value)> = amounts.iter().filter(|(name, _)| is_missing(name)).collect();

@@ -1,8 +1,12 @@
-//! Limit ranges: what new pods of a namespace ask for where they say nothing, and how much pods and claims may ask for.
+//! LimitRange: the default requests and limits of new pods in a namespace, and the bounds of pods
+//! and claims.
 //!
-//! Invariants: ranges have their say in the order of their names, and the first one that an object does not keep is the one that is told
-//! of; a pod is looked at when it is new, because what it asks for does not change later, a claim whenever it is written, unless it is
-//! going. A range that cannot be read lets nothing through.
+//! Invariants: LimitRanges are asked in the order of their names, and the first that an object
+//! violates is the one in the refusal. A pod is checked when it is created, because its resources
+//! do not change through an update of the pod itself; a claim at every write, unless its deletion
+//! has begun. A LimitRange that cannot be read refuses every write it could apply to.
+//!
+//! Not here: sums over a namespace, which are ResourceQuota's.
 
 mod bounds;
 mod defaults;
@@ -60,7 +64,7 @@ fn is_terminating(old: Option<&Value>) -> bool {
     old.is_some_and(|old| old.str_at(&["metadata", "deletionTimestamp"]).is_some())
 }
 
-/// What a limit range says of one type.
+/// The items of a LimitRange, each with the defaults and bounds of one type.
 fn items(range: &Value) -> &[Value] {
     range.at(&["spec", "limits"]).and_then(Value::as_list).unwrap_or_default()
 }

@@ -1,13 +1,16 @@
-//! The checks of the baseline but for those of [`super::profiles`]: what is known to lead out of a pod.
+//! Baseline checks of the Pod Security Standards, except the profiles of [`super::profiles`].
 //!
-//! Invariant: a check tells all that is wrong in one text, with containers in the pod's order and values sorted.
+//! Invariant: a check reports everything that is wrong in one text, with containers in the pod's
+//! order and values sorted.
+//!
+//! Not here: which version of the standard has which check ([`super::checks`]).
 
 use quorate_meta::Value;
 
 use super::checks::Violation;
 use super::pod::{Found, Pod, context, field, flag, items, listed, name, plural, who};
 
-/// What every container may do unless it is told not to.
+/// The default capabilities, which every container has unless it drops them.
 const CAPABILITIES: [&str; 13] = [
     "AUDIT_WRITE",
     "CHOWN",
@@ -23,7 +26,7 @@ const CAPABILITIES: [&str; 13] = [
     "SETUID",
     "SYS_CHROOT",
 ];
-/// Parameters of the kernel that concern nobody but the pod, in the order in which releases allowed them.
+/// Safe sysctls, which affect only the pod, in the order in which releases allowed them.
 const SYSCTLS: [&str; 12] = [
     "kernel.shm_rmid_forced",
     "net.ipv4.ip_local_port_range",
@@ -38,7 +41,7 @@ const SYSCTLS: [&str; 12] = [
     "net.ipv4.tcp_rmem",
     "net.ipv4.tcp_wmem",
 ];
-/// What of a container the node asks or tells over the network.
+/// The probes and lifecycle handlers of a container that the kubelet may run over the network.
 const HANDLERS: [&[&str]; 5] = [
     &["livenessProbe"],
     &["readinessProbe"],
@@ -52,7 +55,7 @@ pub(super) fn capabilities(pod: &Pod<'_>) -> Option<Violation> {
     Some(Violation { reason: "non-default capabilities", detail })
 }
 
-/// Who adds capabilities besides those that are allowed, in words.
+/// The containers that add capabilities besides the allowed ones, in words.
 pub(super) fn capabilities_beyond(pod: &Pod<'_>, allowed: &[&str]) -> Option<String> {
     let found = Found::in_containers(pod, |container| {
         let added = context(container, &["capabilities"]).map(|lists| items(lists, &["add"])).unwrap_or_default();
@@ -102,7 +105,7 @@ pub(super) fn handler_hosts(pod: &Pod<'_>) -> Option<Violation> {
     Violation::by(&who, "probe or lifecycle host", &format!("{uses} {which} {}", listed(found.what)))
 }
 
-/// Hosts that the node turns to in place of the pod.
+/// The hosts that probes and lifecycle handlers name in place of the pod.
 fn hosts(container: &Value) -> Vec<&str> {
     let handlers = HANDLERS.into_iter().filter_map(|path| field(container, path));
     let hosts = handlers.flat_map(|handler| ["httpGet", "tcpSocket"].map(|action| handler.str_at(&[action, "host"])));
@@ -157,7 +160,7 @@ mod tests {
     use super::*;
     use serde_json::{Value as Json, json};
 
-    /// Containers by name with what they have besides it.
+    /// A pod of containers by name, each with further fields.
     fn containers(list: &[(&str, Json)]) -> Json {
         let with_name = |(name, fields): &(&str, Json)| {
             let mut container = fields.clone();
@@ -167,7 +170,7 @@ mod tests {
         json!({"containers": list.iter().map(with_name).collect::<Vec<_>>()})
     }
 
-    /// The same with what their security contexts say.
+    /// A pod of containers by name, each with a security context.
     fn contexts(list: &[(&str, Json)]) -> Json {
         let list = list.iter().map(|(name, context)| (*name, json!({"securityContext": context})));
         containers(&list.collect::<Vec<_>>())

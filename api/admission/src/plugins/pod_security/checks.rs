@@ -1,23 +1,27 @@
-//! Which checks make up a level, since which version.
+//! The table of Pod Security Standards checks: the level of each, and the minor releases of its
+//! rules.
 //!
-//! Invariants: the checks of a level come in the order of their names, those of the baseline first, and so do messages; a level has
-//! the checks of the one below but for those that it has a stricter one for.
+//! Invariants: the checks of a level come in the order of their names, those of the baseline first,
+//! and so do messages; a level has every check of the level below, except those that it replaces by
+//! a stricter one.
+//!
+//! Not here: the rules themselves.
 
 use super::level::{Level, Standard, Version};
 use super::pod::{self, Pod};
 use super::{baseline, profiles, restricted};
 
-/// What a pod does that it may not do.
+/// A field of a pod that the level forbids.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Violation {
-    /// What it is about.
+    /// The rule that is violated, in the words of the standard.
     pub(super) reason: &'static str,
-    /// Who does what.
+    /// The pod and containers that violate it, and the values.
     pub(super) detail: String,
 }
 
 impl Violation {
-    /// That somebody does something; `None` when it is nobody.
+    /// A violation by the pod and containers in `who`; `None` when `who` is empty.
     pub(super) fn by(who: &str, reason: &'static str, what: &str) -> Option<Self> {
         (!who.is_empty()).then(|| Self { reason, detail: format!("{who} {what}") })
     }
@@ -27,14 +31,14 @@ type Rule = fn(&Pod<'_>) -> Option<Violation>;
 type Spared = fn(&Pod<'_>) -> bool;
 
 struct Check {
-    /// By which checks are ordered.
+    /// The name by which checks are ordered.
     name: &'static str,
     level: Level,
-    /// Each with the minor release since which it holds, in order.
+    /// The rules, each with the minor release since which it holds, in order.
     rules: &'static [(i64, Rule)],
-    /// Of which pods nothing is asked, since a minor release.
+    /// The pods that are exempt, and since which minor release.
     spares: Option<(i64, Spared)>,
-    /// The check of the level below that it takes the place of.
+    /// The name of the check of the level below that this one replaces.
     replaces: &'static str,
 }
 
@@ -97,7 +101,7 @@ const CHECKS: &[Check] = &[
 ];
 
 impl Check {
-    /// What the check asks in a version; `None` when it came later.
+    /// The rule of the check in a version; `None` in versions before it.
     fn rule(&self, version: Version) -> Option<Rule> {
         self.rules.iter().rev().find(|(since, _)| version.has(*since)).map(|(_, rule)| *rule)
     }
@@ -109,7 +113,7 @@ impl Check {
     }
 }
 
-/// How a pod breaks a standard.
+/// The violations of a standard by a pod.
 pub(super) fn violations(standard: Standard, pod: &Pod<'_>) -> Vec<Violation> {
     let Standard { level, version } = standard;
     if level == Level::Privileged {

@@ -1,7 +1,11 @@
-//! What is told of the pods of a namespace whose level rises.
+//! Warnings about the pods that exist in a namespace when its enforced level is raised (Pod
+//! Security Admission).
 //!
-//! Invariants: one pod of each controller comes before further ones, because these are all alike; at most [`MAX_PODS`] with [`MAX_BYTES`]
-//! are looked at, and when there are more, or some that cannot be read, that is told.
+//! Invariants: one pod of each controller is checked before further ones, because those are alike;
+//! at most [`MAX_PODS`] with [`MAX_BYTES`] are checked, and a warning is added when there are more,
+//! or when some cannot be read.
+//!
+//! Not here: eviction; no running pod is refused or removed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,15 +18,15 @@ use super::pod::Pod;
 use crate::snapshot_view::SnapshotView;
 use quorate_registry::{Resource, stored_codec};
 
-/// Pods that are looked at for one change of a namespace.
+/// Pods that are checked for one change of a namespace.
 const MAX_PODS: usize = 3000;
-/// Bytes of these, as they are stored.
+/// Bytes of the stored pods that are checked.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// For a set of reasons the first pod by name that they are told of, and how many there are.
+/// For each set of reasons, the first violating pod by name, and how many there are.
 type Groups<'p> = BTreeMap<String, (&'p str, usize)>;
 
-/// What the writer of a namespace should know of its pods.
+/// The warnings for the client that writes the namespace.
 pub(super) fn warnings(view: &SnapshotView<'_>, namespace: &str, standard: Standard) -> Vec<String> {
     let Some(resource) = view.resource("", "v1", "pods") else { return Vec::new() };
     let pods = in_order(resource, view.list(resource, Some(namespace)));
@@ -45,7 +49,8 @@ pub(super) fn warnings(view: &SnapshotView<'_>, namespace: &str, standard: Stand
     told(namespace, standard, [checked, pods.len()], &groups)
 }
 
-/// The pods that no other one is like, then the others.
+/// The pods in the order of checks: one of each controller and those without a controller, then the
+/// others.
 fn in_order<'a>(resource: &Resource, pods: impl Iterator<Item = (&'a str, &'a Entry)>) -> Vec<(&'a str, &'a Entry)> {
     let mut controllers = HashSet::new();
     let is_first = |(_, entry): &(&'a str, &'a Entry)| {
@@ -58,7 +63,7 @@ fn in_order<'a>(resource: &Resource, pods: impl Iterator<Item = (&'a str, &'a En
     first
 }
 
-/// The sentences, given how many of how many pods were looked at.
+/// The sentences, given how many of how many pods were checked.
 fn told(namespace: &str, standard: Standard, [checked, all]: [usize; 2], groups: &Groups<'_>) -> Vec<String> {
     let mut told = Vec::new();
     if checked < all {
@@ -102,7 +107,8 @@ mod tests {
         json!({"metadata": metadata, "spec": spec}).into()
     }
 
-    /// What is told of these pods, besides those of another namespace, when the baseline is enforced from now on.
+    /// The warnings about these pods, besides those of another namespace, when the baseline is
+    /// enforced from now on.
     fn of(pods: &[Value]) -> Vec<String> {
         let names = Naming::Svc.names();
         let catalogue = builtin::catalogue_of(names);

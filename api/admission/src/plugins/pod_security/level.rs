@@ -1,7 +1,9 @@
-//! Levels and their versions, as the labels of a namespace give them.
+//! Pod Security levels, their versions and modes, as the labels of a namespace set them.
 //!
-//! Invariant: a level that cannot be read is the strictest one where it is enforced and none where it is only told of; a version
-//! that cannot be read is the latest.
+//! Invariants: an invalid level counts as `restricted` in the mode `enforce` and as `privileged` in
+//! `warn` and `audit`; an invalid version counts as `latest`.
+//!
+//! Not here: what a level forbids ([`super::checks`]).
 
 use std::fmt;
 
@@ -9,20 +11,20 @@ use quorate_meta::{Cause, Names, Path, Value};
 
 const NOT_A_LEVEL: &str = "must be one of privileged, baseline, restricted";
 const NOT_A_VERSION: &str = "must be \"latest\" or \"v1.x\"";
-/// What follows the name of a mode in the label with its version.
+/// The suffix of a mode's label that sets its version.
 const OF_VERSION: &str = "-version";
-/// The modes in the order in which they are read, each with the level that stands for one that cannot be read.
+/// The modes in the order in which they are read, each with the level that replaces an invalid one.
 const MODES: [(&str, Level); 3] =
     [("enforce", Level::Restricted), ("audit", Level::Privileged), ("warn", Level::Privileged)];
 
-/// How much is forbidden, from nothing upwards.
+/// A level of the Pod Security Standards, from the least strict upwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Level {
-    /// Nothing.
+    /// `privileged`: nothing is forbidden.
     Privileged,
-    /// What is known to lead out of a pod.
+    /// `baseline`: known privilege escalations are forbidden.
     Baseline,
-    /// What a careful pod has no need of.
+    /// `restricted`: pods are hardened by current best practice.
     Restricted,
 }
 
@@ -40,12 +42,12 @@ impl Level {
     }
 }
 
-/// The release whose idea of a level counts.
+/// The version of the Pod Security Standards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
-    /// The newest.
+    /// `latest`.
     Latest,
-    /// `v1.N`; one that is yet to come counts like the newest.
+    /// `v1.N`; a future minor release counts as `latest`.
     Minor(i64),
 }
 
@@ -59,7 +61,7 @@ impl Version {
         digits.parse::<i64>().ok().filter(|_| plain).map(Self::Minor)
     }
 
-    /// Whether what came with a minor release is part of it.
+    /// Whether a rule of a minor release is part of this version.
     pub(super) fn has(self, minor: i64) -> bool {
         match self {
             Self::Latest => true,
@@ -68,7 +70,7 @@ impl Version {
     }
 }
 
-/// A level as it was in some version.
+/// A level in one of its versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Standard {
     pub(super) level: Level,
@@ -78,7 +80,7 @@ pub(super) struct Standard {
 impl Standard {
     const NONE: Self = Self { level: Level::Privileged, version: Version::Latest };
 
-    /// Whether pods may break it that keep the other one.
+    /// Whether a pod that meets the other standard may violate this one.
     pub(super) fn may_forbid_more_than(self, other: Self) -> bool {
         let relaxed = self.version == other.version && self.level <= other.level;
         self.level != Level::Privileged && !relaxed
@@ -94,20 +96,20 @@ impl fmt::Display for Standard {
     }
 }
 
-/// What a namespace asks of its pods.
+/// The standards that a namespace sets for its pods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Policy {
-    /// What they must keep.
+    /// The mode `enforce`: pods that violate it are refused.
     pub(super) enforce: Standard,
-    /// What their writers are told of: what is enforced, unless a label says otherwise.
+    /// The mode `warn`: clients get warnings; the enforced standard, unless a label sets another.
     pub(super) warn: Standard,
 }
 
 impl Policy {
-    /// That of a namespace which says nothing.
+    /// The policy of a namespace without labels.
     pub(super) const NONE: Self = Self { enforce: Standard::NONE, warn: Standard::NONE };
 
-    /// What the labels of a namespace say, and what is wrong with them.
+    /// The policy in the labels of a namespace, and what is wrong with the labels.
     pub(super) fn of<'l>(names: &Names, labels: impl Iterator<Item = (&'l str, &'l str)>) -> (Self, Vec<Cause>) {
         let mut said = [[None; 2]; MODES.len()];
         for (key, value) in labels {
@@ -118,7 +120,7 @@ impl Policy {
         let mut wrong = Vec::new();
         let [enforce, _, mut warn] = [0, 1, 2].map(|mode| read(names, MODES[mode], said[mode], &mut wrong));
         let [[level, _], _, [level_of_warnings, version_of_warnings]] = said;
-        // Who makes a workload should hear what its pods will meet.
+        // A client that creates a workload is warned of what will be refused of its pods.
         if level_of_warnings.is_none() && level.and_then(Level::parse).is_some_and(|level| level > warn.level) {
             warn.level = enforce.level;
             if version_of_warnings.is_none() {
@@ -128,7 +130,7 @@ impl Policy {
         (Self { enforce, warn }, wrong)
     }
 
-    /// The same of a namespace itself.
+    /// The policy in the labels of a namespace object.
     pub(super) fn of_object(names: &Names, namespace: &Value) -> (Self, Vec<Cause>) {
         let labels = namespace.at(&["metadata", "labels"]).and_then(Value::as_map);
         let labels = labels.into_iter().flat_map(|map| map.iter());
@@ -136,7 +138,7 @@ impl Policy {
     }
 }
 
-/// The mode that a label is about, and whether it gives its version.
+/// The mode that a label sets, and whether the label is the one of its version.
 fn parse_key(names: &Names, key: &str) -> Option<(usize, bool)> {
     let rest = key.strip_prefix("pod-security.")?.strip_prefix(names.domain)?.strip_prefix('/')?;
     let mode = rest.strip_suffix(OF_VERSION);

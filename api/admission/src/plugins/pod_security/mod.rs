@@ -1,9 +1,15 @@
-//! Levels of security: what the labels of a namespace say that its pods may and may not do.
+//! Pod Security Admission (KEP-2579): the levels of the Pod Security Standards that the labels of a
+//! namespace set for its pods.
 //!
-//! Pods that break the enforced level are refused; of pods and workloads that break the level of warnings their writer is told.
-//! Invariants: a namespace that says nothing lets everything through, at the price of one look at its labels; labels that nobody can
-//! read enforce the strictest level, and no such labels come in. What the server itself writes is not looked at. There are neither
-//! exemptions nor other defaults, and what is said for audits is checked, but nothing is done about it.
+//! Pods that violate the enforced level are refused; clients get warnings for pods and workloads
+//! that violate the level of warnings.
+//!
+//! Invariants: a namespace without these labels admits every pod, at the price of one look at its
+//! labels; invalid labels enforce `restricted`, and a write of a namespace with new invalid labels
+//! is refused. The server's own writes are not checked.
+//!
+//! Not here: exemptions, cluster-wide defaults and audit annotations; labels of the mode `audit`
+//! are only validated.
 
 mod baseline;
 mod checks;
@@ -49,7 +55,7 @@ impl Plugin for PodSecurity {
     }
 }
 
-/// Where a workload says what its pods are made from; `None` for what makes none.
+/// The path of the pod template in a workload; `None` for a kind without one.
 fn template_path(group: &str, plural: &str) -> Option<&'static [&'static str]> {
     let path: &'static [&'static str] = match (group, plural) {
         ("", "podtemplates") => &["template"],
@@ -61,7 +67,8 @@ fn template_path(group: &str, plural: &str) -> Option<&'static [&'static str]> {
     Some(path)
 }
 
-/// New labels must be readable, and of pods that break a stricter level than before the writer is told.
+/// Refuses new invalid labels, and warns of existing pods that violate a stricter level than
+/// before.
 fn check_namespace(
     view: &SnapshotView<'_>,
     attributes: &Attributes<'_>,
@@ -103,7 +110,8 @@ fn check_pod(
     Ok(())
 }
 
-/// Workloads are never refused: their pods will be. A namespace that cannot be read has nothing to say of them.
+/// Workloads are never refused, only their pods are. A namespace that cannot be read gives no
+/// warnings.
 fn check_workload(view: &SnapshotView<'_>, attributes: &Attributes<'_>, template: Option<&Value>, terms: &mut Terms) {
     let Some(namespace) = attributes.target.namespace else { return };
     let Some(template) = template.filter(|template| !template.is_null()) else { return };
@@ -112,7 +120,7 @@ fn check_workload(view: &SnapshotView<'_>, attributes: &Attributes<'_>, template
     }
 }
 
-/// What a namespace asks of its pods.
+/// The policy of a namespace for its pods.
 fn policy_of(view: &SnapshotView<'_>, namespace: &str) -> Result<Policy, Error> {
     let Some(namespaces) = view.resource("", "v1", NAMESPACES) else { return Ok(Policy::NONE) };
     let entry = view.entry(namespaces, None, namespace);

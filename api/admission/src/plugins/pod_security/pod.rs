@@ -1,6 +1,7 @@
-//! A pod, or what a workload makes its pods from, as the checks read it; and the words for what they find.
+//! Pods and pod templates as the Pod Security checks read them, and the words for violations.
 //!
-//! Invariants: a field that is `null` is absent; containers come in the order of [`CONTAINERS`], which is that of messages.
+//! Invariants: a field that is `null` is absent; containers come in the order of [`CONTAINERS`],
+//! which is that of messages.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContain
 
 static ABSENT: Value = Value::Null;
 
-/// What a check looks at.
+/// A pod or a pod template.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pod<'v> {
     names: &'static Names,
@@ -20,46 +21,46 @@ pub(super) struct Pod<'v> {
 }
 
 impl<'v> Pod<'v> {
-    /// A pod or a template.
+    /// Reads a pod or a pod template.
     pub(super) fn new(names: &'static Names, object: &'v Value) -> Self {
         let annotations = object.at(&["metadata", "annotations"]).unwrap_or(&ABSENT);
         Self { names, annotations, spec: object.get("spec").unwrap_or(&ABSENT) }
     }
 
-    /// The domain of annotations of the system.
+    /// The domain of the system's annotations.
     pub(super) fn domain(&self) -> &'static str {
         self.names.domain
     }
 
-    /// Its annotations.
+    /// The annotations.
     pub(super) fn annotations(&self) -> impl Iterator<Item = (&'v str, &'v str)> + use<'v> {
         let annotations = self.annotations.as_map().into_iter().flat_map(|map| map.iter());
         annotations.filter_map(|(key, value)| Some((key, value.as_str()?)))
     }
 
-    /// One of its annotations.
+    /// One of the annotations.
     pub(super) fn annotation(&self, key: &str) -> Option<&'v str> {
         self.annotations.get(key)?.as_str()
     }
 
-    /// Its containers of every sort.
+    /// The containers, init containers and ephemeral containers.
     pub(super) fn containers(&self) -> impl Iterator<Item = &'v Value> + use<'v> {
         let spec = self.spec;
         CONTAINERS.into_iter().flat_map(move |list| items(spec, &[list]))
     }
 
-    /// The names of those containers of which something holds.
+    /// The names of the containers for which a predicate holds.
     pub(super) fn containers_that(&self, holds: impl Fn(&Value) -> bool) -> Vec<&'v str> {
         self.containers().filter(|container| holds(container)).map(name).collect()
     }
 }
 
-/// Whether a pod is made for Windows, so that what is of no use there need not be set.
+/// Whether the pod is for Windows (`spec.os.name`), where fields of Linux need not be set.
 pub(super) fn is_of_windows(pod: &Pod<'_>) -> bool {
     pod.spec.str_at(&["os", "name"]) == Some("windows")
 }
 
-/// Whether the users in a pod are nobody on its node.
+/// Whether the pod has a user namespace of its own (`hostUsers: false`, KEP-127).
 pub(super) fn has_its_own_users(pod: &Pod<'_>) -> bool {
     pod.spec.get("hostUsers").and_then(Value::as_bool) == Some(false)
 }
@@ -89,18 +90,18 @@ pub(super) fn items<'v>(value: &'v Value, path: &[&str]) -> &'v [Value] {
     value.at(path).and_then(Value::as_list).unwrap_or_default()
 }
 
-/// Who does what a check looks for, and in which ways.
+/// The pod and containers that violate a check, and their values.
 #[derive(Debug)]
 pub(super) struct Found<'v, T> {
     pod: bool,
-    /// The names of containers that do it.
+    /// The names of the containers that violate it.
     pub(super) containers: Vec<&'v str>,
-    /// The ways.
+    /// The values that violate it.
     pub(super) what: BTreeSet<T>,
 }
 
 impl<'v, T: Ord> Found<'v, T> {
-    /// What containers do.
+    /// The violations of containers.
     pub(super) fn in_containers(pod: &Pod<'v>, look: impl Fn(&'v Value) -> Vec<T>) -> Self {
         let mut found = Self { pod: false, containers: Vec::new(), what: BTreeSet::new() };
         for container in pod.containers() {
@@ -113,7 +114,7 @@ impl<'v, T: Ord> Found<'v, T> {
         found
     }
 
-    /// What containers do, and the pod as a whole: `look` gets its specification, too.
+    /// The violations of containers and of the pod as a whole: `look` gets its specification, too.
     pub(super) fn anywhere(pod: &Pod<'v>, look: impl Fn(&'v Value) -> Vec<T>) -> Self {
         let mut found = Self::in_containers(pod, &look);
         let what = look(pod.spec);
@@ -122,13 +123,13 @@ impl<'v, T: Ord> Found<'v, T> {
         found
     }
 
-    /// Who it is, in words; empty when it is nobody.
+    /// The pod and containers in words; empty when there are none.
     pub(super) fn who(&self) -> String {
         who(self.pod, &self.containers)
     }
 }
 
-/// `pod and containers "a", "b"`; empty when it is nobody.
+/// `pod and containers "a", "b"`; empty when there are none.
 pub(super) fn who(pod: bool, containers: &[&str]) -> String {
     let names = || format!("{} {}", plural(containers.len(), "container", "containers"), listed(containers.to_vec()));
     match (pod, containers) {
@@ -145,7 +146,7 @@ pub(super) fn listed<'t>(items: impl IntoIterator<Item = &'t str>) -> String {
     format!("\"{}\"", items.join("\", \""))
 }
 
-/// The word for one, or for as many as there are.
+/// The singular for a count of one, else the plural.
 pub(super) fn plural<'t>(count: usize, one: &'t str, many: &'t str) -> &'t str {
     if count == 1 { one } else { many }
 }
@@ -157,7 +158,7 @@ pub(super) mod testing {
     use super::Pod;
     use crate::plugins::pod_security::checks::Violation;
 
-    /// What a rule says of a pod.
+    /// The violation of a rule by a pod.
     pub(in crate::plugins::pod_security) fn said(
         rule: fn(&Pod<'_>) -> Option<Violation>,
         object: serde_json::Value,
@@ -166,7 +167,8 @@ pub(super) mod testing {
         rule(&Pod::new(Naming::Svc.names(), &object)).map(|violation| (violation.reason, violation.detail))
     }
 
-    /// Checks that a rule forbids a specification for this reason, with these details; an empty reason lets it through.
+    /// Checks that a rule forbids a specification for this reason, with these details; with an
+    /// empty reason, that it admits it.
     #[track_caller]
     pub(in crate::plugins::pod_security) fn check(
         rule: fn(&Pod<'_>) -> Option<Violation>,

@@ -1,4 +1,6 @@
-//! The checks of the baseline for what the kernel confines containers with: AppArmor, SELinux and seccomp.
+//! Baseline checks of AppArmor, SELinux and seccomp profiles (Pod Security Standards).
+//!
+//! Invariant: a profile that is not set is the default of the container runtime and is admitted.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +9,9 @@ use quorate_meta::{Value, quoted};
 use super::checks::Violation;
 use super::pod::{Found, Pod, context, listed, name, plural};
 
-/// Types of profiles that confine.
+/// Types of profiles that confine a container.
 const CONFINING: [&str; 2] = ["RuntimeDefault", "Localhost"];
-/// Types of processes in containers; the last came later than the others.
+/// SELinux types of container processes; the last one was allowed later than the others.
 const SE_LINUX_TYPES: [&str; 4] = ["container_t", "container_init_t", "container_kvm_t", "container_engine_t"];
 
 pub(super) fn app_armor(pod: &Pod<'_>) -> Option<Violation> {
@@ -28,13 +30,13 @@ pub(super) fn app_armor(pod: &Pod<'_>) -> Option<Violation> {
     Violation::by(&who.join(" and "), reason, &format!("must not set AppArmor profile type to {}", listed(values)))
 }
 
-/// The type of a profile, when it is one that does not confine.
+/// The type of a profile that does not confine.
 fn wrong_profile<'v>(owner: &'v Value, profile: &str) -> Vec<&'v str> {
     let kind = context(owner, &[profile]).map(|profile| profile.str_at(&["type"]).unwrap_or_default());
     kind.filter(|kind| !CONFINING.contains(kind)).into_iter().collect()
 }
 
-/// What may be wrong with labels for SELinux, in the order in which it is told.
+/// Violations of SELinux options, in the order of messages.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Label<'v> {
     Type(&'v str),
@@ -78,7 +80,7 @@ fn wrong_labels<'v>(owner: &'v Value, types: &[&str]) -> Vec<Label<'v>> {
     wrong
 }
 
-/// Before there were fields for it.
+/// Profiles in annotations, which older versions of the standard check: there were no fields yet.
 pub(super) fn seccomp_annotations(pod: &Pod<'_>) -> Option<Violation> {
     let domain = pod.domain();
     let own = format!("seccomp.security.alpha.{domain}/pod");
@@ -104,7 +106,7 @@ pub(super) fn seccomp(pod: &Pod<'_>) -> Option<Violation> {
     Violation::by(&who, "seccompProfile", &what)
 }
 
-/// Whether it is said how calls of the system are confined, well or not.
+/// Whether a seccomp profile is set, by a field or an annotation, valid or not.
 pub(super) fn says_seccomp(owner: &Value) -> bool {
     context(owner, &["seccompProfile"]).is_some()
 }

@@ -1,4 +1,6 @@
-//! The checks of the restricted level besides those of the baseline: what a careful pod has no need of.
+//! Restricted checks of the Pod Security Standards, besides those of the baseline.
+//!
+//! Invariant: a value in the pod's security context holds for each container that sets none itself.
 
 use quorate_meta::Value;
 
@@ -6,7 +8,7 @@ use super::checks::Violation;
 use super::pod::{Pod, context, field, flag, items, listed, name, plural, who};
 use super::{baseline, profiles};
 
-/// Where volumes may come from.
+/// Volume types that are allowed.
 const SOURCES: [&str; 9] = [
     "configMap",
     "csi",
@@ -18,7 +20,7 @@ const SOURCES: [&str; 9] = [
     "secret",
     "image",
 ];
-/// Where else they may be said to come from.
+/// Volume types that are forbidden, which messages name.
 const OTHER_SOURCES: [&str; 21] = [
     "hostPath",
     "gcePersistentDisk",
@@ -80,7 +82,7 @@ pub(super) fn volumes(pod: &Pod<'_>) -> Option<Violation> {
     Some(Violation { reason: "restricted volume types", detail })
 }
 
-/// Where a volume comes from that may not come from there.
+/// The forbidden type of a volume.
 fn other_source(volume: &Value) -> Option<&'static str> {
     let comes_from = |source: &&str| field(volume, &[*source]).is_some();
     if SOURCES.iter().any(comes_from) {
@@ -118,7 +120,7 @@ pub(super) fn seccomp(pod: &Pod<'_>) -> Option<Violation> {
     must_set(&silent, "seccompProfile", what)
 }
 
-/// That these containers say nothing and the pod says nothing for them.
+/// A violation by containers that do not set a field that the pod does not set either.
 fn must_set(containers: &[&str], reason: &'static str, what: &str) -> Option<Violation> {
     let silent = who(false, containers);
     if silent.is_empty() { None } else { Violation::by(&format!("pod or {silent}"), reason, what) }

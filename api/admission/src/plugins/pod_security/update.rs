@@ -1,8 +1,8 @@
-//! Which changes of a pod are looked at.
+//! Pod updates that Pod Security Admission checks.
 //!
-//! Invariant: what may change in a pod and matters to a check is the image of a container, that there is one more, and the annotations
-//! that stood for seccomp profiles; the rest either never changes or says nothing of security, so that a pod which has come in lives
-//! on under whatever level.
+//! Invariant: only those changes are checked that a client may make to a pod and that a check
+//! reads: an image, an added container, an annotation with a seccomp profile. Every other update is
+//! admitted, so that a running pod can be written under any level.
 
 use std::collections::HashSet;
 
@@ -10,10 +10,10 @@ use quorate_meta::Value;
 
 use super::pod::{items, name};
 
-/// How the keys of annotations with seccomp profiles begin: a pod's, and a container's.
+/// The prefixes of annotations with seccomp profiles: the pod's, and a container's.
 const SECCOMP: [&str; 2] = ["seccomp.security.alpha.", "container.seccomp.security.alpha."];
 
-/// Whether the change brings in something that a check should see.
+/// Whether the update changes something that a check reads.
 pub(super) fn is_significant(old: &Value, new: &Value) -> bool {
     let differs = |list: &str| {
         let (before, after) = (items(old, &["spec", list]), items(new, &["spec", list]));

@@ -1,8 +1,9 @@
-//! What quotas measure of one resource: every object by `count/PLURAL.GROUP`, some also by an older name, and of pods, services and
-//! claims what they use.
+//! Resources that quotas count: every object by `count/PLURAL.GROUP`, some core resources also by
+//! their plural name, and for pods, services and claims what they use.
 //!
-//! Invariants: events, and what is not stored, are counted by nothing. What is measured depends on the object alone, and of pods on
-//! the time: one whose end is overdue uses nothing.
+//! Invariants: Events and virtual resources are counted by no quota. What an object uses follows
+//! from the object alone, and for a pod also from the time: a pod that should have been gone uses
+//! nothing ([`super::pods`]).
 
 use quorate_meta::{Names, Quantity, Time, Value};
 use quorate_store::Entry;
@@ -11,18 +12,18 @@ use super::{pods, usage};
 use crate::plugins::amounts::Amounts;
 use quorate_registry::{Attributes, Part, Resource, stored_codec};
 
-/// Core resources that have always been counted by their plural name.
+/// Core resources that are also counted by their plural name.
 const ALIASES: [&str; 4] = ["configmaps", "replicationcontrollers", "resourcequotas", "secrets"];
 
-/// How objects are measured.
+/// How the objects of a resource are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Pods,
     Services,
-    /// For storage.
+    /// A PersistentVolumeClaim.
     Claims,
     DeviceClaims,
-    /// By their number only.
+    /// By the number of objects only.
     Others,
 }
 
@@ -31,13 +32,13 @@ pub(super) enum Kind {
 pub struct Counted {
     names: &'static Names,
     kind: Kind,
-    /// What each object counts as.
+    /// The resource name that each object counts as.
     count: String,
     alias: Option<&'static str>,
 }
 
 impl Counted {
-    /// How a resource is counted; `None` when it never is.
+    /// How a resource is counted; `None` when no quota counts it.
     pub fn of(names: &'static Names, resource: &Resource) -> Option<Self> {
         let (group, plural) = (names.neutral(&resource.group), resource.plural.as_str());
         if !resource.namespaced || !resource.stored || matches!((group, plural), ("" | "events", "events")) {
@@ -54,7 +55,7 @@ impl Counted {
         Some(Self { names, kind, count: format!("count/{}", resource.qualified()), alias })
     }
 
-    /// Whether this is an amount that its objects use.
+    /// Whether objects of the resource use this amount.
     pub(super) fn measures(&self, name: &str) -> bool {
         name == self.count
             || match self.kind {
@@ -70,11 +71,11 @@ impl Counted {
             }
     }
 
-    /// Whether an object can use more after a write than before.
+    /// Whether an object can use more after an update than before.
     pub(super) fn may_grow(&self, attributes: &Attributes<'_>, new: &Value) -> bool {
         let Some(old) = attributes.old else { return true };
         match (self.kind, attributes.part) {
-            // Another scope.
+            // The update may move the object into another scope.
             (Kind::Pods, Some(Part::Main)) => {
                 pods::has_deadline(old) != pods::has_deadline(new) || pods::reaches_out(old) != pods::reaches_out(new)
             }
@@ -84,7 +85,8 @@ impl Counted {
         }
     }
 
-    /// What an object must say before a quota of these amounts can count it; `None` when it says it.
+    /// What an object must set before a quota of these amounts can count it; `None` when all is
+    /// set.
     pub(super) fn open_question(&self, counted: &Amounts, object: &Value) -> Option<String> {
         if self.kind == Kind::Pods { pods::open_question(counted, object) } else { None }
     }
@@ -102,7 +104,8 @@ impl Counted {
         used
     }
 
-    /// As much of a stored object as decides what it uses. One that cannot be read is there all the same.
+    /// The fields of a stored object that decide what it uses. An object that cannot be read still
+    /// counts as one.
     pub fn read(&self, resource: &Resource, entry: &Entry) -> Value {
         if self.kind == Kind::Others { Value::Null } else { stored_codec::decode(resource, entry).unwrap_or_default() }
     }
@@ -119,7 +122,7 @@ pub(super) mod testing {
     use super::Counted;
     use quorate_kinds::builtin;
 
-    /// How a resource of the first version is counted, in the names of the documents.
+    /// How a resource of version `v1` is counted, by its neutral names.
     pub(in crate::plugins::quota) fn counted(group: &str, plural: &str) -> Option<Counted> {
         let names = Naming::Svc.names();
         let catalogue = builtin::catalogue_of(names);

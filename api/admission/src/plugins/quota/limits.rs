@@ -1,7 +1,7 @@
-//! One quota: what it allows, what it says is used, and which objects it is about.
+//! One ResourceQuota: its limits, its recorded usage, and the objects in its scopes.
 //!
-//! Invariant: what holds is `spec.hard`. `status.hard` only tells of which state of it the numbers in `status.used` are; amounts that are
-//! missing there are not known yet, which is another thing than nothing.
+//! Invariants: the limits in force are `spec.hard`. `status.hard` has the limits that the numbers
+//! in `status.used` belong to; an amount that is missing there is unknown, not zero.
 
 use quorate_meta::{Map, Quantity, Time, Value};
 
@@ -9,20 +9,20 @@ use super::counted::Counted;
 use super::scopes::Scope;
 use crate::plugins::amounts::{self, Amounts};
 
-/// A quota.
+/// A ResourceQuota.
 #[derive(Debug, Clone)]
 pub struct Quota {
-    /// The most that may be used.
+    /// The limits (`spec.hard`).
     pub(super) hard: Amounts,
-    /// What is used as far as that is known.
+    /// The recorded usage, as far as it is known.
     pub(super) used: Amounts,
     scopes: Vec<Scope>,
-    /// Whether its status is about what it allows now.
+    /// Whether the status belongs to the limits in force.
     is_told: bool,
 }
 
 impl Quota {
-    /// Reads the object.
+    /// Reads the quota from its object.
     pub fn of(object: &Value) -> Self {
         let hard = amounts::at(object, &["spec", "hard"]);
         let is_told = amounts::at(object, &["status", "hard"]) == hard;
@@ -30,22 +30,22 @@ impl Quota {
         Self { used: amounts::at(object, &["status", "used"]), hard, scopes, is_told }
     }
 
-    /// Whether it allows only so much of something that these objects use.
+    /// Whether it limits something that these objects use.
     pub fn measures(&self, counted: &Counted) -> bool {
         self.measured(counted).next().is_some()
     }
 
-    /// What of it these objects use.
+    /// The part of this usage that the quota limits.
     pub(super) fn measured(&self, counted: &Counted) -> impl Iterator<Item = &String> {
         self.hard.keys().filter(move |name| counted.measures(name))
     }
 
-    /// Whether it is about an object.
+    /// Whether an object is in its scopes.
     pub(super) fn chooses(&self, counted: &Counted, object: &Value) -> bool {
         self.scopes.iter().all(|scope| scope.chooses(counted.kind(), object))
     }
 
-    /// What an object uses of it at this time; amounts of zero are left out.
+    /// What an object uses of the quota at this time; amounts of zero are left out.
     pub fn share(&self, counted: &Counted, object: &Value, now: Time) -> Amounts {
         if !self.chooses(counted, object) {
             return Amounts::new();
@@ -55,24 +55,25 @@ impl Quota {
         share
     }
 
-    /// What of this it limits.
+    /// The amounts of these that the quota limits.
     pub(super) fn masked(&self, mut amounts: Amounts) -> Amounts {
         amounts.retain(|name, _| self.hard.contains_key(name));
         amounts
     }
 
-    /// Whether its status is not about what it allows now.
+    /// Whether the status belongs to other limits than those in force.
     pub fn is_unsettled(&self) -> bool {
         !self.is_told || (self.used.is_empty() && !self.hard.is_empty())
     }
 
-    /// Whether it allows the same of the same objects.
+    /// Whether the other quota has the same limits and scopes.
     pub fn allows_the_same(&self, other: &Self) -> bool {
         self.hard == other.hard && self.scopes == other.scopes
     }
 }
 
-/// The quota with the status that follows from what has been counted; `None` where it has that already. What nobody counts stays.
+/// The quota with the status that follows from a count; `None` where it has that already. Amounts
+/// that this server does not count stay as they are.
 pub fn settled(object: &Value, counts: &Amounts) -> Option<Value> {
     let map = |place: &[&str]| object.at(place).and_then(Value::as_map).cloned().unwrap_or_default();
     let (hard, had, told) = (map(&["spec", "hard"]), map(&["status", "used"]), map(&["status", "hard"]));

@@ -1,12 +1,17 @@
-//! ResourceQuota: what a write uses is charged to every quota of its namespace that measures it, or else it is refused.
+//! ResourceQuota: what a write uses is charged to every quota of its namespace that counts it, or
+//! the write is refused.
 //!
-//! A charge is part of the write's own transaction, on the condition that the quota still is what it was made from, so no race takes a
-//! namespace beyond a quota. What deletions give back is found by a controller that counts again; both measure by the same code: `counted`
-//! says what is measured of a resource, `usage` and `pods` how much an object uses, `scopes` which objects a quota is about, `limits`
-//! reads quotas, `tally` adds up.
+//! A charge is part of the write's own transaction, on the condition that the quota still has the
+//! revision that the charge was computed from, so concurrent writes never exceed a quota. The usage
+//! of deleted objects is released by a controller that counts again; both use the same code:
+//! `counted` has the resources that are counted, `usage` and `pods` how much an object uses,
+//! `scopes` the objects that a quota applies to; `limits` reads quotas, `tally` adds up.
 //!
-//! Invariant: nothing is let through uncounted. While a quota of the namespace cannot be read, nobody knows what it measures, so whatever
-//! quotas can count is answered with a 500 there, until that quota is written again or deleted.
+//! Invariant: no write that a quota counts is admitted without a charge. While a quota of the
+//! namespace cannot be read, its limits are unknown, so every write that quotas can count is
+//! answered there with a 500, until that quota is written again or deleted.
+//!
+//! Not here: the controller.
 
 mod counted;
 mod limits;
@@ -28,10 +33,10 @@ pub use counted::Counted;
 pub use limits::{Quota, settled};
 pub use tally::Tally;
 
-/// Plural name of quotas.
+/// Plural name of ResourceQuotas.
 pub const QUOTAS: &str = "resourcequotas";
 
-/// Whether the namespace of a write has a quota at all: for most namespaces one look tells.
+/// Whether the namespace of a write has a quota; for most namespaces one key lookup answers that.
 pub(crate) fn has_quotas(view: &SnapshotView<'_>, attributes: &Attributes<'_>) -> bool {
     let resource = attributes.target.resource;
     let Some(namespace) = attributes.target.namespace.filter(|_| resource.namespaced) else { return false };
@@ -69,17 +74,17 @@ impl Plugin for ResourceQuota {
     }
 }
 
-/// The quotas of the namespace that is written to.
+/// The quotas of the namespace of a write.
 struct Ledger<'a> {
     quotas: &'a Resource,
     namespace: &'a str,
-    /// What is written.
+    /// How the written resource is counted.
     resource: &'a Resource,
     counted: Counted,
     entries: Vec<(&'a str, &'a Entry)>,
 }
 
-/// One quota.
+/// One quota, with its stored object.
 struct Account<'a> {
     name: &'a str,
     entry: &'a Entry,
@@ -88,11 +93,13 @@ struct Account<'a> {
 }
 
 impl<'a> Ledger<'a> {
-    /// `None` where there is nothing to count by, or nothing that is counted: for most namespaces one look tells.
+    /// `None` where the resource is not counted or the namespace has no quota, which one key lookup
+    /// answers for most namespaces.
     fn of(view: &SnapshotView<'a>, attributes: &Attributes<'a>) -> Option<Self> {
         let (namespace, resource) = (attributes.target.namespace?, attributes.target.resource);
         let quotas = view.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
-        // A quota is not charged for a new one of its own name, which is refused because that is taken.
+        // A new quota is not charged to an existing one of its own name: that write is refused as a
+        // conflict.
         let is_new = attributes.old.is_none() && is_of(attributes, view.names, "", QUOTAS);
         let charged = |name: &str| !is_new || name != attributes.target.name;
         let entries: Vec<_> = view.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
@@ -107,7 +114,7 @@ impl<'a> Ledger<'a> {
         Ok(Account { name, entry, quota: Quota::of(&object), object })
     }
 
-    /// Adds to the terms of the write that what it uses is used from then on; refuses what the quota does not allow.
+    /// Adds the charge of the write to its terms; refuses a write that exceeds the quota.
     fn charge(
         &self,
         view: &SnapshotView<'_>,
@@ -126,7 +133,7 @@ impl<'a> Ledger<'a> {
         amounts::add(&mut sum, &asked);
         let is_beyond = |name: &&String| sum.get(*name) > quota.hard.get(*name);
         let beyond: Vec<&String> = asked.keys().filter(is_beyond).collect();
-        // What has been given to a claim is a fact.
+        // The capacity that a bound claim was given is not refused.
         if !beyond.is_empty() && attributes.part != Some(Part::Status) {
             let shown = |amounts: &Amounts| {
                 let each = beyond.iter().filter_map(|name| Some(format!("{name}={}", amounts.get(*name)?)));
@@ -148,7 +155,7 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    /// What the write uses more than before.
+    /// What the object uses more after the write than before.
     fn asked(&self, quota: &Quota, old: Option<&Value>, new: &Value) -> Amounts {
         let mut asked = quota.masked(self.counted.usage(new, unknown_time()));
         if let Some(old) = old.filter(|old| quota.chooses(&self.counted, old)) {
@@ -162,8 +169,9 @@ impl<'a> Ledger<'a> {
         asked
     }
 
-    /// What is used before the write. Where the quota does not say it yet, because it is new or has just been changed, the objects are
-    /// counted here: nobody is refused for want of a status, and what is written from then on is charged exactly.
+    /// The usage before the write. Where the status does not have it yet, because the quota is new
+    /// or has just been changed, the objects are counted here: no client is refused for a missing
+    /// status, and every later write is charged exactly.
     fn used(&self, view: &SnapshotView<'_>, quota: &Quota) -> Amounts {
         let mut used = Amounts::new();
         if quota.measured(&self.counted).any(|name| !quota.used.contains_key(name)) {
@@ -179,7 +187,8 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// Plugins know no time, so a pod whose end is overdue counts here until the controller has counted.
+/// Plugins read no clock, so a pod that should have been gone counts here until the controller has
+/// counted again.
 fn unknown_time() -> Time {
     Time::default()
 }

@@ -1,6 +1,7 @@
-//! What pods use: their number, and what their containers ask for and may take.
+//! Pod usage in quotas: the number of pods, and the requests and limits of their containers.
 //!
-//! Invariant: a pod that has ended, or whose end is overdue, uses nothing; only as an object it is counted all the same.
+//! Invariant: a pod that has ended, or has outlived its `deletionTimestamp` by more than its grace
+//! period, uses nothing, except that it still counts as an object (`count/pods`).
 
 use std::collections::BTreeSet;
 
@@ -13,12 +14,12 @@ const COMPUTE: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 const HUGE_PAGES: &str = "hugepages-";
 const REQUESTS: &str = "requests.";
 const LIMITS: &str = "limits.";
-/// What every container must say when a quota counts it.
+/// Resources that every container must set when a quota counts them.
 const REQUIRED: [&str; 6] = ["cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"];
 
 static ABSENT: Value = Value::Null;
 
-/// Whether this is an amount that pods use, besides their count as objects.
+/// Whether pods use this amount, besides their count as objects.
 pub(super) fn measures(names: &Names, name: &str) -> bool {
     let requested = name.strip_prefix(REQUESTS);
     let own = requested.or_else(|| name.strip_prefix(LIMITS)).unwrap_or(name);
@@ -52,7 +53,8 @@ pub(super) fn usage(names: &Names, pod: &Value, now: Time) -> Amounts {
     used
 }
 
-/// What containers leave open although a quota that counts these amounts wants to know it; `None` when there is nothing.
+/// The amounts that a container leaves unset although a quota counts them; `None` when there are
+/// none.
 pub(super) fn open_question(counted: &Amounts, pod: &Value) -> Option<String> {
     let spec = spec(pod);
     if speaks_for_its_containers(spec) {
@@ -76,18 +78,19 @@ pub(super) fn open_question(counted: &Amounts, pod: &Value) -> Option<String> {
     (!missing.is_empty()).then(|| format!("must specify {}", missing.join("; ")))
 }
 
-/// Whether it ends by itself.
+/// Whether the pod ends by itself (the scope `Terminating`).
 pub(super) fn has_deadline(pod: &Value) -> bool {
     let deadline = pod.at(&["spec", "activeDeadlineSeconds"]).and_then(Value::as_i64);
     deadline.is_some_and(|seconds| seconds >= 0)
 }
 
-/// Whether it asks for nothing and is served last.
+/// Whether the pod has the QoS class BestEffort.
 pub(super) fn is_best_effort(pod: &Value) -> bool {
     pod.str_at(&["status", "qosClass"]) == Some("BestEffort")
 }
 
-/// Whether it wants to be near pods of other namespaces, or far from them.
+/// Whether the pod has affinity or anti-affinity to pods of other namespaces (the scope
+/// `CrossNamespacePodAffinity`).
 pub(super) fn reaches_out(pod: &Value) -> bool {
     const MUST: &str = "requiredDuringSchedulingIgnoredDuringExecution";
     const SHOULD: &str = "preferredDuringSchedulingIgnoredDuringExecution";
@@ -109,7 +112,8 @@ fn spec(pod: &Value) -> &Value {
     pod.get("spec").unwrap_or(&ABSENT)
 }
 
-/// Whether it has neither ended nor outlived its end by more than its grace.
+/// Whether the pod has neither ended nor outlived its `deletionTimestamp` by more than its grace
+/// period.
 fn is_alive(pod: &Value, now: Time) -> bool {
     if matches!(pod.str_at(&["status", "phase"]), Some("Failed" | "Succeeded")) {
         return false;
@@ -122,7 +126,7 @@ fn is_alive(pod: &Value, now: Time) -> bool {
     }
 }
 
-/// Whether the pod as a whole says what it asks for, so that its containers need not.
+/// Whether the pod sets its resources as a whole (KEP-2837), so that its containers need not.
 fn speaks_for_its_containers(spec: &Value) -> bool {
     let names = ["requests", "limits"].into_iter().filter_map(|list| spec.at(&["resources", list])?.as_map());
     names
@@ -130,7 +134,7 @@ fn speaks_for_its_containers(spec: &Value) -> bool {
         .any(|name| matches!(name, "cpu" | "memory") || name.starts_with(HUGE_PAGES))
 }
 
-/// Whether somebody else than the system has brought in a resource that containers ask for.
+/// Whether a resource is an extended resource, the implicit one of a DeviceClass included.
 fn is_extended(names: &Names, resource: &str) -> bool {
     let is_native = !resource.contains('/') || resource.contains(&format!("{}/", names.domain));
     let is_device_class = resource.starts_with(&format!("deviceclass.resource.{}/", names.domain));

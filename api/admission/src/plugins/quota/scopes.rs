@@ -1,7 +1,7 @@
-//! Which objects a quota is about: those that all of its scopes choose.
+//! Quota scopes: the objects that a ResourceQuota applies to, which are those in all of its scopes.
 //!
-//! Invariants: a scope that says nothing of a kind chooses none of its objects, so only pods and claims are ever counted by a quota
-//! with scopes; a quota without any is about everything.
+//! Invariants: a scope that is not defined for a kind contains none of its objects, so a quota with
+//! scopes only counts pods and claims; a quota without scopes applies to every object.
 
 use quorate_meta::Value;
 
@@ -17,7 +17,7 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Those of a quota's spec.
+    /// The scopes of a quota's spec.
     pub(super) fn of(spec: &Value) -> Vec<Self> {
         let plain = spec.get("scopes").and_then(Value::as_list).unwrap_or_default();
         let plain = plain.iter().filter_map(Value::as_str).map(|name| Self {
@@ -35,7 +35,7 @@ impl Scope {
         plain.chain(terms).collect()
     }
 
-    /// Whether it chooses an object.
+    /// Whether an object is in the scope.
     pub(super) fn chooses(&self, kind: Kind, object: &Value) -> bool {
         match (kind, self.name.as_str()) {
             (Kind::Pods, "Terminating") => pods::has_deadline(object),
@@ -52,7 +52,7 @@ impl Scope {
         }
     }
 
-    /// Whether the requirement chooses objects with this class.
+    /// Whether the requirement selects objects of this class.
     fn has(&self, class: Option<&str>) -> bool {
         let listed = class.map(|class| self.values.iter().any(|value| value == class));
         match self.operator.as_str() {
@@ -65,7 +65,7 @@ impl Scope {
     }
 }
 
-/// The classes that a claim has, wants, or is on the way to.
+/// The VolumeAttributesClasses that a claim has, requests, or is being changed to.
 fn volume_classes(claim: &Value) -> impl Iterator<Item = &str> {
     const PLACES: [&[&str]; 3] = [
         &["spec", "volumeAttributesClassName"],

@@ -1,4 +1,6 @@
-//! Adding up what objects use of quotas.
+//! Sums of what objects use of quotas, by quota.
+//!
+//! Invariant: an object adds to each quota whose scopes contain it.
 
 use quorate_meta::{Quantity, Time, Value};
 
@@ -13,12 +15,13 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing is used of these quotas yet.
+    /// A tally of these quotas, with nothing used.
     pub fn new(quotas: impl IntoIterator<Item = Quota>) -> Self {
         Self { lines: quotas.into_iter().map(|quota| (quota, Amounts::new())).collect() }
     }
 
-    /// Comes before the objects of a resource, of which there may be none. Whether any quota measures them.
+    /// Starts the objects of a resource, of which there may be none; returns whether any quota
+    /// counts them.
     pub fn begin(&mut self, counted: &Counted) -> bool {
         let mut any = false;
         for (quota, used) in &mut self.lines {
@@ -30,12 +33,12 @@ impl Tally {
         any
     }
 
-    /// Counts an object.
+    /// Adds an object.
     pub fn add(&mut self, counted: &Counted, object: &Value, now: Time) {
         self.change(counted, object, now, |used, amount| used + amount);
     }
 
-    /// Counts an object no more.
+    /// Subtracts an object.
     pub fn remove(&mut self, counted: &Counted, object: &Value, now: Time) {
         self.change(counted, object, now, |used, amount| used - amount);
     }

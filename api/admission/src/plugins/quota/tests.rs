@@ -1,4 +1,4 @@
-//! Writes as quotas see them: refused, charged, or none of their business.
+//! Tests of charges: writes that quotas refuse, charge or do not count.
 
 use bytes::Bytes;
 use quorate_meta::{Names, Naming};
@@ -186,7 +186,7 @@ fn updates_are_charged_for_what_they_add() {
                    requested: requests.storage=3Gi, used: requests.storage=1Gi, limited: requests.storage=3Gi";
     check(Part::Main, claim("1Gi", "0"), claim("4Gi", "0"), Err(refusal));
     check(Part::Status, claim("1Gi", "0"), claim("1Gi", "5Gi"), Ok(charged("5Gi").as_str()));
-    // Into the scope of the one, while the other has counted the pod already.
+    // The update moves the pod into the scope of one quota; the other has counted it already.
     let deadline = json!({"spec": {"activeDeadlineSeconds": 1}});
     namespace.check_update("pods", Part::Main, [json!({}), deadline.clone()], Ok("late: pods=1"));
     namespace.check_update("pods", Part::Main, [deadline.clone(), deadline], Ok(""));

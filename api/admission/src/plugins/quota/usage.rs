@@ -1,29 +1,32 @@
-//! What services and claims use; pods have a file of their own.
+//! Usage of services and claims in quotas.
 //!
-//! Every object is counted besides, by the name that all resources share.
+//! Invariant: every object also counts as one, by `count/PLURAL.GROUP` ([`super::counted`]).
+//!
+//! Not here: pods.
 
 use quorate_meta::{Names, Quantity, Value};
 
 use crate::plugins::amounts::{self, Amounts};
 
-/// The most devices that one allocation can have, and so what a request for all of them may come to.
+/// The most devices of one allocation, and so the most that a request for all devices can use.
 const MOST_DEVICES: i64 = 32;
 
-/// The names of what claims for storage use; those of one class end in the same.
+/// The resource names of a PersistentVolumeClaim; those of one StorageClass have them as a suffix.
 pub(super) const CLAIMS: &str = "persistentvolumeclaims";
 pub(super) const STORAGE: &str = "requests.storage";
 
-/// What stands between the name of a storage class and what is counted of it.
+/// The text between the name of a StorageClass and the resource name that is counted for it.
 pub(super) fn of_storage_class(names: &Names) -> String {
     format!(".storageclass.{}/", names.group("storage"))
 }
 
-/// What follows the name of a device class whose devices are counted.
+/// The suffix after the name of a DeviceClass whose devices are counted.
 pub(super) fn of_device_class(names: &Names) -> String {
     format!(".deviceclass.{}/devices", names.group("resource"))
 }
 
-/// What a service uses. Node ports are those that it wants: of most, none is chosen yet when it is counted first.
+/// What a service uses. Node ports count as requested: most are not allocated yet when the service
+/// is first counted.
 pub(super) fn service(service: &Value) -> Amounts {
     let ports = service.at(&["spec", "ports"]).and_then(Value::as_list).unwrap_or_default();
     let wanted = service.at(&["spec", "allocateLoadBalancerNodePorts"]).and_then(Value::as_bool) != Some(false);
@@ -42,7 +45,7 @@ pub(super) fn service(service: &Value) -> Amounts {
     ])
 }
 
-/// What a claim for storage uses, in all and of its class.
+/// What a PersistentVolumeClaim uses, in all and of its StorageClass.
 pub(super) fn claim(names: &Names, claim: &Value) -> Amounts {
     let mut used = Amounts::from([(CLAIMS.to_owned(), Quantity::from_units(1))]);
     used.extend(storage(claim).map(|size| (STORAGE.to_owned(), size)));
@@ -57,7 +60,7 @@ pub(super) fn claim(names: &Names, claim: &Value) -> Amounts {
     used
 }
 
-/// The size that a claim asks for, in whole bytes, or has been given already when that is more.
+/// The size that a claim requests, in whole bytes, or its allocated size when that is more.
 fn storage(claim: &Value) -> Option<Quantity> {
     let size = |place: &[&str]| {
         let size = claim.str_at(place).and_then(Quantity::parse)?;
@@ -68,7 +71,7 @@ fn storage(claim: &Value) -> Option<Quantity> {
     Some(given.map_or(asked, |given| given.max(asked)))
 }
 
-/// The devices that a claim for devices uses of each class: at worst, where it leaves a choice.
+/// The devices that a ResourceClaim uses of each DeviceClass: the most, where it leaves a choice.
 pub(super) fn device_claim(names: &Names, claim: &Value) -> Amounts {
     let suffix = of_device_class(names);
     let mut used = Amounts::new();

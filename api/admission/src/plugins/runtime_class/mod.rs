@@ -1,7 +1,10 @@
-//! Runtime classes: what a new pod takes from the class that it names, and that it takes nothing else.
+//! RuntimeClass: the overhead (KEP-688) and the scheduling constraints that a new pod takes from
+//! the class that it names.
 //!
-//! Invariants: a pod has the overhead of its class and no other; it may ask for fewer nodes than its class lets it have, not for
-//! others; it tolerates what its class does besides what it tolerates itself.
+//! Invariants: a pod has the overhead of its class and no other; its node selector may narrow that
+//! of the class and not contradict it; it has the tolerations of the class besides its own.
+//!
+//! Not here: the handler of the class, which is the kubelet's.
 
 mod tolerations;
 
@@ -15,7 +18,7 @@ use quorate_registry::{Attributes, Terms};
 const OTHER_OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 const NO_OVERHEAD: &str = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
-/// The plugin that gives pods the overhead and scheduling of their class.
+/// The plugin that sets the overhead and scheduling constraints of the class in pods.
 pub(super) struct RuntimeClass;
 
 impl Plugin for RuntimeClass {
@@ -23,7 +26,8 @@ impl Plugin for RuntimeClass {
         let Some(class) = class_of(view, attributes, object)? else { return Ok(()) };
         take_overhead(&class, object).map_err(|why| forbidden(attributes, why))?;
         let Some(scheduling) = given(&class, &["scheduling"]) else { return Ok(()) };
-        // What every pod tolerates comes before what the class does. The kind adds it, and will not add it twice.
+        // The default tolerations of every pod come before those of the class. The kind adds them,
+        // and not twice.
         attributes.target.resource.strategy.prepare_create(view.names, object);
         take_scheduling(scheduling, object).map_err(|why| forbidden(attributes, &why))
     }
@@ -54,12 +58,12 @@ fn class_of(view: &SnapshotView<'_>, attributes: &Attributes<'_>, pod: &Value) -
     class.ok_or_else(missing).map(Some)
 }
 
-/// A field that says something, be it that there is nothing.
+/// A field that is set, an empty one included.
 fn given<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
     object.at(path).filter(|value| !value.is_null())
 }
 
-/// Whether both are as much of the same.
+/// Whether both are the same amounts of the same resources.
 fn same_amounts(one: Option<&Value>, other: Option<&Value>) -> bool {
     let nothing = Map::new();
     let [one, other] = [one, other].map(|amounts| amounts.and_then(Value::as_map).unwrap_or(&nothing));
@@ -68,7 +72,7 @@ fn same_amounts(one: Option<&Value>, other: Option<&Value>) -> bool {
     one.len() == other.len() && pairs.all(|((name, own), (like, its))| name == like && amount(own) == amount(its))
 }
 
-/// Gives a pod the overhead of its class.
+/// Sets the overhead of the class in a pod.
 fn take_overhead(class: &Value, pod: &mut Value) -> Result<(), &'static str> {
     let Some(overhead) = given(class, &["overhead"]) else { return Ok(()) };
     let fixed = given(overhead, &["podFixed"]);
@@ -91,7 +95,7 @@ fn wrong_overhead(class: Option<&Value>, pod: &Value) -> Option<&'static str> {
     }
 }
 
-/// Gives a pod what its class says of where it may run.
+/// Merges the scheduling constraints of the class into a pod.
 fn take_scheduling(scheduling: &Value, pod: &mut Value) -> Result<(), String> {
     let Some(spec) = pod.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
     let nodes = scheduling.get("nodeSelector").and_then(Value::as_map).filter(|nodes| !nodes.is_empty());

@@ -1,6 +1,6 @@
-//! Tolerations of a pod and of its class together, without those that another one of them says already.
+//! Merged tolerations of a pod and its RuntimeClass, without those that another one covers.
 //!
-//! Invariant: each is looked up once, however many there are; a pod may bring tens of thousands.
+//! Invariant: each is looked up once, however many there are; a pod may have tens of thousands.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,10 +8,10 @@ use quorate_meta::Value;
 
 const EQUAL: &str = "Equal";
 const EXISTS: &str = "Exists";
-/// The effect of which a toleration may end after some seconds.
+/// The effect with `tolerationSeconds`.
 const ENDING: &str = "NoExecute";
 
-/// What a toleration is about.
+/// What a toleration matches.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct About<'t> {
     key: &'t str,
@@ -20,16 +20,16 @@ struct About<'t> {
     effect: &'t str,
 }
 
-/// How long it lasts: those that never end come last.
+/// How long a toleration lasts: those that never end come last.
 type Length = (bool, i64);
 
-/// Those that no other one makes superfluous, in their order; of equal ones the first.
+/// The tolerations that no other one covers, in their order; of equal ones the first.
 pub(super) fn merged(all: Vec<Value>) -> Vec<Value> {
     let needed = needed(&all);
     all.into_iter().zip(needed).filter_map(|(toleration, needed)| needed.then_some(toleration)).collect()
 }
 
-/// Whether each of them stays.
+/// Whether each of them is kept.
 fn needed(all: &[Value]) -> Vec<bool> {
     let mut longest: HashMap<About<'_>, Length> = HashMap::new();
     for toleration in all {
@@ -51,8 +51,8 @@ fn length(toleration: &Value) -> Length {
     (seconds.is_none(), seconds.unwrap_or_default())
 }
 
-/// Whether another one tolerates all that this one does: what is about any key, any value or any effect, or what lasts longer.
-/// What has no operator means the same as `Equal`, and counts as more.
+/// Whether another one covers this one: it matches any key, any value or any effect, or lasts
+/// longer. A missing operator means the same as `Equal`, and is the one that covers the other.
 fn is_covered<'t>(own: About<'t>, length: Length, longest: &HashMap<About<'t>, Length>) -> bool {
     let covers = |other: About<'t>| {
         longest.get(&other).is_some_and(|most| match other == own {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Every toleration that a pod can have, of two keys, two values, two effects and two lengths.
+    /// Every toleration of two keys, two values, two effects and two lengths.
     fn possible() -> Vec<Value> {
         let mut all = Vec::new();
         for (key, operator, value) in [
@@ -102,7 +102,7 @@ mod tests {
         all
     }
 
-    /// Whether one tolerates all that another one does, by what the two are.
+    /// Whether one toleration covers another one, by their fields.
     fn includes(wide: &Value, narrow: &Value) -> bool {
         let (wide_about, narrow_about) = (about(wide), about(narrow));
         let key = wide_about.key == narrow_about.key || (wide_about.key.is_empty() && wide_about.operator == EXISTS);
@@ -113,7 +113,7 @@ mod tests {
         wide == narrow || (key && effect && lasts && value)
     }
 
-    /// The same as [`merged`], with each looked at beside each other.
+    /// The result of [`merged`] by comparing each pair.
     fn compared(all: &[Value]) -> Vec<Value> {
         let mut kept: Vec<Value> = Vec::new();
         for (at, toleration) in all.iter().enumerate() {

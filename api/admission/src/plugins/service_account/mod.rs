@@ -1,8 +1,11 @@
-//! Service accounts: a new pod runs as one, and gets what that one has for its pods: a token, and secrets to pull images
-//! with. A pod of an account that limits its secrets names no others.
+//! Service accounts of pods: a new pod runs as one, and gets a token and the image pull secrets of
+//! it. A pod of a service account that enforces mountable secrets names no others.
 //!
-//! Invariants: a pod that stands for one which a node runs by itself runs as nobody and is not changed; what a guest of a running
-//! pod names is limited like everything else. There are no guests in a new pod.
+//! Invariants: a mirror pod, which stands for a static pod of a kubelet, has no service account and
+//! is not changed; the secrets of an ephemeral container are checked like those of other
+//! containers. A new pod has no ephemeral containers.
+//!
+//! Not here: the tokens, which the kubelet requests.
 
 mod mount;
 mod secrets;
@@ -14,12 +17,12 @@ use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Terms};
 
-/// The account of pods that name none.
+/// The service account of pods that name none.
 const DEFAULT: &str = "default";
-/// The annotation, under the profile's domain, of a pod that stands for one which a node runs by itself.
+/// The annotation of a mirror pod, under the profile's domain.
 const MIRROR: &str = "config.mirror";
 
-/// The plugin that gives pods their account and its secrets.
+/// The plugin that sets the service account of pods and its secrets.
 pub(super) struct ServiceAccount;
 
 impl Plugin for ServiceAccount {
@@ -29,7 +32,8 @@ impl Plugin for ServiceAccount {
         }
         let uid = object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned();
         let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
-        // One that is made later than its pods says nothing to them, as the default one does, which comes a moment after its namespace.
+        // A service account that is created later than its pods changes nothing in them; neither
+        // does the default one, which is created a moment after its namespace.
         let account = account(view, attributes, name_account(spec))?.unwrap_or_default();
         if mounts_token(&account, spec) {
             mount::add(view.names, &uid, spec);
@@ -52,7 +56,7 @@ impl Plugin for ServiceAccount {
                 let pod = format!("{}/{}", attributes.target.namespace.unwrap_or_default(), attributes.target.name);
                 return Err(forbidden(attributes, &format!("no service account specified for pod {pod}")));
             }
-            // Made before pods were given their account.
+            // The pod was created before pods were given a service account.
             None => DEFAULT,
         };
         let found = account(view, attributes, name)?;
@@ -67,12 +71,12 @@ impl Plugin for ServiceAccount {
     }
 }
 
-/// Whether a pod stands for one that a node runs by itself.
+/// Whether a pod is a mirror pod.
 fn is_mirror(names: &Names, pod: &Value) -> bool {
     pod.at(&["metadata", "annotations", &names.domain_key(MIRROR)]).is_some()
 }
 
-/// The account that a pod names, in both of its fields from now on.
+/// The service account that a pod names; sets it in both of its fields.
 fn name_account(spec: &mut Map) -> &str {
     if spec.get_str("serviceAccountName").is_none_or(str::is_empty) {
         spec.insert("serviceAccount", DEFAULT);
@@ -81,7 +85,7 @@ fn name_account(spec: &mut Map) -> &str {
     spec.get_str("serviceAccountName").unwrap_or(DEFAULT)
 }
 
-/// The account of this name.
+/// The service account of this name.
 fn account(view: &SnapshotView<'_>, attributes: &Attributes<'_>, name: &str) -> Result<Option<Value>, Error> {
     match view.resource("", "v1", "serviceaccounts") {
         Some(resource) => view.get(resource, attributes.target.namespace, name),
@@ -89,14 +93,15 @@ fn account(view: &SnapshotView<'_>, attributes: &Attributes<'_>, name: &str) -> 
     }
 }
 
-/// Whether the pod gets a token: it says so itself, or its account does, or nobody says otherwise.
+/// Whether the pod gets a token: by its own field, else by that of the service account, else it
+/// does.
 fn mounts_token(account: &Value, spec: &Map) -> bool {
     const FIELD: &str = "automountServiceAccountToken";
     let own = spec.get(FIELD).and_then(Value::as_bool);
     own.or_else(|| account.get(FIELD).and_then(Value::as_bool)).unwrap_or(true)
 }
 
-/// Gives the pod the secrets that its account pulls images with, if it has none.
+/// Sets the image pull secrets of the service account in a pod that has none.
 fn take_pull_secrets(account: &Value, spec: &mut Map) {
     const FIELD: &str = "imagePullSecrets";
     if spec.get(FIELD).is_none_or(Value::is_empty)

@@ -1,19 +1,21 @@
-//! The volume in which a pod finds a token of its account, the authority's certificate and its namespace, and where its containers
-//! see it.
+//! The projected token volume of a pod: a token of its service account, the cluster's CA
+//! certificate and the namespace; and its mount in each container.
 //!
-//! Invariant: what a container mounts at that place itself stays there.
+//! Invariant: a container that mounts a volume at that path keeps it.
 
 use quorate_meta::{Map, Names, Value, name};
 use sha2::{Digest, Sha256};
 
-/// What the volume's name begins with; a volume whose name does is the one.
+/// The prefix of the volume's name, by which a pod's volume of this kind is found.
 const PREFIX: &str = "kube-api-access-";
-/// Seconds that the token lives: somewhat more than an hour, which tells such tokens from those that were asked for.
+/// Seconds that the token lives: somewhat more than an hour, which distinguishes such tokens from
+/// requested ones.
 const TOKEN_SECONDS: i64 = 3607;
 /// The permissions of the files: 0644.
 const MODE: i64 = 420;
 
-/// Gives each container the volume that has none at its place, and the pod the volume when a container needs it.
+/// Mounts the volume in each container without a mount at its path, and adds the volume when a
+/// container needs it.
 pub(super) fn add(names: &Names, uid: &str, spec: &mut Map) {
     let own = own_volume(spec);
     let name = own.clone().unwrap_or_else(|| volume_name(uid));
@@ -39,14 +41,15 @@ fn own_volume(spec: &Map) -> Option<String> {
     names.find(|name| name.starts_with(PREFIX)).map(str::to_owned)
 }
 
-/// A name that no other pod's volume has: plugins know no chance, but a pod's identity is made of it.
+/// A name that no volume of another pod has: plugins have no randomness, so it is derived from the
+/// pod's uid.
 fn volume_name(uid: &str) -> String {
     let mut entropy = [0; 8];
     entropy.copy_from_slice(&Sha256::digest(uid)[..8]);
     name::generate(PREFIX, entropy)
 }
 
-/// Mounts the volume in a container; false when something is mounted there already.
+/// Mounts the volume in a container; false when the path has a mount already.
 fn add_mount(container: &mut Value, name: &str, path: &str) -> bool {
     let Some(mounts) = container.as_map_mut().and_then(|container| list_mut(container, "volumeMounts")) else {
         return false;
@@ -58,7 +61,7 @@ fn add_mount(container: &mut Value, name: &str, path: &str) -> bool {
     true
 }
 
-/// A list, made where there is none.
+/// A list, added where there is none.
 fn list_mut<'m>(map: &'m mut Map, field: &str) -> Option<&'m mut Vec<Value>> {
     let value = map.get_or_insert_with(field, || Value::List(Vec::new()));
     if value.is_null() {

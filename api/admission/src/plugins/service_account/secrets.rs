@@ -1,11 +1,13 @@
-//! Which secrets a pod may name: none when it stands for one that a node runs by itself, and only those of its account when that one
-//! limits them (document 000, ServiceAccount).
+//! Secrets that a pod may name: none for a mirror pod, and only those of its service account when
+//! that enforces mountable secrets (`enforce-mountable-secrets`).
+//!
+//! Not here: whether a secret exists, which the kubelet finds out.
 
 use std::collections::HashSet;
 
 use quorate_meta::{Names, Value};
 
-/// Where volumes name a secret.
+/// The fields of volumes that name a secret.
 const IN_VOLUMES: [&[&str]; 10] = [
     &["azureFile", "secretName"],
     &["cephfs", "secretRef", "name"],
@@ -18,11 +20,11 @@ const IN_VOLUMES: [&[&str]; 10] = [
     &["secret", "secretName"],
     &["storageos", "secretRef", "name"],
 ];
-/// The lists of containers, and what messages call one of each.
+/// The lists of containers, and the word for one container of each in messages.
 const CONTAINERS: [(&str, &str); 2] = [("initContainers", "init container"), ("containers", "container")];
 const GUESTS: (&str, &str) = ("ephemeralContainers", "ephemeral container");
 
-/// Lets through a pod that stands for one which a node runs by itself.
+/// Admits a mirror pod that names no secret.
 pub(super) fn of_mirror(pod: &Value) -> Result<(), &'static str> {
     if pod.str_at(&["spec", "serviceAccountName"]).is_some_and(|name| !name.is_empty()) {
         return Err("a mirror pod may not reference service accounts");
@@ -38,7 +40,7 @@ pub(super) fn of_mirror(pod: &Value) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Lets through a new pod of this account.
+/// Admits a new pod of this service account.
 pub(super) fn check(names: &Names, account: &Value, pod: &Value) -> Result<(), String> {
     if !is_limited(names, account) {
         return Ok(());
@@ -62,7 +64,7 @@ pub(super) fn check(names: &Names, account: &Value, pod: &Value) -> Result<(), S
     }
 }
 
-/// Lets through the guests of a pod of this account.
+/// Admits the ephemeral containers of a pod of this service account.
 pub(super) fn check_guests(names: &Names, account: &Value, pod: &Value) -> Result<(), String> {
     if !is_limited(names, account) {
         return Ok(());
@@ -70,7 +72,7 @@ pub(super) fn check_guests(names: &Names, account: &Value, pod: &Value) -> Resul
     check_containers(GUESTS, text(account, &["metadata", "name"]), &named(account, "secrets"), pod)
 }
 
-/// Whether pods of this account may only name its secrets.
+/// Whether the service account enforces mountable secrets.
 fn is_limited(names: &Names, account: &Value) -> bool {
     let says = text(account, &["metadata", "annotations", names.annotation_enforce_mountable_secrets]);
     matches!(says, "1" | "t" | "T" | "true" | "TRUE" | "True")
@@ -106,7 +108,7 @@ fn names_some(pod: &Value) -> bool {
         || list(pod, &["spec", "volumes"]).iter().any(|volume| of_volume(volume).next().is_some())
 }
 
-/// The secrets that a volume names, each with the field that does it.
+/// The secrets that a volume names, each with its field.
 fn of_volume(volume: &Value) -> impl Iterator<Item = (String, &str)> {
     let own = IN_VOLUMES.iter().map(|path| (path.join("."), text(volume, path)));
     let projected = list(volume, &["projected", "sources"]).iter();
@@ -114,7 +116,8 @@ fn of_volume(volume: &Value) -> impl Iterator<Item = (String, &str)> {
     own.chain(projected).filter(|(_, name)| !name.is_empty())
 }
 
-/// The secrets that a container names, each with the variable that it is for, if it is for a single one.
+/// The secrets that a container names, each with the environment variable it is for, if it is for
+/// one.
 fn references<'v>(container: &'v Value) -> impl Iterator<Item = (Option<&'v str>, &'v str)> {
     let name = |secret: Option<&'v Value>| Some(text(secret.filter(|secret| !secret.is_null())?, &["name"]));
     let of_variables = list(container, &["env"]).iter().filter_map(move |variable| {

@@ -1,4 +1,4 @@
-//! What JSON patches do to objects, and what they refuse.
+//! Tests of JSON Patch: the objects that result, and the patches that are refused.
 
 use super::*;
 use serde_json::json;
