@@ -1,9 +1,11 @@
-//! How long an empty cluster takes to get the roles and bindings that every cluster has, all of them in one transaction.
+//! The time until an empty cluster has the default roles and bindings, all of them in one
+//! transaction.
 //!
-//! `cargo bench -p quorate-api --bench defaults`. A bar to hold: below 1 s. The store is in memory, so what a quorum and its
-//! disks take for that one transaction comes on top. Told are the time from the transaction before it (the last of the other
-//! objects that every cluster has) until it was committed, and the time from the start of the controllers until the authorizer
-//! is ready, with all the other objects in it.
+//! `cargo bench -p quorate-api --bench defaults`. A bar to hold: below 1 s. The store is in memory,
+//! so what a quorum and its disks take for that one transaction comes on top. Told are the time
+//! from the transaction before it (the last of the other objects that every cluster has) until it
+//! was committed, and the time from the start of the controllers until the authorizer is ready,
+//! with all the other objects in it.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
