@@ -1,4 +1,4 @@
-//! How requests end that do not end well: the client leaves, the server fails.
+//! Audit events of requests that end early: the client disconnects, or the server fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

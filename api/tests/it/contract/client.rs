@@ -1,5 +1,5 @@
-//! A client that watches, is cut off, resumes anywhere, and lists again when its version is gone; everything that it is told
-//! is compared with the model.
+//! The contract test's client: it watches, is cut off, resumes anywhere, and lists again when its
+//! version is gone; every event that it gets is compared with the model.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::harness::Events;
 
 const INITIAL: &str = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
 
-/// See the module.
+/// A watching client, and the objects that it believes to be there.
 pub(super) struct Client {
     wish: &'static Wish,
     /// What it believes to be there.

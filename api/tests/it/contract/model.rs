@@ -1,4 +1,5 @@
-//! What the collection holds and held, as the answers to writes have said, and what a watch has to make of it.
+//! The contract test's model: what the collection holds and held, as the answers to writes have
+//! said, and what a watch has to make of it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ pub(super) struct Change {
     pub(super) after: Option<Value>,
 }
 
-/// See the module.
+/// The collection now and every change to it, as the answers to writes have said.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     changes: Vec<Change>,

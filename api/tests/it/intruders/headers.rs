@@ -1,4 +1,5 @@
-//! Headers: what only a proxy, or somebody who may act as others, may send, and what somebody gets who brings none.
+//! Intruders' headers: those that only a proxy or an impersonating client may send, and requests
+//! without credentials.
 
 use quorate_access::authentication::ProxyOptions;
 
@@ -14,8 +15,8 @@ const IMPERSONATE: &[(&str, &str)] = &[("Impersonate-User", "admin"), ("Imperson
 type Headers = Vec<(&'static str, &'static str)>;
 
 impl Castle {
-    /// Headers that only others may send, who sends them, and the code of the refusal. Where they are to be refused and not
-    /// ignored, they come from eve, who may read the secret herself.
+    /// Headers that only others may send, who sends them, and the code of the refusal. Where they
+    /// are to be refused and not ignored, they come from eve, who may read the secret herself.
     pub(super) fn pretenders(&self) -> Vec<(Subject, Headers, u16)> {
         let joe = || Some(self.authority.issue("joe", Some("dev")));
         let eve = || Some(self.authority.issue("eve", None));
@@ -77,7 +78,7 @@ async fn proxies_of_other_names() {
         (castle.proxies.issue("front ", None), 401),
         (castle.proxies.issue("front.example", None), 401),
         (castle.proxies.issue("", None), 401),
-        // No proxy, but somebody of that name.
+        // No proxy, but a user of that name.
         (castle.authority.issue("front", None), 403),
     ];
     let mut count = 0;

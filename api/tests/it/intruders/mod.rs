@@ -1,8 +1,9 @@
-//! Those who try to get in: wrong tokens, certificates of others, headers and paths that mean to be read twice, peers that
-//! waste time, over HTTP/1.1 and HTTP/2. Every attempt is refused, over a real connection; each test says how many it made.
+//! Intruders' requests: wrong tokens, certificates of others, headers and ambiguous paths, peers
+//! that waste time, over HTTP/1.1 and HTTP/2. Every attempt is refused, over a real connection;
+//! each test says how many it made.
 //!
-//! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes. Where somebody who got in
-//! might have no rights, exactly one code is expected.
+//! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes.
+//! Where an intruder who got in might have no rights, exactly one code is expected.
 
 mod connections;
 mod frames;
@@ -30,7 +31,7 @@ use tokio_rustls::client::TlsStream;
 use crate::harness::Server;
 use crate::tls::{Authority, client_config};
 
-/// What nobody is to read.
+/// The content of the secret, which no answer to an intruder may have.
 const TREASURE: &str = "dHJlYXN1cmU=";
 const SECRET: &str = "/api/v1/namespaces/a/secrets/treasure";
 const NAMESPACE: &str = "/api/v1/namespaces/a";
@@ -137,8 +138,8 @@ impl Castle {
         timeout(PATIENCE, attempt).await.expect("an attempt ends").unwrap_or_default()
     }
 
-    /// A GET with these headers; gives the status code, 0 for none. The server's limits are short, and a machine may be slow:
-    /// who gets no answer tries again.
+    /// A GET with these headers; gives the status code, 0 for none. The server's limits are short,
+    /// and a machine may be slow: who gets no answer tries again.
     async fn get(&self, subject: Subject, path: &str, headers: &[(&str, &str)]) -> u16 {
         for _ in 1..ATTEMPTS {
             let code = self.get_once(subject.clone(), path, headers).await;
