@@ -1,4 +1,5 @@
-//! Rules that somebody writes into a role which gathers its rules: they are overwritten, in whatever way they were written.
+//! Aggregated ClusterRoles: rules that a client writes into one, in whatever way, are overwritten
+//! by the controller.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ fn sum(rules: Value) -> Value {
     role
 }
 
-/// As much of it as somebody applies who wants other rules.
+/// The part of `sum` that a client applies to set these rules.
 fn part_of_sum(rules: Value) -> Value {
     let metadata = json!({"name": "sum"});
     json!({"apiVersion": "rbac.authorization.svc.io/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules})

@@ -1,4 +1,5 @@
-//! A controller and somebody who is first: whatever changed since the controller looked stays as it is until it looks again.
+//! Controllers of a deposed leader: an object that another leader changed since the controller read
+//! it stays as it is until the controller reads it again.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

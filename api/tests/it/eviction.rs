@@ -1,4 +1,5 @@
-//! Evictions over HTTP: what disruption budgets say to them, what becomes of the pod, and what is refused.
+//! Evictions over HTTP: what PodDisruptionBudgets allow, what becomes of the pod, and which
+//! requests are refused.
 
 use futures::future::join_all;
 use http::Method;

@@ -1,6 +1,8 @@
-//! A server without a network: requests go straight into the filters, with an identity in place of a connection.
+//! The test server without a network: requests go straight into the filters, with an identity in
+//! place of a connection.
 //!
-//! Time stands still unless a test moves it, and randomness counts, so answers repeat byte for byte.
+//! Time stands still unless a test moves it, and randomness counts, so answers repeat byte for
+//! byte.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -164,7 +166,7 @@ impl Server {
         Self::build(Naming::Svc, store, clock, Particulars::default())
     }
 
-    /// A server that asks these whether somebody may do something.
+    /// A server with these authorization modes.
     pub(crate) fn with_modes(authorization: Vec<ModeOptions>) -> Self {
         let particulars = Particulars { authorization, ..Particulars::default() };
         Self::make(Naming::Svc, Retention::default(), particulars)
@@ -208,7 +210,7 @@ impl Server {
         Arc::get_mut(&mut self.api).expect("nobody else has it yet").audit = Some(Arc::new(audit));
     }
 
-    /// The same server, asked by somebody else; nobody when there is no user.
+    /// The same server with requests from another user; from an anonymous client for `None`.
     pub(crate) fn by(&self, user: Option<User>) -> Self {
         let identity = user.map_or_else(ConnectionIdentity::default, ConnectionIdentity::of_user);
         Self { api: self.api.clone(), clock: self.clock.clone(), key: self.key.clone(), identity }
@@ -278,7 +280,7 @@ impl Server {
         Answer { status, headers, body }
     }
 
-    /// Sends a request and gives the head of the answer, and a body that nobody has read yet.
+    /// Sends a request and gives the head of the answer, and its body still unread.
     pub(crate) async fn open(
         &self,
         method: Method,

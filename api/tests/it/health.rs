@@ -1,4 +1,4 @@
-//! The health endpoints.
+//! Health endpoints: `/livez`, `/readyz` and `/healthz`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

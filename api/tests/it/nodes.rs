@@ -1,4 +1,4 @@
-//! What nodes may do, as requests of theirs feel it.
+//! Node authorization and NodeRestriction, as requests of nodes meet them.
 
 use http::Method;
 use quorate_access::authentication::User;
@@ -9,7 +9,8 @@ use crate::harness::Server;
 
 pub(crate) const CORE: &str = "/api/v1/namespaces/a";
 
-/// A server that lets nodes do what they need, with the account `robot` in the namespace `a`, and the node `n1`.
+/// A server that lets nodes do what they need, with the account `robot` in the namespace `a`, and
+/// the node `n1`.
 pub(crate) async fn setting() -> (Server, Server) {
     let server = Server::with_modes(vec![ModeOptions::Nodes, ModeOptions::Rules]);
     server.namespace("a").await;
@@ -31,7 +32,8 @@ pub(crate) async fn make(server: &Server, path: &str, body: Value) {
     assert_eq!(answer.status, 201, "{path}: {}", answer.text());
 }
 
-/// A pod at a node that refers to the secret and configuration of its own name, and uses the account `robot`.
+/// A pod at a node that refers to the secret and configuration of its own name, and uses the
+/// account `robot`.
 async fn pod(server: &Server, name: &str, node: &str) {
     let volumes = json!([
         {"name": "s", "secret": {"secretName": name}},
@@ -161,7 +163,7 @@ async fn a_node_looks_after_itself_and_its_pods() {
     check(get.clone(), "/api/v1/services", true).await;
     check(get.clone(), "/apis/rbac.authorization.svc.io/v1/clusterroles", false).await;
     check(post.clone(), "/apis/certificates.svc.io/v1/certificatesigningrequests", true).await;
-    // Somebody of the same name who is in no group of nodes, and one without a name.
+    // A user with a node's name outside the group of nodes, and a node without a name.
     for user in [User::new("system:node:n1", []), User::new("system:node:", ["system:nodes".to_owned()])] {
         let by = server.by(Some(user));
         assert!(!passes(&by, Method::GET, "/api/v1/nodes/n1").await);

@@ -1,4 +1,5 @@
-//! Levels of security over HTTP: pods that break the level of their namespace, and what writers are told.
+//! Pod Security levels over HTTP: pods that break the level of their namespace, and the warnings
+//! that clients get.
 
 use http::Method;
 use quorate_meta::Naming;

@@ -1,4 +1,5 @@
-//! A server that has lost its quorum, or that is behind: what it answers by what it knows, and what it cannot say.
+//! Requests to a server that has lost its quorum, or that is behind: which it answers from what it
+//! knows, and which it refuses.
 
 use std::future::pending;
 use std::sync::Arc;
