@@ -2,9 +2,9 @@
 //! transaction.
 //!
 //! `cargo bench -p quorate-api --bench defaults`. A bar to hold: below 1 s. The store is in memory,
-//! so what a quorum and its disks take for that one transaction comes on top. Told are the time
-//! from the transaction before it (the last of the other objects that every cluster has) until it
-//! was committed, and the time from the start of the controllers until the authorizer is ready,
+//! so what a quorum and its disks take for that one transaction comes on top. The bench prints the
+//! time from the transaction before it (the last of the other objects that every cluster has) until
+//! it was committed, and the time from the start of the controllers until the authorizer is ready,
 //! with all the other objects in it.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
@@ -27,7 +27,7 @@ use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Outcome, Store, Txn};
 
 const NAMING: Naming = Naming::Svc;
-/// What the keys of roles and bindings begin with.
+/// The prefix of the keys of roles and bindings.
 const ROLES: &[u8] = b"o/rbac.authorization.svc.io/";
 const PLACES: usize = 4;
 /// Clusters that are started.
@@ -53,7 +53,7 @@ impl Layer for Timed {
     }
 }
 
-/// What one start has shown.
+/// Measurements of one start.
 struct Start {
     roles: usize,
     reconciled: Duration,

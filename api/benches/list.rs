@@ -41,7 +41,7 @@ const LIST: &str = "/api/v1/namespaces/bench/configmaps";
 const PLACES: usize = 4;
 /// Bytes that the client takes from its socket at a time.
 const TAKEN_BYTES: usize = 256 << 10;
-/// What a body in chunks ends with.
+/// The end of a chunked body (RFC 9112, section 7.1).
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 fn identity() -> ConnectionIdentity {
