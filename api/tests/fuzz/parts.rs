@@ -144,7 +144,7 @@ impl Issuer {
         issued.map(|issue| self.tokens.issue(issue, NOW_MS).expect("a token").token).collect()
     }
 
-    /// The client of any token is refused: there are no accounts.
+    /// A client with any token is refused: there are no accounts.
     fn refuse(&self, token: &str) {
         let accepted = self.tokens.check(token, &["api".to_owned()], &self.snapshot, NOW_MS);
         assert!(accepted.is_err(), "{token}");

@@ -18,7 +18,7 @@ const PER_SERVER: u32 = 1000;
 /// Memory of one request whatever its size: it may list, and OpenAPI documents are made when they
 /// are first asked for.
 pub(crate) const PER_REQUEST: u64 = 64 * 1024 * 1024;
-/// What is answered where a handler panics.
+/// The message of the answer when a handler panics.
 const PANIC: &str = "the request could not be handled";
 
 /// One server, with the time running as fast as it can.

@@ -58,7 +58,7 @@ async fn what_somebody_writes_into_a_role_that_gathers_rules_is_overwritten() {
         assert_ne!(after["metadata"]["resourceVersion"], written.version(), "{media}");
         assert_eq!(after["aggregationRule"], before["aggregationRule"], "{media}");
     }
-    // Who does not insist is told whose the rules are.
+    // An apply without `force` is a conflict that names the owner of the rules.
     let headers = [("content-type", apply)];
     let body = part_of_sum(rules("delete")).to_string();
     let refused = server.send(Method::PATCH, &format!("{path}?fieldManager=n"), &headers, body).await;

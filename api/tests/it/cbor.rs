@@ -122,8 +122,8 @@ async fn bodies() {
     };
     let tree = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"k": "v"}});
     assert_eq!(post(body(&tree)).await, (201, String::new()));
-    // Text strings, indefinite lengths, no tag in front: {"metadata": {"name": "n"}} as others
-    // write it.
+    // Text strings, indefinite lengths, no tag in front: {"metadata": {"name": "n"}} as other
+    // encoders write it.
     let foreign = b"\xbf\x68metadata\xbf\x64name\x7f\x61n\xff\xff\xff".to_vec();
     assert_eq!(post(foreign).await, (201, String::new()));
     let twice = b"\xa2\x44data\xa0\x64data\xa0".to_vec();

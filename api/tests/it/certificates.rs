@@ -117,7 +117,7 @@ async fn until(server: &Server, name: &str, done: impl Fn(&[String], bool) -> bo
     panic!("{name} stays {}", server.get(&format!("{REQUESTS}/{name}")).await.text());
 }
 
-/// Comes when the controller has seen whatever was written before: it sees this request no earlier,
+/// Returns once the controller has seen every earlier write: it sees this request no earlier,
 /// and issues it only when it has done with all that it saw together with it.
 async fn all_seen(server: &Server, marker: &str) {
     let node = ("system:node:n", "system:nodes");

@@ -22,7 +22,7 @@ const LIST: &str = include_str!("../../access/src/authorization/rbac/defaults.tx
 /// beside the repository, on some machines.
 const FACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/facts/bootstrap.json");
 const PLURALS: [&str; 4] = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];
-/// How many of each there are.
+/// The number of objects of each plural.
 const COUNTS: [usize; 4] = [70, 51, 7, 7];
 const KEYS: &[u8] = b"o/rbac.authorization.svc.io/";
 

@@ -21,7 +21,7 @@ const KEY: &[u8] = b"o/core/endpoints/default/svc";
 struct Contested {
     store: Arc<MemoryStore>,
     members: Arc<Members>,
-    /// How the other one writes.
+    /// The server through which the other leader writes.
     other: Server,
     /// The member that the other one knows of, until it has written that.
     known: Mutex<Option<u8>>,

@@ -77,7 +77,7 @@ pub(crate) struct Server {
     pub(crate) identity: ConnectionIdentity,
 }
 
-/// What only some tests care about.
+/// Options of the server that only some tests set.
 struct Particulars<'g> {
     authentication: AuthenticationOptions,
     authorization: Vec<ModeOptions>,
@@ -94,10 +94,10 @@ impl Default for Particulars<'_> {
 /// The ranges that services get their addresses from.
 const RANGES: &str = "/apis/networking.svc.io/v1/servicecidrs";
 
-/// Who issues tokens, and for whom they are.
+/// The issuer of tokens, which is their audience as well.
 pub(crate) const ISSUER: &str = "https://svc.default.svc";
 
-/// What tokens say and accept.
+/// The issuer and audiences of service account tokens.
 fn tokens() -> TokenOptions {
     let issuer = vec![ISSUER.to_owned()];
     TokenOptions { audiences: issuer.clone(), issuers: issuer, max_expiration: Some(86_400), ..TokenOptions::default() }
@@ -136,7 +136,7 @@ impl Answer {
     }
 }
 
-/// What is switched on unless a test says otherwise.
+/// Feature gates that are on unless a test says otherwise.
 const GATES: &str = "AllowUnsafeMalformedObjectDeletion=true";
 
 impl Server {

@@ -240,7 +240,7 @@ async fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
     check(json!({"status": {"extendedResourceClaimStatus": {"resourceClaimName": "r"}}}), 403).await;
 }
 
-/// What a token is bound to that is for a pod which is there.
+/// The bound object of a token for a pod that exists.
 pub(crate) async fn to_pod(server: &Server, name: &str) -> Value {
     let pod = server.get(&format!("{CORE}/pods/{name}")).await.json();
     json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"]})

@@ -20,7 +20,7 @@ use crate::harness::{Answer, Server};
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 /// Places of each class, of which one identity gets half; see the harness.
 const SHARE: usize = 2;
-/// How long a request waits for a place before it is refused.
+/// Time that a request waits for a place before it is refused.
 const WAIT: Duration = Duration::from_secs(5);
 /// How long a request may take, its body included.
 const DEADLINE: Duration = Duration::from_secs(60);

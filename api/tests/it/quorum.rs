@@ -173,7 +173,7 @@ impl Cluster {
         assert_eq!(self.ahead.send(Method::DELETE, path, &[], "").await.status, 200);
     }
 
-    /// What the node that is behind answers to the bearer of a token.
+    /// The answer of the node that is behind to a client with this token.
     async fn ask(&self, token: &str) -> Answer {
         let bearer = format!("Bearer {token}");
         self.behind.by(None).send(Method::GET, "/version", &[("authorization", bearer.as_str())], "").await

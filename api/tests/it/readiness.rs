@@ -17,7 +17,7 @@ const CHECK: &str = "poststarthook/rbac/bootstrap-roles";
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 const ROLES: &str = "/apis/rbac.authorization.svc.io/v1/namespaces/a";
 const ACCESS: &str = "/apis/authorization.svc.io/v1/subjectaccessreviews";
-/// What the keys of roles and bindings begin with.
+/// The prefix of the keys of roles and bindings.
 const KEYS: &[u8] = b"o/rbac.authorization.svc.io/";
 const UNREAD: &str = "the rules of roles and bindings have not been read yet";
 
@@ -110,7 +110,7 @@ async fn until_the_roles_are_read_a_node_is_not_ready_and_decides_nothing() {
     assert_eq!(server.get(MAPS).await.names().len(), 0, "administrators need no roles");
     assert!(!is_ready(&server).await);
 
-    // Who asks just before the roles are read has to wait for that, no longer.
+    // A client that asks just before the roles are read waits for that, no longer.
     let (answer, ()) = tokio::join!(joe.get(MAPS), async { store.is_open.store(true, Ordering::Relaxed) });
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(is_ready(&server).await);

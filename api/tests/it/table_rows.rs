@@ -1,5 +1,5 @@
-//! Table rows with more than cells of their columns: conditions, a further cell, an order of their
-//! own.
+//! Table rows with more than the cells of their columns: conditions, a further cell, an order of
+//! their own.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -137,8 +137,8 @@ impl Running {
     }
 }
 
-/// What a client uses that believes this authority (PEM) and says that it is this subject; the key
-/// may be another's.
+/// The TLS configuration of a client that trusts this authority (PEM) and presents this subject's
+/// certificate; the key may belong to another one.
 pub(crate) fn client_config(authority: &str, subject: Option<(String, String)>) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();

@@ -32,7 +32,7 @@ async fn token(server: &Server, spec: Value) -> String {
     answer.json()["status"]["token"].as_str().unwrap().to_owned()
 }
 
-/// Who the server says that a bearer of this token is.
+/// The user name that the server gives to a client with this token.
 async fn who(server: &Server, token: &str) -> String {
     let headers = [("authorization", format!("Bearer {token}"))];
     let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));

@@ -15,7 +15,7 @@ const NODE: &str = "svc.io/apiserver-client-node-agent";
 const SERVING: &str = "svc.io/node-agent-serving";
 const ANN: (&str, &str) = ("ann", "dev");
 const AGENT: (&str, &str) = ("system:node:n", "system:nodes");
-/// What the certificates of clients are for.
+/// The key usages of client certificates.
 const FOR_CLIENTS: &[&str] = &["client auth", "digital signature"];
 const FOR_SERVERS: &[&str] = &["server auth", "digital signature"];
 

@@ -93,13 +93,13 @@ impl Model {
         self.changes.push(Change { revision, key, before, after });
     }
 
-    /// What a client has to be told of everything after a revision, with the revisions.
+    /// The events that a client must get after a revision, with their revisions.
     pub(super) fn events(&self, wish: &Wish, after: u64) -> Vec<(u64, Value)> {
         let later = self.changes.iter().filter(|change| change.revision > after);
         later.filter_map(|change| Some((change.revision, wish.event(change)?))).collect()
     }
 
-    /// What there was at a revision.
+    /// The objects at a revision.
     pub(super) fn objects_at(&self, revision: u64) -> Objects {
         let mut objects = Objects::new();
         for change in self.changes.iter().take_while(|change| change.revision <= revision) {

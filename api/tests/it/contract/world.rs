@@ -17,7 +17,7 @@ use crate::harness::{Answer, Server, TestClock};
 const SERVERS: usize = 3;
 const NAMESPACES: [&str; 2] = ["a", "b"];
 const NAMES: [&str; 4] = ["m1", "m2", "m3", "m4"];
-/// How long history is kept.
+/// Retention of the history.
 const KEPT_MS: u64 = 60_000;
 /// Changes in memory; little, so that watches read the history behind it as well.
 const RING_BYTES: usize = 8 * 1024;

@@ -174,7 +174,7 @@ async fn peers_that_waste_room_and_time() {
     ];
     let mut count = 0;
     for (what, code, expect) in attempts {
-        // Who is hung up on while still sending may miss the answer.
+        // A client whose connection is closed while it still sends may miss the answer.
         assert!(code == 0 || code == expect, "{what} got {code}");
         count += 1;
     }
@@ -187,7 +187,7 @@ async fn peers_that_waste_room_and_time() {
     assert_eq!(count, 9);
 }
 
-/// What goes with every ClientHello: signature algorithms, groups, and the form of points.
+/// Extensions of every ClientHello: signature algorithms, groups, and the form of points.
 const EXTENSIONS: &[u8] = &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1, 0, 10, 0, 6, 0, 4, 0, 29, 0, 23, 0, 11, 0, 2, 1, 0];
 
 /// A ClientHello of this version (RFC 5246, section 7.4.1.2; the versions before are alike) in
@@ -208,7 +208,7 @@ fn hello(version: [u8; 2], more: &[u8]) -> Vec<u8> {
 }
 
 impl Castle {
-    /// What comes back when these bytes are sent as they are.
+    /// The server's answer to these bytes over bare TCP.
     async fn say_plainly(&self, bytes: &[u8]) -> Vec<u8> {
         let mut io = SystemEnv::env().network.connect(self.handle.address()).await.unwrap();
         io.write_all(bytes).await.unwrap();

@@ -158,8 +158,8 @@ impl Castle {
         timeout(PATIENCE, attempt).await.expect("an attempt ends")
     }
 
-    /// Sends these frames on a connection of their own; who gets no answer tries again, as over
-    /// HTTP/1.1.
+    /// Sends these frames on a connection of their own; a client that gets no answer tries again,
+    /// as over HTTP/1.1.
     pub(super) async fn send(&self, subject: Subject, frames: &[u8]) -> u16 {
         for _ in 1..ATTEMPTS {
             let code = self.send_once(subject.clone(), frames).await;

@@ -6,7 +6,7 @@ use quorate_access::authentication::ProxyOptions;
 use super::frames::get;
 use super::{ANN, Castle, EVE, SECRET, Subject, limits};
 
-/// What a proxy says about whom it speaks for.
+/// Headers in which a proxy names the user of a request.
 pub(super) const CLAIMS: &[(&str, &str)] = &[("X-Remote-User", "admin"), ("X-Remote-Group", "system:masters")];
 /// The same with other strokes, which some read alike.
 const UNDERSCORES: &[(&str, &str)] = &[("X_Remote_User", "admin"), ("X_Remote_Group", "system:masters")];
@@ -15,8 +15,9 @@ const IMPERSONATE: &[(&str, &str)] = &[("Impersonate-User", "admin"), ("Imperson
 type Headers = Vec<(&'static str, &'static str)>;
 
 impl Castle {
-    /// Headers that only others may send, who sends them, and the code of the refusal. Where they
-    /// are to be refused and not ignored, they come from eve, who may read the secret herself.
+    /// Headers that only other clients may send, the client that sends them, and the code of the
+    /// refusal. Where they are to be refused and not ignored, they come from eve, who may read the
+    /// secret herself.
     pub(super) fn pretenders(&self) -> Vec<(Subject, Headers, u16)> {
         let joe = || Some(self.authority.issue("joe", Some("dev")));
         let eve = || Some(self.authority.issue("eve", None));
@@ -90,7 +91,7 @@ async fn proxies_of_other_names() {
     assert_eq!(count, 7);
 }
 
-/// Who brings no credentials is told whether the server lives, and nothing else.
+/// A client without credentials gets the health endpoints, and nothing else.
 #[tokio::test]
 async fn nobody_sees_more_than_health() {
     let castle = Castle::new().await;

@@ -41,11 +41,11 @@ const ANN: (&str, &str) = ("Authorization", "Bearer static-secret");
 /// A token of eve, who may read the secret.
 const EVE: (&str, &str) = ("Authorization", "Bearer reader-secret");
 const TOKENS: &str = "static-secret,ann,1,dev\nreader-secret,eve,2";
-/// How often who gets no answer asks.
+/// Attempts of a client that gets no answer.
 const ATTEMPTS: usize = 3;
 /// No attempt may take longer.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a handshake and a head may take.
+/// Time limit of a handshake and of a request's head.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// A server with a secret, an account, and all ways of proving who one is.
@@ -125,7 +125,7 @@ impl Castle {
         connector.connect(ServerName::try_from("localhost").unwrap(), io).await.ok()
     }
 
-    /// What comes back when this text is sent; empty when the connection ends without an answer.
+    /// The server's answer to this text; empty when the connection ends without an answer.
     async fn say(&self, subject: Subject, text: &str) -> String {
         let attempt = async {
             let mut stream = self.connect(self.config(subject)).await?;
@@ -139,7 +139,7 @@ impl Castle {
     }
 
     /// A GET with these headers; gives the status code, 0 for none. The server's limits are short,
-    /// and a machine may be slow: who gets no answer tries again.
+    /// and a machine may be slow: a client that gets no answer tries again.
     async fn get(&self, subject: Subject, path: &str, headers: &[(&str, &str)]) -> u16 {
         for _ in 1..ATTEMPTS {
             let code = self.get_once(subject.clone(), path, headers).await;
