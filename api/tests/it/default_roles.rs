@@ -168,7 +168,7 @@ fn told(object: &Value) -> Value {
     told
 }
 
-/// Those of these fields that say something.
+/// Those of these fields that are there and not empty.
 fn pick(object: &Value, fields: &[&str]) -> Value {
     let mut picked = json!({});
     for field in fields {

@@ -184,7 +184,7 @@ async fn owners_that_own_each_other_go_together() {
     field.left(&[]).await;
 }
 
-/// All of a circle are deleted at the same time, so that each waits for the next when the collector
+/// Owners in a cycle, all deleted at the same time: each waits for the next when the collector
 /// looks.
 #[tokio::test(start_paused = true)]
 async fn owners_that_wait_for_each_other_go_together() {
@@ -226,7 +226,7 @@ async fn many_dependents_go_too() {
     field.left(&[]).await;
 }
 
-/// Whatever is owned and deleted in whatever order: in the end an object is there exactly if it was
+/// Random owners and deletions in a random order: in the end an object is there exactly if it was
 /// not deleted and either has no owners or one that is there.
 #[tokio::test(start_paused = true)]
 async fn in_the_end_nothing_is_left_that_nobody_owns() {

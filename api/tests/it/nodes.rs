@@ -286,7 +286,7 @@ async fn a_node_gets_tokens_of_the_default_account_for_pods_that_name_none() {
         let answer = node.send(Method::POST, &path, &[], body).await;
         assert_eq!(answer.status, expect, "{pod}: {}", answer.text());
     };
-    // What the node makes up leads nowhere, and stays what it is.
+    // A mirror pod gives its node no token, and the node cannot make it a plain pod.
     make(&node, &format!("{CORE}/pods"), mirror("made-up", "n1")).await;
     check("made-up", 403).await;
     let headers = [("content-type", "application/merge-patch+json")];

@@ -180,7 +180,7 @@ impl Cluster {
     }
 }
 
-/// What can be deleted, and what a token asks for that goes with it.
+/// Objects to delete, each with the TokenRequest whose token its deletion revokes.
 fn dependences() -> [(&'static str, Value); 2] {
     let secret = json!({"boundObjectRef": {"kind": "Secret", "apiVersion": "v1", "name": "it"}});
     [(ACCOUNT, json!({})), (SECRET, secret)]

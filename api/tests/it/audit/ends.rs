@@ -26,7 +26,7 @@ struct Ailing {
     inner: MemoryStore,
     /// Transactions never come to an end.
     stuck: AtomicBool,
-    /// Told of each that does not.
+    /// Notified of each transaction that gets stuck.
     begun: Notify,
     /// Transactions panic.
     broken: AtomicBool,

@@ -1,7 +1,7 @@
 //! The contract of watches and lists (Kubernetes API concepts, "Efficient detection of changes" and
 //! "Retrieving large results sets in chunks") against a model: random writes through random
 //! servers, clients that watch with selectors and are cut off, resume and list anywhere, history
-//! that goes.
+//! that is compacted.
 //!
 //! What clients are told is ordered, unique, complete and filtered; bookmarks are true; a client
 //! that asks for what is gone gets 410 and never a gap; pages show one state.

@@ -75,7 +75,7 @@ pub(super) fn get(path: &str) -> Vec<(&str, &str)> {
     vec![(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
 }
 
-/// Kind, flags and payload of the next frame; `None` when the server has hung up.
+/// Kind, flags and payload of the next frame; `None` when the server has closed the connection.
 async fn next(stream: &mut Stream) -> Option<(u8, u8, Vec<u8>)> {
     let mut head = [0; 9];
     stream.read_exact(&mut head).await.ok()?;

@@ -129,7 +129,7 @@ impl Castle {
     async fn say(&self, subject: Subject, text: &str) -> String {
         let attempt = async {
             let mut stream = self.connect(self.config(subject)).await?;
-            // The server may hang up while the text is still on its way.
+            // The server may close the connection while the text is still on its way.
             let _ = stream.write_all(text.as_bytes()).await;
             let mut answer = Vec::new();
             let _ = stream.read_to_end(&mut answer).await;

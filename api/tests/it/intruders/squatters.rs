@@ -43,7 +43,7 @@ impl Castle {
         let mut config = self.config(None);
         config.alpn_protocols = vec![protocol.into()];
         let mut stream = self.connect(config).await.expect("a handshake");
-        // On a slow machine the server may have hung up already.
+        // On a slow machine the server may have closed the connection already.
         let _ = stream.write_all(text).await;
         let _ = stream.flush().await;
         Box::new(stream)
