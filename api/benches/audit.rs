@@ -1,8 +1,9 @@
-//! What the audit trail costs a request: a get of one small object, without a trail and with one that tells of every request
-//! (`Metadata`), down to where a sink takes the events.
+//! The cost of the audit trail to a request: a get of one small object, without a trail and with
+//! one that tells of every request (`Metadata`), down to where a sink takes the events.
 //!
-//! `cargo bench -p quorate-api --bench audit`. The difference is the cost of the two events of a get. What is counted is the time for
-//! which the thread works, so that other work on the machine disturbs it little.
+//! `cargo bench -p quorate-api --bench audit`. The difference is the cost of the two events of a
+//! get. What is counted is the time for which the thread works, so that other work on the machine
+//! disturbs it little.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 

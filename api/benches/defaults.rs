@@ -1,9 +1,11 @@
-//! How long an empty cluster takes to get the roles and bindings that every cluster has, all of them in one transaction.
+//! The time until an empty cluster has the default roles and bindings, all of them in one
+//! transaction.
 //!
-//! `cargo bench -p quorate-api --bench defaults`. A bar to hold: below 1 s. The store is in memory, so what a quorum and its
-//! disks take for that one transaction comes on top. Told are the time from the transaction before it (the last of the other
-//! objects that every cluster has) until it was committed, and the time from the start of the controllers until the authorizer
-//! is ready, with all the other objects in it.
+//! `cargo bench -p quorate-api --bench defaults`. A bar to hold: below 1 s. The store is in memory,
+//! so what a quorum and its disks take for that one transaction comes on top. The bench prints the
+//! time from the transaction before it (the last of the other objects that every cluster has) until
+//! it was committed, and the time from the start of the controllers until the authorizer is ready,
+//! with all the other objects in it.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
@@ -25,7 +27,7 @@ use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Outcome, Store, Txn};
 
 const NAMING: Naming = Naming::Svc;
-/// What the keys of roles and bindings begin with.
+/// The prefix of the keys of roles and bindings.
 const ROLES: &[u8] = b"o/rbac.authorization.svc.io/";
 const PLACES: usize = 4;
 /// Clusters that are started.
@@ -51,7 +53,7 @@ impl Layer for Timed {
     }
 }
 
-/// What one start has shown.
+/// Measurements of one start.
 struct Start {
     roles: usize,
     reconciled: Duration,

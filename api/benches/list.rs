@@ -1,7 +1,7 @@
-//! How fast a long list is made and sent: 5,000 objects of 1.5 KB as JSON, unpaged.
+//! Throughput of a long list: 5,000 objects of 1.5 KB as JSON, unpaged.
 //!
-//! `cargo bench -p quorate-api --bench list`. A bar to hold: 1 GB/s over the loopback without TLS. What TLS adds shows beside
-//! `quorate bench list`, which measures a running cluster.
+//! `cargo bench -p quorate-api --bench list`. A bar to hold: 1 GB/s over the loopback without TLS.
+//! What TLS adds shows beside `quorate bench list`, which measures a running cluster.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 #![expect(clippy::disallowed_methods, reason = "the client is not a part of the server")]
@@ -41,7 +41,7 @@ const LIST: &str = "/api/v1/namespaces/bench/configmaps";
 const PLACES: usize = 4;
 /// Bytes that the client takes from its socket at a time.
 const TAKEN_BYTES: usize = 256 << 10;
-/// What a body in chunks ends with.
+/// The end of a chunked body (RFC 9112, section 7.1).
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 fn identity() -> ConnectionIdentity {

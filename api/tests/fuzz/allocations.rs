@@ -1,4 +1,5 @@
-//! What one request of each kind asks of the allocator: memory is cold where it comes from, so this is a good part of its time.
+//! Allocations of one request of each kind: memory is cold where it comes from, so this is a good
+//! part of a request's time.
 
 use http::{Method, Request};
 use http_body_util::Full;

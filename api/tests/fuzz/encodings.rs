@@ -1,4 +1,4 @@
-//! The encodings: JSON, YAML, protobuf, CBOR, stored values.
+//! Fuzz targets for the encodings: JSON, YAML, protobuf, CBOR, stored values.
 
 use std::sync::Arc;
 

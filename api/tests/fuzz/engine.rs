@@ -1,8 +1,10 @@
-//! Runs a target on mutated inputs: from a few good ones, with words that parsers care about, from a seed.
+//! The fuzzing engine: runs a target on mutations of a few good inputs, with words that parsers
+//! treat specially, from a seed.
 //!
-//! In CI a fixed number of inputs, always the same. `QUORATE_FUZZ_SECONDS` lets each target run that long instead, and
-//! `QUORATE_FUZZ_SEED` (a number) begins elsewhere. What a target must keep to: no panic, and memory in proportion to the input.
-//! A failure shows the input as text that can be pasted into a test.
+//! In CI a fixed number of inputs, always the same. `QUORATE_FUZZ_SECONDS` lets each target run
+//! that long instead, and `QUORATE_FUZZ_SEED` (a number) begins elsewhere. What a target must keep
+//! to: no panic, and memory in proportion to the input. A failure shows the input as text that can
+//! be pasted into a test.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};

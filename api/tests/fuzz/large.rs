@@ -1,4 +1,4 @@
-//! Long bodies of one word again and again: where memory grows faster than the body, it shows here.
+//! Long bodies of one repeated word: their memory stays in proportion to the body.
 
 use quorate_meta::Naming;
 use quorate_registry::patch::JsonPatch;
@@ -7,7 +7,8 @@ use quorate_wire::{cbor, json, protobuf, yaml};
 
 /// Bytes of a body.
 const BODY_BYTES: usize = 256 * 1024;
-/// Bytes of memory that each byte of a body may take while it is read: a node of a tree for each byte or two.
+/// Bytes of memory that each byte of a body may take while it is read: a node of a tree for each
+/// byte or two.
 const PER_BYTE: u64 = 100;
 
 fn check(name: &str, words: &[&[u8]], read: impl Fn(&[u8])) {

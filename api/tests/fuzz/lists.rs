@@ -1,4 +1,4 @@
-//! Many lists at a time: their memory grows with their number and not with what they list.
+//! Concurrent lists: their memory grows with their number and not with what they list.
 
 use bytes::Bytes;
 use http::{Method, Request};
@@ -11,8 +11,8 @@ use crate::harness::Server;
 
 /// Lists under way at a time.
 const LISTS: usize = 10;
-/// Bytes of memory for one of them while its client holds a buffer and has not asked for the next: a buffer that was written and what
-/// is kept to go on.
+/// Bytes of memory for one of them while its client holds a buffer and has not asked for the next:
+/// a buffer that was written and what is kept to go on.
 const PER_LIST: u64 = 384 * 1024;
 
 /// Lists `objects` of `bytes` each, all lists step by step together.
@@ -41,7 +41,8 @@ fn check(objects: usize, bytes: usize, accept: &str) {
     );
 }
 
-/// Opens the lists and reads a buffer of each in turn, holding the newest. Gives the bytes that came.
+/// Opens the lists and reads a buffer of each in turn, holding the newest. Gives the bytes that
+/// came.
 async fn list_together(server: &Server, accept: &str) -> u64 {
     let mut lists = Vec::new();
     for _ in 0..LISTS {

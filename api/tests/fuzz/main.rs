@@ -1,6 +1,8 @@
-//! Every parser that meets outside bytes, on bytes that nobody meant: no panic, memory in proportion to the input.
+//! Fuzz tests of every parser that meets outside bytes: no panic, memory in proportion to the
+//! input.
 //!
-//! A binary of its own, because it counts what is allocated. How to run it for longer: see [`engine`].
+//! A binary of its own, because it counts what is allocated. How to run it for longer: see
+//! [`engine`].
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,5 @@
-//! What objects are made of: selectors, quantities, times, owners of fields, patches by the schema.
+//! Fuzz targets for the values in objects: selectors, quantities, times, managed fields, patches by
+//! the schema.
 
 use quorate_meta::{FieldSelector, GroupVersion, LabelSelector, Quantity, Time};
 use quorate_schema::apply::Config;

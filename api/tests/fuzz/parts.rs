@@ -1,5 +1,6 @@
-//! Parts of requests by themselves, where a whole request would hardly ever get so deep: Accept headers, pointers of JSON
-//! patches, continue tokens and service account tokens, the last two also with good seals on bad contents.
+//! Fuzz targets for parts of requests that a whole request would hardly ever get deep into: Accept
+//! headers, JSON Pointers of JSON Patches, continue tokens and service account tokens, the last two
+//! also with good seals on bad contents.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -143,7 +144,7 @@ impl Issuer {
         issued.map(|issue| self.tokens.issue(issue, NOW_MS).expect("a token").token).collect()
     }
 
-    /// Whoever comes with any token is refused: there are no accounts.
+    /// A client with any token is refused: there are no accounts.
     fn refuse(&self, token: &str) {
         let accepted = self.tokens.check(token, &["api".to_owned()], &self.snapshot, NOW_MS);
         assert!(accepted.is_err(), "{token}");

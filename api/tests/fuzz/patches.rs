@@ -1,4 +1,5 @@
-//! Patches and applied bodies on objects of several kinds, through every handler: no panic, memory in proportion to the body.
+//! Fuzzed patches and applied bodies on objects of several kinds, through every handler: no panic,
+//! memory in proportion to the body.
 
 use http::Method;
 
@@ -6,7 +7,8 @@ use crate::engine::Target;
 use crate::requests::{PER_REQUEST, World};
 use crate::words;
 
-/// Memory that each byte of a patch may take at one time: a tree of it, the object with it, and the refusal that tells of it.
+/// Memory that each byte of a patch may take at one time: a tree of it, the object with it, and the
+/// refusal that tells of it.
 const PER_BYTE: u64 = 4000;
 /// Patches that one server answers; what they make stays in its memory.
 const PER_SERVER: u32 = 1000;

@@ -1,5 +1,5 @@
-//! The request line: paths and queries, which are read before anybody knows who asks. What is read of one means the same when it is
-//! written again.
+//! Fuzzed request lines: paths and queries, which the server parses before it authenticates the
+//! client. A parsed path means the same when it is written out and parsed again.
 
 use http::{Method, Uri};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};

@@ -1,4 +1,5 @@
-//! Whole requests: path, query, headers and body through the filters to every handler, with tokens that were good once.
+//! Fuzzed whole requests: path, query, headers and body through the filters to every handler, with
+//! continue and service account tokens that were good once.
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request};
@@ -14,9 +15,10 @@ use crate::words;
 
 /// Requests that one server answers; what they make stays in its memory.
 const PER_SERVER: u32 = 1000;
-/// Memory of one request whatever its size: it may list, and OpenAPI documents are made when they are first asked for.
+/// Memory of one request whatever its size: it may list, and OpenAPI documents are made when they
+/// are first asked for.
 pub(crate) const PER_REQUEST: u64 = 64 * 1024 * 1024;
-/// What is answered where a handler panics.
+/// The message of the answer when a handler panics.
 const PANIC: &str = "the request could not be handled";
 
 /// One server, with the time running as fast as it can.

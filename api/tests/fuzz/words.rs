@@ -1,4 +1,4 @@
-//! Good inputs and the words of their syntaxes.
+//! Good inputs for the fuzz targets, and the words of their syntaxes.
 
 /// What JSON and YAML are made of.
 pub(crate) const JSON: &[&[u8]] = &[

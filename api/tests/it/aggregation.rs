@@ -1,4 +1,5 @@
-//! Rules that somebody writes into a role which gathers its rules: they are overwritten, in whatever way they were written.
+//! Aggregated ClusterRoles: rules that a client writes into one, in whatever way, are overwritten
+//! by the controller.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ fn sum(rules: Value) -> Value {
     role
 }
 
-/// As much of it as somebody applies who wants other rules.
+/// The part of `sum` that a client applies to set these rules.
 fn part_of_sum(rules: Value) -> Value {
     let metadata = json!({"name": "sum"});
     json!({"apiVersion": "rbac.authorization.svc.io/v1", "kind": "ClusterRole", "metadata": metadata, "rules": rules})
@@ -57,7 +58,7 @@ async fn what_somebody_writes_into_a_role_that_gathers_rules_is_overwritten() {
         assert_ne!(after["metadata"]["resourceVersion"], written.version(), "{media}");
         assert_eq!(after["aggregationRule"], before["aggregationRule"], "{media}");
     }
-    // Who does not insist is told whose the rules are.
+    // An apply without `force` is a conflict that names the owner of the rules.
     let headers = [("content-type", apply)];
     let body = part_of_sum(rules("delete")).to_string();
     let refused = server.send(Method::PATCH, &format!("{path}?fieldManager=n"), &headers, body).await;

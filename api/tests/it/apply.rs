@@ -1,4 +1,5 @@
-//! Server-side apply over HTTP: codes, bodies, versions, warnings; who owns what is the schema's to test.
+//! Server-side apply (KEP-555) over HTTP: codes, bodies, versions, warnings; who owns what is the
+//! schema's to test.
 
 mod bounds;
 

@@ -1,4 +1,5 @@
-//! For whom a token is: what a review tells whoever says who they are, of tokens of service accounts and of an operator's.
+//! Audiences of tokens: what a TokenReview says of tokens of service accounts and of an operator's
+//! static token.
 
 use http::Method;
 use quorate_access::authentication::{AuthenticationOptions, StaticTokens};
@@ -34,7 +35,7 @@ async fn token(server: &Server, audiences: Value) -> String {
     made["status"]["token"].as_str().unwrap().to_owned()
 }
 
-/// What somebody gets who shows a token as their credential.
+/// The status code for a client that authenticates with this token.
 async fn code(server: &Server, token: &str) -> u16 {
     let bearer = format!("Bearer {token}");
     let path = "/apis/authentication.svc.io/v1/selfsubjectreviews";
@@ -42,7 +43,8 @@ async fn code(server: &Server, token: &str) -> u16 {
     answer.status.as_u16()
 }
 
-/// Reviews a token for these audiences (`null` for none): for which of them it is. Otherwise it must be refused as one of `own`.
+/// Reviews a token for these audiences (`null` for none): for which of them it is. Otherwise it
+/// must be refused as one of `own`.
 async fn check(server: &Server, token: &str, asked: Value, expect: Result<&[&str], &[&str]>) {
     let status = post(server, REVIEWS, json!({"spec": {"token": token, "audiences": asked}})).await.json();
     let status = &status["status"];

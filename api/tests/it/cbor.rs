@@ -1,4 +1,5 @@
-//! CBOR over HTTP: bodies, answers, lists short and long, watches, applies; and that it is not there when it is switched off.
+//! CBOR over HTTP (KEP-4222): bodies, answers, lists short and long, watches, applies; 406 and 415
+//! when it is switched off.
 
 use http::Method;
 use quorate_wire::cbor;
@@ -121,7 +122,8 @@ async fn bodies() {
     };
     let tree = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"k": "v"}});
     assert_eq!(post(body(&tree)).await, (201, String::new()));
-    // Text strings, indefinite lengths, no tag in front: {"metadata": {"name": "n"}} as others write it.
+    // Text strings, indefinite lengths, no tag in front: {"metadata": {"name": "n"}} as other
+    // encoders write it.
     let foreign = b"\xbf\x68metadata\xbf\x64name\x7f\x61n\xff\xff\xff".to_vec();
     assert_eq!(post(foreign).await, (201, String::new()));
     let twice = b"\xa2\x44data\xa0\x64data\xa0".to_vec();

@@ -1,4 +1,5 @@
-//! Requests for certificates from creation to the issued certificate, with an issuer that signs nothing of value.
+//! CertificateSigningRequests from creation to the issued certificate, and ClusterTrustBundles,
+//! with an issuer that signs nothing of value.
 
 mod wrong;
 
@@ -20,7 +21,7 @@ const REQUESTS: &str = "/apis/certificates.svc.io/v1/certificatesigningrequests"
 /// Steps of 20 ms that a controller may take.
 const PATIENCE_STEPS: usize = 2000;
 
-/// Issues the same certificate to everybody.
+/// An issuer of one and the same certificate for every request.
 #[derive(Debug)]
 struct Stamp(String);
 
@@ -116,8 +117,8 @@ async fn until(server: &Server, name: &str, done: impl Fn(&[String], bool) -> bo
     panic!("{name} stays {}", server.get(&format!("{REQUESTS}/{name}")).await.text());
 }
 
-/// Comes when the controller has seen whatever was written before: it sees this request no earlier, and issues it only when it
-/// has done with all that it saw together with it.
+/// Returns once the controller has seen every earlier write: it sees this request no earlier,
+/// and issues it only when it has done with all that it saw together with it.
 async fn all_seen(server: &Server, marker: &str) {
     let node = ("system:node:n", "system:nodes");
     post(server, request(marker, node, "svc.io/apiserver-client-node-agent")).await;
@@ -138,7 +139,7 @@ async fn approved_requests_of_well_known_signers_are_issued() {
     ] {
         post(&server, request(name, subject, signer)).await;
     }
-    // Made by somebody who may do everything, so the node's request is approved as well.
+    // The client that made it may do everything, so the node's request is approved as well.
     until(&server, "node", |types, issued| types == ["Approved"] && issued).await;
     all_seen(&server, "marker-1").await;
     for name in ["client", "foreign", "unfit", "no-node", "twice"] {
@@ -183,7 +184,7 @@ async fn make(server: &Server, name: &str, parts: &[(&str, Value)]) {
     }
 }
 
-/// Makes a request of each kind that somebody has decided.
+/// Makes a request in each decided state: approved, denied, failed, issued.
 async fn make_decided(server: &Server, age: &str) {
     let approved = || ("approval", conditions(&["Approved"]));
     make(server, &format!("approved-{age}"), &[approved()]).await;
@@ -234,7 +235,7 @@ fn authority() -> String {
     params.self_signed(&KeyPair::generate().unwrap()).unwrap().pem()
 }
 
-/// A bundle of a signer, or of nobody in particular.
+/// A ClusterTrustBundle of a signer, or of none when `signer` is empty.
 fn bundle(name: &str, signer: &str, text: &str) -> String {
     json!({"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": text}}).to_string()
 }
@@ -329,7 +330,7 @@ async fn bundles_are_named_after_their_signer_and_found_by_it() {
 /// Waits until there is one bundle, with this text; gives its name.
 async fn published(reader: &Server, expect: &str) -> String {
     for _ in 0..PATIENCE_STEPS {
-        // Nobody may read them before the default roles are there.
+        // No client may read bundles before the default roles are there.
         let list = reader.get(BUNDLES).await.json();
         let items = list["items"].as_array().map(Vec::as_slice).unwrap_or_default();
         if let [item] = items
@@ -350,7 +351,7 @@ async fn the_servers_own_authority_is_published_to_everybody_who_is_known() {
     let controllers = control(&server, first.clone());
     let name = published(&reader, &first).await;
     assert!(name.starts_with("svc.io:kube-apiserver-serving:"), "{name}");
-    // Whoever changes or removes it gets it back.
+    // The controller restores the bundle after a client changes or deletes it.
     let path = format!("{BUNDLES}/{name}");
     let patch = json!({"spec": {"trustBundle": second}}).to_string();
     let headers = [("content-type", "application/merge-patch+json")];

@@ -1,4 +1,5 @@
-//! What the leader does by itself.
+//! Controllers of the leader: initial objects, the API's own service, namespaces, events, token
+//! secrets.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -226,7 +227,8 @@ async fn damage(server: &Server, key: &'static str) {
     server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
 }
 
-/// The namespace `a` once its condition about failures has this status and reason; gives its message and the version.
+/// The namespace `a` once its condition about failures has this status and reason; gives its
+/// message and the version.
 async fn told(server: &Server, status: &str, reason: &str) -> (String, Value) {
     let failure = |body: &Value| {
         let conditions = body["status"]["conditions"].as_array().cloned().unwrap_or_default();

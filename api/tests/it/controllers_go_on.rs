@@ -1,4 +1,4 @@
-//! Controllers come to rest, and go on with the others where something is wrong with one object.
+//! Progress of controllers: they come to rest, and one bad object holds up no other.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,9 @@
-//! The roles and bindings that every cluster has: the list that is built in says what is known of release 1.35, where that is at
-//! hand, and a new cluster has what the list says, in the names of either profile and from one transaction.
+//! Default roles and bindings: the built-in list agrees with what is known of release 1.35, where
+//! that is at hand, and a new cluster has what the list says, in the names of either profile and
+//! from one transaction.
 //!
-//! The list is read here by a parser of its own; `authorization/rbac/defaults.rs` describes its lines.
+//! The list is read here by a parser of its own; `authorization/rbac/defaults.rs` describes its
+//! lines.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -16,10 +18,11 @@ use serde_json::{Value, json};
 use crate::harness::{Server, TestClock};
 
 const LIST: &str = include_str!("../../access/src/authorization/rbac/defaults.txt");
-/// What a new cluster of release 1.35 has, in the names of the documents. It lies beside the repository, on some machines.
+/// The roles and bindings of a new cluster of release 1.35, with `svc.io` names. The file lies
+/// beside the repository, on some machines.
 const FACTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/facts/bootstrap.json");
 const PLURALS: [&str; 4] = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"];
-/// How many of each there are.
+/// The number of objects of each plural.
 const COUNTS: [usize; 4] = [70, 51, 7, 7];
 const KEYS: &[u8] = b"o/rbac.authorization.svc.io/";
 
@@ -155,8 +158,8 @@ fn key(plural: &str, object: &Value) -> String {
     format!("{plural} {}/{}", text("namespace"), text("name"))
 }
 
-/// An object as the list tells of it: without what every object gets, without what is empty, and without the rules of a role that
-/// gathers them.
+/// An object as the list tells of it: without what every object gets, without what is empty, and
+/// without the rules of a role that gathers them.
 fn told(object: &Value) -> Value {
     let gathers = !object["aggregationRule"].is_null();
     let fields: &[&str] = if gathers { &["aggregationRule"] } else { &["rules", "roleRef", "subjects"] };
@@ -165,7 +168,7 @@ fn told(object: &Value) -> Value {
     told
 }
 
-/// Those of these fields that say something.
+/// Those of these fields that are there and not empty.
 fn pick(object: &Value, fields: &[&str]) -> Value {
     let mut picked = json!({});
     for field in fields {
@@ -199,7 +202,8 @@ fn the_list_says_what_is_known_of_the_release() {
     let facts: Value = serde_json::from_str(&text).unwrap();
     let known = PLURALS.into_iter().flat_map(|plural| objects(plural, &facts[plural]));
     let mut known: Objects = known.collect();
-    // The documents say that everybody who is known reads bundles, and they win.
+    // The file lets service accounts alone read ClusterTrustBundles (KEP-3257); the specification,
+    // which wins, lets every authenticated user.
     let bundles = known.get_mut("clusterrolebindings /system:cluster-trust-bundle-discovery").unwrap();
     let reader = &mut bundles["subjects"][0]["name"];
     assert_eq!(reader.take(), "system:serviceaccounts");
@@ -225,7 +229,8 @@ async fn a_new_cluster_has_what_the_list_says() {
     check(Naming::Kubernetes, &KUBERNETES).await;
 }
 
-/// A store that counts what each transaction does to roles and bindings: creations, and everything else.
+/// A store that counts what each transaction does to roles and bindings: creations, and everything
+/// else.
 struct Counting {
     inner: MemoryStore,
     counts: Mutex<Vec<(usize, usize)>>,

@@ -1,4 +1,5 @@
-//! DELETE on a collection: which objects it takes, what it refuses, and what becomes of it when one of them resists.
+//! DELETE on a collection: which objects it deletes, which requests it refuses, and what happens
+//! when one object's deletion fails.
 
 use std::sync::Arc;
 
@@ -174,7 +175,7 @@ async fn a_policy_is_that_of_every_object() {
     assert_eq!(left(&server).await, "");
 }
 
-/// A store in which somebody else is always first to change one object when it is to be deleted.
+/// A store in which another client always changes one object before its deletion commits.
 struct Overtaken {
     inner: MemoryStore,
     key: Bytes,

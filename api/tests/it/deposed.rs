@@ -1,4 +1,5 @@
-//! A controller and somebody who is first: whatever changed since the controller looked stays as it is until it looks again.
+//! Controllers of a deposed leader: an object that another leader changed since the controller read
+//! it stays as it is until the controller reads it again.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const KEY: &[u8] = b"o/core/endpoints/default/svc";
 struct Contested {
     store: Arc<MemoryStore>,
     members: Arc<Members>,
-    /// How the other one writes.
+    /// The server through which the other leader writes.
     other: Server,
     /// The member that the other one knows of, until it has written that.
     known: Mutex<Option<u8>>,

@@ -1,4 +1,4 @@
-//! What the server says about itself: groups, versions, resources, schemas.
+//! Discovery: groups, versions, resources, schemas.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! Evictions over HTTP: what disruption budgets say to them, what becomes of the pod, and what is refused.
+//! Evictions over HTTP: what PodDisruptionBudgets allow, what becomes of the pod, and which
+//! requests are refused.
 
 use futures::future::join_all;
 use http::Method;
@@ -121,7 +122,7 @@ async fn a_running_pod_says_why_it_goes() {
         "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": NOW});
     let conditions = pod["status"]["conditions"].as_array().unwrap();
     assert_eq!((conditions.len(), &conditions[0]["type"], &conditions[1]), (2, &json!("Ready"), &expect));
-    // What is being deleted is counted by no budget.
+    // No budget counts a pod that is being deleted.
     budget(&server, "b", web(), 0, 1, 1).await;
     evicted(&server, "p", json!({})).await;
     assert_eq!(server.get(&path).await.json()["metadata"]["deletionGracePeriodSeconds"], 7);

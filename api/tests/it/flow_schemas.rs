@@ -1,4 +1,5 @@
-//! What the cluster says of flow schemas, and what it keeps of them.
+//! FlowSchemas and PriorityLevelConfigurations of API Priority and Fairness: the headers, the
+//! status, and the objects that every cluster keeps.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Dependents and their owners: who goes, who stays, who waits.
+//! Garbage collection: which dependents are deleted with their owners, which stay as orphans, which
+//! owners wait (foreground deletion).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -39,8 +40,8 @@ impl Field {
         Self { server, uids: BTreeMap::new(), _controllers: handle }
     }
 
-    /// Makes a ConfigMap whose owners are these; `!` before a name blocks the owner's deletion, an unknown name is an owner
-    /// that never was.
+    /// Makes a ConfigMap whose owners are these; `!` before a name blocks the owner's deletion, an
+    /// unknown name is an owner that never was.
     async fn map(&mut self, name: &str, owners: &[&str]) {
         let references: Vec<Value> = owners.iter().map(|owner| self.reference(owner)).collect();
         let body = json!({"metadata": {"name": name, "ownerReferences": references}});
@@ -183,7 +184,8 @@ async fn owners_that_own_each_other_go_together() {
     field.left(&[]).await;
 }
 
-/// All of a circle are deleted at the same time, so that each waits for the next when the collector looks.
+/// Owners in a cycle, all deleted at the same time: each waits for the next when the collector
+/// looks.
 #[tokio::test(start_paused = true)]
 async fn owners_that_wait_for_each_other_go_together() {
     for members in [1, 2, 3, 20] {
@@ -224,8 +226,8 @@ async fn many_dependents_go_too() {
     field.left(&[]).await;
 }
 
-/// Whatever is owned and deleted in whatever order: in the end an object is there exactly if it was not deleted and either
-/// has no owners or one that is there.
+/// Random owners and deletions in a random order: in the end an object is there exactly if it was
+/// not deleted and either has no owners or one that is there.
 #[tokio::test(start_paused = true)]
 async fn in_the_end_nothing_is_left_that_nobody_owns() {
     for seed in 1..=10_u64 {

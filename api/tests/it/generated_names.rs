@@ -1,4 +1,5 @@
-//! Names made from `generateName`: one that is taken is made again, and after a few of them it is given up.
+//! Names from `generateName`: the server makes another when one is taken, and gives up after a few
+//! (KEP-4420).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

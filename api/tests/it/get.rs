@@ -1,4 +1,4 @@
-//! GET of one object, and who may ask.
+//! GET of one object: its versions, its answers, and which clients may read it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,8 @@
-//! A server without a network: requests go straight into the filters, with an identity in place of a connection.
+//! The test server without a network: requests go straight into the filters, with an identity in
+//! place of a connection.
 //!
-//! Time stands still unless a test moves it, and randomness counts, so answers repeat byte for byte.
+//! Time stands still unless a test moves it, and randomness counts, so answers repeat byte for
+//! byte.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,7 +77,7 @@ pub(crate) struct Server {
     pub(crate) identity: ConnectionIdentity,
 }
 
-/// What only some tests care about.
+/// Options of the server that only some tests set.
 struct Particulars<'g> {
     authentication: AuthenticationOptions,
     authorization: Vec<ModeOptions>,
@@ -92,10 +94,10 @@ impl Default for Particulars<'_> {
 /// The ranges that services get their addresses from.
 const RANGES: &str = "/apis/networking.svc.io/v1/servicecidrs";
 
-/// Who issues tokens, and for whom they are.
+/// The issuer of tokens, which is their audience as well.
 pub(crate) const ISSUER: &str = "https://svc.default.svc";
 
-/// What tokens say and accept.
+/// The issuer and audiences of service account tokens.
 fn tokens() -> TokenOptions {
     let issuer = vec![ISSUER.to_owned()];
     TokenOptions { audiences: issuer.clone(), issuers: issuer, max_expiration: Some(86_400), ..TokenOptions::default() }
@@ -134,7 +136,7 @@ impl Answer {
     }
 }
 
-/// What is switched on unless a test says otherwise.
+/// Feature gates that are on unless a test says otherwise.
 const GATES: &str = "AllowUnsafeMalformedObjectDeletion=true";
 
 impl Server {
@@ -164,7 +166,7 @@ impl Server {
         Self::build(Naming::Svc, store, clock, Particulars::default())
     }
 
-    /// A server that asks these whether somebody may do something.
+    /// A server with these authorization modes.
     pub(crate) fn with_modes(authorization: Vec<ModeOptions>) -> Self {
         let particulars = Particulars { authorization, ..Particulars::default() };
         Self::make(Naming::Svc, Retention::default(), particulars)
@@ -208,7 +210,7 @@ impl Server {
         Arc::get_mut(&mut self.api).expect("nobody else has it yet").audit = Some(Arc::new(audit));
     }
 
-    /// The same server, asked by somebody else; nobody when there is no user.
+    /// The same server with requests from another user; from an anonymous client for `None`.
     pub(crate) fn by(&self, user: Option<User>) -> Self {
         let identity = user.map_or_else(ConnectionIdentity::default, ConnectionIdentity::of_user);
         Self { api: self.api.clone(), clock: self.clock.clone(), key: self.key.clone(), identity }
@@ -278,7 +280,7 @@ impl Server {
         Answer { status, headers, body }
     }
 
-    /// Sends a request and gives the head of the answer, and a body that nobody has read yet.
+    /// Sends a request and gives the head of the answer, and its body still unread.
     pub(crate) async fn open(
         &self,
         method: Method,

@@ -1,11 +1,11 @@
-//! The health endpoints.
+//! Health endpoints: `/livez`, `/readyz` and `/healthz`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::harness::Server;
 
-/// What a server says of its start.
+/// Lines of the verbose health report about the start of the server.
 const STARTED: &str = "[+]poststarthook/generic-apiserver-start-informers ok\n\
                        [+]poststarthook/start-kube-apiserver-admission-initializer ok\n\
                        [+]autoregister-completion ok\n";

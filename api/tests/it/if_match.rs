@@ -1,4 +1,5 @@
-//! `If-Match` on every way to write: a version that is not the current one is a 409 and changes nothing, the current one goes through.
+//! `If-Match` on every write: a version that is not the current one is a 409 and changes nothing,
+//! the current one goes through.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -14,7 +15,8 @@ const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 const APPLY: &str = "application/apply-patch+yaml";
 
-/// Writes to a part of the object at `path`, bound to versions that it has not, then to the one that it has. The body changes the object.
+/// Writes to a part of the object at `path`, bound to versions that it has not, then to the one
+/// that it has. The body changes the object.
 async fn check(server: &Server, path: &str, part: &str, media: &str, body: Value) {
     let method = if media == PUT { Method::PUT } else { Method::PATCH };
     let force = if media == APPLY { "&force=true" } else { "" };

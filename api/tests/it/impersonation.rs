@@ -1,4 +1,4 @@
-//! Acting as somebody else: what whoever does so must be allowed.
+//! Impersonation: the permissions that a client needs for each part of the user it acts as.
 
 use http::Method;
 use quorate_access::authentication::User;

@@ -1,4 +1,5 @@
-//! Limit ranges over HTTP: what they give to new pods, and what they keep out of a namespace.
+//! LimitRanges over HTTP: the defaults that they give to new pods, and the pods that they keep out
+//! of a namespace.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The table of list semantics: versions, matches, limits, continue tokens, selectors.
+//! List semantics: versions, matches, limits, continue tokens, selectors.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -186,7 +186,7 @@ async fn selectors() {
     check("limit=-1", "a b c d").await;
 }
 
-/// Whoever looks through many objects for few lets other requests have their turns.
+/// A list that scans many objects for few matches yields to other requests.
 #[tokio::test]
 async fn a_selector_that_matches_little() {
     const TXNS: usize = 16;

@@ -1,4 +1,5 @@
-//! The API as a client sees it: requests through the whole handler stack over a store in memory, and once over real TLS.
+//! Integration tests of the API as a client sees it: requests through the whole handler stack over
+//! a store in memory, and over real TLS where the connection matters.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Several ways of deciding in a row: the first that has an opinion decides.
+//! Authorization modes in a row: the first that has an opinion decides.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn webhook(on_failure: Verdict) -> ModeOptions {
     })
 }
 
-/// A server with the namespace `a`, in which everybody may list configuration as far as roles decide.
+/// A server with the namespace `a`, in which roles let every user list ConfigMaps.
 async fn setting(modes: Vec<ModeOptions>) -> Server {
     let server = Server::with_modes(modes);
     server.namespace("a").await;
@@ -79,7 +79,7 @@ async fn the_first_opinion_decides() {
     check(&server, "friend", (200, ""), (200, "")).await;
     check(&server, "enemy", (403, ": an enemy"), (403, ": an enemy")).await;
     check(&server, "stranger", (200, ""), (403, ": a stranger")).await;
-    // Roles still decide where they allow it; otherwise nobody knows.
+    // Roles still decide where they allow a request; otherwise no mode can decide it.
     check(&server, "ghost", (200, ""), (503, "nobody knows")).await;
     let server = setting(vec![webhook(Verdict::Deny), ModeOptions::Rules]).await;
     check(&server, "ghost", (403, "nobody knows"), (403, "nobody knows")).await;
@@ -100,7 +100,7 @@ async fn the_other_modes_take_their_turn() {
 
 #[tokio::test]
 async fn everybody_who_is_known_may_ask_about_themselves_whatever_is_configured() {
-    // No role is bound to anybody here.
+    // No role is bound to a user here.
     let cases = [
         (ModeOptions::AlwaysDeny, "joe", json!({"allowed": false, "reason": "Everything is forbidden."})),
         (ModeOptions::Rules, "joe", json!({"allowed": false})),

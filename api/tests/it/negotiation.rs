@@ -1,4 +1,5 @@
-//! The form of answers: JSON, YAML, tables, metadata only; errors in the asked form; 406.
+//! Content negotiation of answers: JSON, YAML, tables, metadata only; errors in the requested form;
+//! 406.
 
 use http::Method;
 use serde_json::json;

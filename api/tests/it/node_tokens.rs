@@ -1,4 +1,4 @@
-//! For whom a node gets tokens of its pods.
+//! Audiences of the tokens that a node may request for its pods.
 
 use http::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What nodes may do, as requests of theirs feel it.
+//! Node authorization and NodeRestriction, as requests of nodes meet them.
 
 use http::Method;
 use quorate_access::authentication::User;
@@ -9,7 +9,8 @@ use crate::harness::Server;
 
 pub(crate) const CORE: &str = "/api/v1/namespaces/a";
 
-/// A server that lets nodes do what they need, with the account `robot` in the namespace `a`, and the node `n1`.
+/// A server that lets nodes do what they need, with the account `robot` in the namespace `a`, and
+/// the node `n1`.
 pub(crate) async fn setting() -> (Server, Server) {
     let server = Server::with_modes(vec![ModeOptions::Nodes, ModeOptions::Rules]);
     server.namespace("a").await;
@@ -31,7 +32,8 @@ pub(crate) async fn make(server: &Server, path: &str, body: Value) {
     assert_eq!(answer.status, 201, "{path}: {}", answer.text());
 }
 
-/// A pod at a node that refers to the secret and configuration of its own name, and uses the account `robot`.
+/// A pod at a node that refers to the secret and configuration of its own name, and uses the
+/// account `robot`.
 async fn pod(server: &Server, name: &str, node: &str) {
     let volumes = json!([
         {"name": "s", "secret": {"secretName": name}},
@@ -161,7 +163,7 @@ async fn a_node_looks_after_itself_and_its_pods() {
     check(get.clone(), "/api/v1/services", true).await;
     check(get.clone(), "/apis/rbac.authorization.svc.io/v1/clusterroles", false).await;
     check(post.clone(), "/apis/certificates.svc.io/v1/certificatesigningrequests", true).await;
-    // Somebody of the same name who is in no group of nodes, and one without a name.
+    // A user with a node's name outside the group of nodes, and a node without a name.
     for user in [User::new("system:node:n1", []), User::new("system:node:", ["system:nodes".to_owned()])] {
         let by = server.by(Some(user));
         assert!(!passes(&by, Method::GET, "/api/v1/nodes/n1").await);
@@ -238,7 +240,7 @@ async fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
     check(json!({"status": {"extendedResourceClaimStatus": {"resourceClaimName": "r"}}}), 403).await;
 }
 
-/// What a token is bound to that is for a pod which is there.
+/// The bound object of a token for a pod that exists.
 pub(crate) async fn to_pod(server: &Server, name: &str) -> Value {
     let pod = server.get(&format!("{CORE}/pods/{name}")).await.json();
     json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": pod["metadata"]["uid"]})
@@ -284,7 +286,7 @@ async fn a_node_gets_tokens_of_the_default_account_for_pods_that_name_none() {
         let answer = node.send(Method::POST, &path, &[], body).await;
         assert_eq!(answer.status, expect, "{pod}: {}", answer.text());
     };
-    // What the node makes up leads nowhere, and stays what it is.
+    // A mirror pod gives its node no token, and the node cannot make it a plain pod.
     make(&node, &format!("{CORE}/pods"), mirror("made-up", "n1")).await;
     check("made-up", 403).await;
     let headers = [("content-type", "application/merge-patch+json")];

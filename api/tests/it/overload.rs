@@ -1,5 +1,5 @@
-//! More requests than there are places: each class has its own, nobody takes them all, and who finds none is told when to
-//! come back.
+//! Overload: more requests than there are places. Each class has its own places, no user takes all
+//! of them, and a client that finds none is told when to come back.
 
 use std::convert::Infallible;
 
@@ -20,14 +20,14 @@ use crate::harness::{Answer, Server};
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 /// Places of each class, of which one identity gets half; see the harness.
 const SHARE: usize = 2;
-/// How long a request waits for a place before it is refused.
+/// Time that a request waits for a place before it is refused.
 const WAIT: Duration = Duration::from_secs(5);
 /// How long a request may take, its body included.
 const DEADLINE: Duration = Duration::from_secs(60);
 /// How long what is left of a refused request's body is read away.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
-/// A server on which everybody may do everything, with a list that takes several buffers.
+/// A server on which every user may do everything, with a list that takes several buffers.
 async fn server() -> Server {
     let server = Server::with_namespace().await;
     server.defaults().await.stop();
@@ -54,7 +54,7 @@ fn user(name: &str) -> User {
 
 /// A request that has a place until it is dropped.
 enum Held {
-    /// An answer that nobody reads on.
+    /// An answer whose client does not read on.
     Answer(#[expect(dead_code, reason = "kept for its place")] Body),
     /// A request whose body does not come.
     Sending(JoinHandle<StatusCode>),
@@ -90,7 +90,7 @@ async fn hold(server: &Server, class: Class, name: &str) -> Held {
     }
 }
 
-/// Begins to create something with this body; whoever waits gets to run before this returns.
+/// Begins a create with this body; requests that wait get to run before this returns.
 async fn send<B>(server: &Server, name: &str, body: B) -> JoinHandle<StatusCode>
 where
     B: Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'static,
@@ -115,7 +115,7 @@ async fn ask(server: &Server, class: Class, name: &str) -> Answer {
 }
 
 fn assert_passes(answer: &Answer, what: &str) {
-    // Nobody has that object; to be told so takes a place as well.
+    // The object does not exist; a 404 takes a place as well.
     assert!(matches!(answer.status, StatusCode::OK | StatusCode::NOT_FOUND), "{what}: {}", answer.text());
 }
 

@@ -1,5 +1,6 @@
-//! What other objects give to new pods, claims and Ingresses over HTTP, and what they refuse: priority classes, runtime classes, service
-//! accounts, default classes. The refusals are those that a release-1.35 server gives.
+//! Admission of pods, claims and Ingresses over HTTP: defaults and refusals from priority classes,
+//! runtime classes, service accounts and default classes. The refusals are those that a
+//! release-1.35 server gives.
 
 use http::Method;
 use quorate_meta::Naming;

@@ -1,4 +1,5 @@
-//! Levels of security over HTTP: pods that break the level of their namespace, and what writers are told.
+//! Pod Security levels over HTTP: pods that break the level of their namespace, and the warnings
+//! that clients get.
 
 use http::Method;
 use quorate_meta::Naming;
@@ -9,7 +10,7 @@ use crate::harness::{Answer, Server};
 
 const MERGE: &str = "application/merge-patch+json";
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
-/// What a plain pod lacks for the restricted level.
+/// The message about what a plain pod lacks for the restricted level.
 const LACKS: &str = concat!(
     r#"would violate PodSecurity "restricted:latest": "#,
     r#"allowPrivilegeEscalation != false (container "c" must set securityContext.allowPrivilegeEscalation=false), "#,
@@ -72,7 +73,7 @@ async fn create(server: &Server, name: &str, spec: &Value) -> Answer {
     server.send(Method::POST, "/api/v1/namespaces/t/pods", &[], pod.to_string()).await
 }
 
-/// What an answer warns of.
+/// The warnings of an answer.
 fn warnings(answer: &Answer) -> Vec<String> {
     let text = |header: &str| serde_json::from_str::<String>(header.strip_prefix("299 - ").unwrap()).unwrap();
     answer.headers.get_all("warning").iter().map(|header| text(header.to_str().unwrap())).collect()

@@ -1,4 +1,4 @@
-//! Pods through their own subresources over HTTP: bound to nodes, visited by ephemeral containers.
+//! Subresources of pods over HTTP: binding to nodes, ephemeral containers, status.
 
 use http::Method;
 use serde_json::{Value, json};

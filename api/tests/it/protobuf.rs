@@ -1,4 +1,5 @@
-//! Bodies in protobuf, as typed clients send them: objects, options, both names of the media type, refusals.
+//! Protobuf bodies, as typed clients send them: objects, options, both names of the media type,
+//! refusals.
 
 use http::Method;
 use quorate_meta::Naming;

@@ -1,4 +1,5 @@
-//! Answers in protobuf: objects, lists short and long, watches, refusals, metadata alone. Each must say what JSON says.
+//! Protobuf answers: objects, lists short and long, watches, refusals, metadata alone. Each says
+//! what JSON says.
 
 use http::Method;
 use quorate_meta::Naming;

@@ -1,4 +1,5 @@
-//! A server that has lost its quorum, or that is behind: what it answers by what it knows, and what it cannot say.
+//! Requests to a server that has lost its quorum, or that is behind: which it answers from what it
+//! knows, and which it refuses.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -172,14 +173,14 @@ impl Cluster {
         assert_eq!(self.ahead.send(Method::DELETE, path, &[], "").await.status, 200);
     }
 
-    /// What the node that is behind answers to the bearer of a token.
+    /// The answer of the node that is behind to a client with this token.
     async fn ask(&self, token: &str) -> Answer {
         let bearer = format!("Bearer {token}");
         self.behind.by(None).send(Method::GET, "/version", &[("authorization", bearer.as_str())], "").await
     }
 }
 
-/// What can be deleted, and what a token asks for that goes with it.
+/// Objects to delete, each with the TokenRequest whose token its deletion revokes.
 fn dependences() -> [(&'static str, Value); 2] {
     let secret = json!({"boundObjectRef": {"kind": "Secret", "apiVersion": "v1", "name": "it"}});
     [(ACCOUNT, json!({})), (SECRET, secret)]

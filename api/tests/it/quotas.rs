@@ -1,4 +1,5 @@
-//! ResourceQuotas over HTTP: nobody gets beyond them, however many try at once, and what goes is given back.
+//! ResourceQuotas over HTTP: no client exceeds one, however many try at once, and what is deleted
+//! is given back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,4 @@
-//! Who may do what: roles and bindings as requests feel them.
+//! RBAC over HTTP: roles and bindings, and the requests that they allow.
 
 use http::{Method, StatusCode};
 use quorate_access::authentication::User;

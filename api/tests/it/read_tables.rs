@@ -1,14 +1,15 @@
-//! The tables of document 001 about versions, cell by cell: "List semantics", "Get semantics" and "Watch semantics".
+//! The tables of Kubernetes' "Resource versions" (API concepts), cell by cell: semantics for get,
+//! list and watch.
 //!
 //! At the version that is asked for, `then`, there are a, b and c; now there are b, c and d.
 
 use crate::harness::{Answer, Server};
 
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
-/// How many objects a page has where a limit is asked for.
+/// Objects in a page where a limit is asked for.
 const LIMIT: &str = "limit=2";
 
-/// What a cell of the table says.
+/// The content of a cell of the table.
 #[derive(Debug, Clone, Copy)]
 enum Cell {
     /// The newest state, whole or its first page.
@@ -25,8 +26,9 @@ enum Cell {
 
 use Cell::{Any, Now, Refused, Rest, Then};
 
-/// Rows of "List semantics": `resourceVersionMatch`, whether there is a limit and a token; then what is answered to no version, to
-/// `0` and to a version. Three rows that the document leaves out are those of its first row: a token says enough.
+/// Rows of the table for list: `resourceVersionMatch`, whether there is a limit and a token; then
+/// what is answered to no version, to `0` and to a version. Three rows that the published table
+/// leaves out are those of its first row: a token says enough.
 const LIST: &[(&str, bool, bool, [Cell; 3])] = &[
     ("", false, false, [Now, Any, Now]),
     ("", true, false, [Now, Any, Then]),

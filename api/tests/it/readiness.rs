@@ -1,4 +1,5 @@
-//! A node that has not read the roles and bindings yet: it is not ready, and says of nobody that they may or may not.
+//! Readiness of a node that has not read the roles and bindings yet: it is not ready, and decides
+//! no request by them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,7 @@ const CHECK: &str = "poststarthook/rbac/bootstrap-roles";
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 const ROLES: &str = "/apis/rbac.authorization.svc.io/v1/namespaces/a";
 const ACCESS: &str = "/apis/authorization.svc.io/v1/subjectaccessreviews";
-/// What the keys of roles and bindings begin with.
+/// The prefix of the keys of roles and bindings.
 const KEYS: &[u8] = b"o/rbac.authorization.svc.io/";
 const UNREAD: &str = "the rules of roles and bindings have not been read yet";
 
@@ -46,7 +47,8 @@ fn wired(server: &Server) {
     server.api.health.add_to_readiness(CHECK, Arc::new(move || authorizer.is_ready()));
 }
 
-/// Whether the server calls itself ready; when it does not, that must be for want of the roles alone. It lives in any case.
+/// Whether the server calls itself ready; when it does not, that must be for want of the roles
+/// alone. It lives in any case.
 async fn is_ready(server: &Server) -> bool {
     assert_eq!(server.get("/livez").await.status, 200);
     let answer = server.get("/readyz").await;
@@ -94,7 +96,7 @@ async fn until_the_roles_are_read_a_node_is_not_ready_and_decides_nothing() {
     assert!(!is_ready(&server).await);
     let map = json!({"metadata": {"name": "m"}}).to_string();
     for by in [&joe, &eve] {
-        // The one may and the other may not: nobody can say so now.
+        // Joe may and eve may not: the server cannot say so now.
         for refused in [by.get(MAPS).await, by.send(Method::POST, MAPS, &[], map.clone()).await] {
             assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (503, "1"), "{}", refused.text());
             assert!(ends_with(&refused.json()["message"], UNREAD), "{}", refused.text());
@@ -108,7 +110,7 @@ async fn until_the_roles_are_read_a_node_is_not_ready_and_decides_nothing() {
     assert_eq!(server.get(MAPS).await.names().len(), 0, "administrators need no roles");
     assert!(!is_ready(&server).await);
 
-    // Who asks just before the roles are read has to wait for that, no longer.
+    // A client that asks just before the roles are read waits for that, no longer.
     let (answer, ()) = tokio::join!(joe.get(MAPS), async { store.is_open.store(true, Ordering::Relaxed) });
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(is_ready(&server).await);

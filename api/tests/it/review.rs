@@ -1,4 +1,5 @@
-//! Virtual kinds: questions that are answered at once and never stored.
+//! Virtual kinds, such as SelfSubjectAccessReview: questions that are answered at once and never
+//! stored.
 
 use http::Method;
 use quorate_access::authentication::User;

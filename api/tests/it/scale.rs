@@ -1,4 +1,5 @@
-//! The scale of a workload over HTTP: read, replaced, patched and applied, with its owners in the workload.
+//! The `scale` subresource over HTTP: read, replaced, patched and applied, with its owners in the
+//! workload.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -21,7 +22,7 @@ fn scale(replicas: i64) -> Value {
     json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": replicas}})
 }
 
-/// A Deployment that somebody has applied.
+/// A server with a Deployment that the manager `owner` has applied.
 async fn deployed() -> Server {
     let server = Server::with_namespace().await;
     let labels = json!({"app": "web"});

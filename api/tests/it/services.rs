@@ -1,4 +1,5 @@
-//! Services and their addresses over HTTP: one that needs an address has it from its creation on, or is not created.
+//! Cluster IPs of Services over HTTP: a Service that needs an address has it from its creation on,
+//! or is not created.
 
 use http::Method;
 use serde_json::{Value, json};

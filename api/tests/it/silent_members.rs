@@ -1,4 +1,5 @@
-//! Members that do not answer and leaders that follow one another: a new leader goes on from what is published.
+//! Members that do not answer while leaders follow one another: a new leader goes on from the
+//! published endpoints.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ impl ApiServers for Members {
 }
 
 impl Members {
-    /// A leader begins that knows these members by the last number of their address, and whether each answers it.
+    /// Starts a leader with these members: the last number of each one's address, and whether it
+    /// answers.
     fn lead(self: &Arc<Self>, server: &Server, members: &[(u8, bool)]) -> ControllersHandle {
         let member = |(last, answers): &(u8, bool)| ApiServer {
             address: SocketAddr::from(([10, 0, 0, *last], 6443)),

@@ -1,4 +1,5 @@
-//! What rows of a few kinds have besides the cells of their columns: conditions, a further cell, an order of their own.
+//! Table rows with more than the cells of their columns: conditions, a further cell, an order of
+//! their own.
 
 use http::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! One server on a real socket: TLS, client certificates, both protocols, a drain.
+//! A server on a real socket: TLS, client certificates, HTTP/1.1 and HTTP/2, graceful shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Authority {
     }
 }
 
-/// Certificate and key (PEM) of somebody whom nobody vouches for.
+/// Certificate and key (PEM) of a client whose certificate is self-signed.
 pub(crate) fn self_issued(name: &str, group: &str) -> (String, String) {
     let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
     params.distinguished_name.push(DnType::CommonName, name);
@@ -137,7 +137,8 @@ impl Running {
     }
 }
 
-/// What a client uses that believes this authority (PEM) and says that it is this subject; the key may be another's.
+/// The TLS configuration of a client that trusts this authority (PEM) and presents this subject's
+/// certificate; the key may belong to another one.
 pub(crate) fn client_config(authority: &str, subject: Option<(String, String)>) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();
@@ -213,7 +214,8 @@ async fn code(client: &mut SendRequest<Empty<Bytes>>) -> StatusCode {
 async fn a_certificate_ends_on_an_open_connection_too() {
     const DAY_MS: u64 = 24 * 60 * 60 * 1000;
     let running = start().await;
-    // A day after the time of the test, by which requests are judged; handshakes are by the machine's, which is earlier.
+    // A day after the time of the test, by which requests are judged; handshakes are by the
+    // machine's, which is earlier.
     let end = |params: &mut CertificateParams| params.not_after = date_time_ymd(2030, 1, 2);
     let admin = running.authority.issue_with("admin", Some("system:masters"), end);
     let mut config = client_config(&running.authority.pem, Some(admin));

@@ -1,4 +1,4 @@
-//! Tokens of service accounts from their request to their end, and who reviews tell that one is.
+//! Service account tokens from TokenRequest to expiry, and what TokenReviews say of them.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ async fn token(server: &Server, spec: Value) -> String {
     answer.json()["status"]["token"].as_str().unwrap().to_owned()
 }
 
-/// Who the server says that a bearer of this token is.
+/// The user name that the server gives to a client with this token.
 async fn who(server: &Server, token: &str) -> String {
     let headers = [("authorization", format!("Bearer {token}"))];
     let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
@@ -152,7 +152,7 @@ async fn a_pod_that_names_no_account_runs_as_the_default_one() {
     };
     check("default", "plain", 201).await;
     check("robot", "plain", 400).await;
-    // What a node runs by itself runs as nobody.
+    // A mirror pod, which the node runs by itself, has no account.
     check("default", "mirror", 400).await;
     check("robot", "mirror", 400).await;
 }

@@ -1,4 +1,5 @@
-//! Objects that cannot be read: how they show, and the one way to get rid of them.
+//! Unreadable stored objects: how reads show them, and the forced deletion (KEP-3926) that alone
+//! removes them.
 
 use bytes::Bytes;
 use http::Method;

@@ -1,4 +1,4 @@
-//! Watches: where they start, what they tell, how they end.
+//! Watches: where they start, which events they send, how they end.
 
 use bytes::Bytes;
 use quorate_meta::Naming;

@@ -1,4 +1,4 @@
-//! Watches in protobuf and CBOR: every event says what its line in JSON says, of every kind.
+//! Watch events in protobuf and CBOR: each says what its line in JSON says, for every kind.
 
 use quorate_schema::{Graph, TypeId};
 use quorate_store::{Operation, Txn};
@@ -11,7 +11,8 @@ use crate::harness::Server;
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 const SYNC: &str = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 const METADATA: &str = ";as=PartialObjectMetadata;g=meta.svc.io;v=v1";
-/// What every event of a CBOR sequence begins with: that it is CBOR, a map of two, and the first key.
+/// The first bytes of every event in a CBOR sequence: the self-described tag, a map of two, and the
+/// first key.
 const EVENT: &[u8] = b"\xd9\xd9\xf7\xa2\x44type";
 
 async fn server() -> Server {

@@ -1,4 +1,5 @@
-//! Watches and time: how long one lasts whose client names no end, and that many events share a write.
+//! Watch timeouts and batches: how long a watch lasts whose client sets no timeout, and how many
+//! events share a write.
 
 use http::Method;
 use http_body_util::BodyExt;

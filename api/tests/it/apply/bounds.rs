@@ -1,4 +1,4 @@
-//! Conflicts about very many fields, or with very long names: the answer stays short.
+//! Apply conflicts about very many fields, or with very long names: the answer stays short.
 
 use http::Method;
 use serde_json::{Map, Value, json};

@@ -1,4 +1,4 @@
-//! Which answers the trail tells whole, and of which it says that their bodies were left out.
+//! Response bodies in audit events: which are whole, and which are said to be left out.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -14,7 +14,8 @@ const PROTOBUF: (&str, &str) = ("accept", "application/vnd.svc.protobuf");
 const OBJECT_BYTES: usize = 150_000;
 const OBJECTS: usize = 8;
 
-/// What comes after the path of the collection, headers, and the kind of what is told of the answer.
+/// What comes after the path of the collection, headers, and the kind of what is told of the
+/// answer.
 type Asked = (&'static str, &'static [(&'static str, &'static str)], Option<&'static str>);
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! What the trail says of whether somebody may: what came out last, and nothing where nobody could decide.
+//! Authorization decisions in audit events: the last decision for the request, and no decision
+//! where the authorizer could make none.
 
 use std::sync::Arc;
 use std::time::Duration;

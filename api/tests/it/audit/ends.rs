@@ -1,4 +1,4 @@
-//! How requests end that do not end well: the client leaves, the server fails.
+//! Audit events of requests that end early: the client disconnects, or the server fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ struct Ailing {
     inner: MemoryStore,
     /// Transactions never come to an end.
     stuck: AtomicBool,
-    /// Told of each that does not.
+    /// Notified of each transaction that gets stuck.
     begun: Notify,
     /// Transactions panic.
     broken: AtomicBool,

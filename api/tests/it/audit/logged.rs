@@ -1,4 +1,4 @@
-//! However much is logged, no secret and no token is.
+//! Log lines at every level: none has a secret or a token.
 
 use std::fmt::{Debug, Write};
 use std::sync::Arc;
@@ -48,8 +48,8 @@ impl Subscriber for Log {
 #[tokio::test]
 async fn no_secret_and_no_token_is_logged() {
     let log = Log::default();
-    // A place in the source asks only once whether anybody listens. As long as there are two who do, it asks them, and not
-    // whatever thread happens to pass by first.
+    // A place in the source asks only once whether a subscriber listens. With two subscribers
+    // it asks them, and not the dispatcher of the first thread that comes by.
     let listeners = [Dispatch::new(log.clone()), Dispatch::new(log.clone())];
     let listening = tracing::dispatcher::set_default(&listeners[0]);
     let server = server();

@@ -1,4 +1,4 @@
-//! What the audit trail tells of requests, and what it never tells.
+//! Audit events over HTTP: what they tell of requests, and what they never tell.
 
 mod bodies;
 mod decisions;

@@ -1,4 +1,5 @@
-//! Whatever the policy says, no secret and no token gets into the trail, be it as it is or encoded.
+//! Secrets and tokens in the audit trail: none gets there, plain or encoded, whatever the policy
+//! says.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -21,8 +22,8 @@ pub(super) fn server() -> Server {
     })
 }
 
-/// A text as it is, and as it stands in a longer one that is encoded, at whatever place: the characters that do not depend on
-/// what is around.
+/// A text as it is, and as it stands in a longer one that is encoded, at whatever place: the
+/// characters that do not depend on what is around.
 fn forms(text: &str) -> Vec<String> {
     let mut forms = vec![text.to_owned()];
     for (before, from) in [(0, 0), (1, 2), (2, 3)] {

@@ -1,5 +1,5 @@
-//! Requests for certificates that nobody is to have: each is refused where it is made, or fails once it is approved, for exactly
-//! one reason. Each test says how many there were.
+//! CertificateSigningRequests that no client may have issued: each is refused on creation, or fails
+//! once it is approved, for exactly one reason. Each test says how many there were.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,11 +15,12 @@ const NODE: &str = "svc.io/apiserver-client-node-agent";
 const SERVING: &str = "svc.io/node-agent-serving";
 const ANN: (&str, &str) = ("ann", "dev");
 const AGENT: (&str, &str) = ("system:node:n", "system:nodes");
-/// What the certificates of clients are for.
+/// The key usages of client certificates.
 const FOR_CLIENTS: &[&str] = &["client auth", "digital signature"];
 const FOR_SERVERS: &[&str] = &["server auth", "digital signature"];
 
-/// The parameters of a request with this subject (common name, organization) for these alternative names.
+/// The parameters of a request with this subject (common name, organization) for these alternative
+/// names.
 fn params(subject: (&str, &str), names: &[SanType]) -> CertificateParams {
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, subject.0);

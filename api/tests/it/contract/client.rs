@@ -1,5 +1,5 @@
-//! A client that watches, is cut off, resumes anywhere, and lists again when its version is gone; everything that it is told
-//! is compared with the model.
+//! The contract test's client: it watches, is cut off, resumes anywhere, and lists again when its
+//! version is gone; every event that it gets is compared with the model.
 
 use std::collections::VecDeque;
 
@@ -15,10 +15,10 @@ use crate::harness::Events;
 
 const INITIAL: &str = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
 
-/// See the module.
+/// A watching client, and the objects that it believes to be there.
 pub(super) struct Client {
     wish: &'static Wish,
-    /// What it believes to be there.
+    /// The objects that it believes to be there.
     believed: Objects,
     /// Everything up to here has reached it; zero before its first list.
     seen: u64,
@@ -40,7 +40,7 @@ struct Stream {
     deadline: Instant,
 }
 
-/// What comes next in a stream.
+/// The next item of a stream: an event, a 410, or its end.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Event,
@@ -88,12 +88,12 @@ impl Client {
         assert_eq!(self.believed, self.wish.select(&world.model.objects), "{:?}", self.wish);
     }
 
-    /// How often it was told that what it has seen is too old to go on from.
+    /// How often the server answered 410: its revision was too old to resume from.
     pub(super) fn expirations(&self) -> usize {
         self.expirations
     }
 
-    /// How many events are there for it.
+    /// The number of events that wait for it.
     fn due(&self, world: &World) -> usize {
         let Some(stream) = &self.stream else { return 0 };
         let later = world.model.events(self.wish, self.seen.max(stream.begun)).len();

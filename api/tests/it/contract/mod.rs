@@ -1,8 +1,11 @@
-//! The contract of watches and lists (document 001, "Watch behaviour" and "Pagination") against a model: random writes through
-//! random servers, clients that watch with selectors and are cut off, resume and list anywhere, history that goes.
+//! The contract of watches and lists (Kubernetes API concepts, "Efficient detection of changes" and
+//! "Retrieving large results sets in chunks") against a model: random writes through random
+//! servers, clients that watch with selectors and are cut off, resume and list anywhere, history
+//! that is compacted.
 //!
-//! What clients are told is ordered, unique, complete and filtered; bookmarks are true; who asks for what is gone gets 410
-//! and never a gap; pages show one state. `QUORATE_CONTRACT_SEEDS` says how many random histories are tried.
+//! What clients are told is ordered, unique, complete and filtered; bookmarks are true; a client
+//! that asks for what is gone gets 410 and never a gap; pages show one state.
+//! `QUORATE_CONTRACT_SEEDS` says how many random histories are tried.
 
 mod client;
 mod model;

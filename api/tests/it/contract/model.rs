@@ -1,4 +1,5 @@
-//! What the collection holds and held, as the answers to writes have said, and what a watch has to make of it.
+//! The contract test's model: what the collection holds and held, as the answers to writes have
+//! said, and what a watch has to make of it.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +19,7 @@ pub(super) struct Change {
     pub(super) after: Option<Value>,
 }
 
-/// See the module.
+/// The collection now and every change to it, as the answers to writes have said.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     changes: Vec<Change>,
@@ -92,13 +93,13 @@ impl Model {
         self.changes.push(Change { revision, key, before, after });
     }
 
-    /// What a client has to be told of everything after a revision, with the revisions.
+    /// The events that a client must get after a revision, with their revisions.
     pub(super) fn events(&self, wish: &Wish, after: u64) -> Vec<(u64, Value)> {
         let later = self.changes.iter().filter(|change| change.revision > after);
         later.filter_map(|change| Some((change.revision, wish.event(change)?))).collect()
     }
 
-    /// What there was at a revision.
+    /// The objects at a revision.
     pub(super) fn objects_at(&self, revision: u64) -> Objects {
         let mut objects = Objects::new();
         for change in self.changes.iter().take_while(|change| change.revision <= revision) {

@@ -1,4 +1,5 @@
-//! Lists, whole and in pages, of now and of before, through a different server for each page, while others write.
+//! Paginated and whole lists of the contract test, of now and of before, through a different server
+//! for each page, while other clients write.
 
 use rand::Rng;
 use rand::rngs::StdRng;

@@ -1,4 +1,5 @@
-//! Servers over one store, random writes through them, and the model of what they did.
+//! The contract test's servers over one store, random writes through them, and the model of what
+//! they did.
 
 use std::sync::Arc;
 
@@ -16,12 +17,12 @@ use crate::harness::{Answer, Server, TestClock};
 const SERVERS: usize = 3;
 const NAMESPACES: [&str; 2] = ["a", "b"];
 const NAMES: [&str; 4] = ["m1", "m2", "m3", "m4"];
-/// How long history is kept.
+/// Retention of the history.
 const KEPT_MS: u64 = 60_000;
 /// Changes in memory; little, so that watches read the history behind it as well.
 const RING_BYTES: usize = 8 * 1024;
 
-/// See the module.
+/// Servers over one store, and the model of what clients wrote through them.
 pub(super) struct World {
     store: Arc<MemoryStore>,
     clock: Arc<TestClock>,
@@ -117,7 +118,8 @@ impl World {
         }
     }
 
-    /// Notes the deletions of a collection, each of which has a revision of its own that no answer tells.
+    /// Notes the deletions of a collection, each of which has a revision of its own that no answer
+    /// tells.
     fn deleted_since(&mut self, before: u64, namespace: &str) {
         let mut watch = self.store.watch(bytes::Bytes::new(), Revision::new(before)).unwrap();
         let hit = |pod: &Value| pod["metadata"]["labels"]["x"] == "1";

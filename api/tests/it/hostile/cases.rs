@@ -1,4 +1,4 @@
-//! Requests as a table: what they do, and what their bodies are made of.
+//! The table of hostile requests: what they do, and what their bodies are made of.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Objects in which two long things meet: maps of which one fills in the other, and fields that are there twice.
+//! Hostile objects in which two long parts meet: maps of which one fills in the other, and fields
+//! that are there twice.
 
 use http::Method;
 

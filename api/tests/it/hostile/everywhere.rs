@@ -1,7 +1,9 @@
-//! Every list and map that the schema knows, long: one request for each, with the rest of its object as small as it goes.
+//! Long lists and maps at every place that the schema knows: one request for each, with the rest of
+//! its object as small as it goes.
 //!
-//! A part of them is tried, all of them with `HOSTILE_ALL=1`, which takes some minutes. `HOSTILE_BYTES` prints how long bodies
-//! of that size take in every encoding, which is a second at most.
+//! A part of them is tried, all of them with `HOSTILE_ALL=1`, which takes some minutes.
+//! `HOSTILE_BYTES` prints how long bodies of that size take in every encoding, which is a second at
+//! most.
 
 use std::collections::HashSet;
 

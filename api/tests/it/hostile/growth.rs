@@ -1,5 +1,5 @@
-//! How the work for a request grows with the request, counted in time on the processor: not in time that passes, which says
-//! more about what else the machine does.
+//! The growth of a request's work with its length, counted in time on the processor: not in time
+//! that passes, which says more about what else the machine does.
 
 use std::future::Future;
 
@@ -7,8 +7,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// How much larger the second request is.
 pub(super) const FACTOR: usize = 16;
-/// How much more work it may make. Work that grows with the square would be 256 times as much; what grows evenly is
-/// counted as 16 times, give or take what the processor's caches do.
+/// How much more work it may make. Work that grows with the square would be 256 times as much; what
+/// grows evenly is counted as 16 times, give or take what the processor's caches do.
 const MOST: u64 = 64;
 /// How often it is counted before the answer is that it is too much.
 const ATTEMPTS: usize = 3;

@@ -1,4 +1,5 @@
-//! Patches and applies, each on an object that is there: what is long in them is what their merges look at most often.
+//! Hostile patches and applies on an object that exists: long in what their merges look at most
+//! often.
 
 use http::Method;
 

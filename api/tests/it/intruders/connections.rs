@@ -1,4 +1,5 @@
-//! Connections: whose certificate, which path, how much, and how old.
+//! Intruders' connections: certificates of others, ambiguous paths, oversized or slow peers, old
+//! protocol versions.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::tls::{Authority, self_issued};
 type Verdict = Result<u16, AlertDescription>;
 
 impl Castle {
-    /// What somebody gets who asks for the secret with nothing but a certificate. Who gets nothing at all tries again.
+    /// The answer to a client that asks for the secret with nothing but this certificate. A client
+    /// that gets no answer tries again.
     async fn verdict(&self, subject: &Subject) -> Option<Verdict> {
         for _ in 0..ATTEMPTS {
             let attempt = timeout(PATIENCE, self.verdict_once(subject.clone()));
@@ -73,14 +75,14 @@ async fn certificates_of_others() {
     let attempts: [(&str, Subject, Verdict); 8] = [
         // The name fits, and the signature does not.
         ("an authority of the same name", Some(foreign.issue("admin", masters)), Ok(401)),
-        // A proxy that speaks for nobody.
+        // A proxy that names no user.
         ("the proxies' authority", Some(castle.proxies.issue("admin", masters)), Ok(401)),
         ("the peers' authority", Some(Authority::new("peer CA").issue("node-1", masters)), Ok(401)),
         ("nobody's name", Some(castle.authority.issue("", masters)), Ok(401)),
         ("itself", Some(self_issued("admin", "system:masters")), Ok(401)),
         ("the past", Some(castle.authority.issue_with("admin", masters, past)), Ok(401)),
         ("the future", Some(castle.authority.issue_with("admin", masters, future)), Ok(401)),
-        // Whoever has seen a certificate has not its key.
+        // A client that has seen a certificate does not have its key.
         ("another key", admin_with_another_key, Err(AlertDescription::DecryptError)),
     ];
     let mut count = 0;
@@ -92,7 +94,7 @@ async fn certificates_of_others() {
     assert_eq!(count, 8);
 }
 
-/// Paths to the secret that somebody might read in another way than the server does.
+/// Paths to the secret that a proxy or filter might read in another way than the server does.
 pub(super) fn twisted_paths() -> Vec<String> {
     let tail = "api/v1/namespaces/a/secrets/treasure";
     let mut paths: Vec<String> =
@@ -172,7 +174,7 @@ async fn peers_that_waste_room_and_time() {
     ];
     let mut count = 0;
     for (what, code, expect) in attempts {
-        // Who is hung up on while still sending may miss the answer.
+        // A client whose connection is closed while it still sends may miss the answer.
         assert!(code == 0 || code == expect, "{what} got {code}");
         count += 1;
     }
@@ -185,10 +187,11 @@ async fn peers_that_waste_room_and_time() {
     assert_eq!(count, 9);
 }
 
-/// What goes with every ClientHello: signature algorithms, groups, and the form of points.
+/// Extensions of every ClientHello: signature algorithms, groups, and the form of points.
 const EXTENSIONS: &[u8] = &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1, 0, 10, 0, 6, 0, 4, 0, 29, 0, 23, 0, 11, 0, 2, 1, 0];
 
-/// A ClientHello of this version (RFC 5246, section 7.4.1.2; the versions before are alike) in which nothing else is amiss.
+/// A ClientHello of this version (RFC 5246, section 7.4.1.2; the versions before are alike) in
+/// which nothing else is amiss.
 fn hello(version: [u8; 2], more: &[u8]) -> Vec<u8> {
     let mut body = version.to_vec();
     body.extend([7; 32]);
@@ -205,7 +208,7 @@ fn hello(version: [u8; 2], more: &[u8]) -> Vec<u8> {
 }
 
 impl Castle {
-    /// What comes back when these bytes are sent as they are.
+    /// The server's answer to these bytes over bare TCP.
     async fn say_plainly(&self, bytes: &[u8]) -> Vec<u8> {
         let mut io = SystemEnv::env().network.connect(self.handle.address()).await.unwrap();
         io.write_all(bytes).await.unwrap();

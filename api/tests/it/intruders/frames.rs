@@ -1,11 +1,12 @@
-//! HTTP/2 by hand: frames that no library would send, and what comes back.
+//! HTTP/2 frames written by hand: those that no library would send, and the server's answers.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
 use super::{ATTEMPTS, Castle, PATIENCE, SECRET, Stream, Subject, TREASURE};
 
-/// What every client begins with, and a SETTINGS frame that changes nothing (RFC 9113, section 3.4).
+/// What every client begins with, and a SETTINGS frame that changes nothing (RFC 9113, section
+/// 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 /// Bytes of a frame that every server takes.
 pub(super) const FRAME_BYTES: usize = 16_384;
@@ -74,7 +75,7 @@ pub(super) fn get(path: &str) -> Vec<(&str, &str)> {
     vec![(":method", "GET"), (":scheme", "https"), (":authority", "localhost"), (":path", path)]
 }
 
-/// Kind, flags and payload of the next frame; `None` when the server has hung up.
+/// Kind, flags and payload of the next frame; `None` when the server has closed the connection.
 async fn next(stream: &mut Stream) -> Option<(u8, u8, Vec<u8>)> {
     let mut head = [0; 9];
     stream.read_exact(&mut head).await.ok()?;
@@ -84,8 +85,8 @@ async fn next(stream: &mut Stream) -> Option<(u8, u8, Vec<u8>)> {
     Some((head[3], head[4], payload))
 }
 
-/// The code that the fields of an answer begin with: some have numbers of their own (RFC 7541, appendix A), of the others the
-/// digits are spelled out.
+/// The code that the fields of an answer begin with: some have numbers of their own (RFC 7541,
+/// appendix A), of the others the digits are spelled out.
 fn code_of(block: &[u8]) -> u16 {
     match block {
         [at @ 0x88..=0x8e, ..] => [200, 204, 206, 304, 400, 404, 500][usize::from(*at) - 0x88],
@@ -157,7 +158,8 @@ impl Castle {
         timeout(PATIENCE, attempt).await.expect("an attempt ends")
     }
 
-    /// Sends these frames on a connection of their own; who gets no answer tries again, as over HTTP/1.1.
+    /// Sends these frames on a connection of their own; a client that gets no answer tries again,
+    /// as over HTTP/1.1.
     pub(super) async fn send(&self, subject: Subject, frames: &[u8]) -> u16 {
         for _ in 1..ATTEMPTS {
             let code = self.send_once(subject.clone(), frames).await;
@@ -185,7 +187,8 @@ impl Castle {
     /// Sends frames until there are no more or the server hangs up.
     pub(super) async fn flood(&self, subject: Subject, frames: impl Iterator<Item = Vec<u8>>) {
         let attempt = async {
-            // So many frames at once may make the server too slow for its own limits, which is refusal enough.
+            // So many frames at once may make the server too slow for its own limits, which is
+            // refusal enough.
             let Some(stream) = self.opened(subject).await else { return };
             let (mut reader, mut writer) = tokio::io::split(stream);
             let flood = async {

@@ -1,11 +1,12 @@
-//! Headers: what only a proxy, or somebody who may act as others, may send, and what somebody gets who brings none.
+//! Intruders' headers: those that only a proxy or an impersonating client may send, and requests
+//! without credentials.
 
 use quorate_access::authentication::ProxyOptions;
 
 use super::frames::get;
 use super::{ANN, Castle, EVE, SECRET, Subject, limits};
 
-/// What a proxy says about whom it speaks for.
+/// Headers in which a proxy names the user of a request.
 pub(super) const CLAIMS: &[(&str, &str)] = &[("X-Remote-User", "admin"), ("X-Remote-Group", "system:masters")];
 /// The same with other strokes, which some read alike.
 const UNDERSCORES: &[(&str, &str)] = &[("X_Remote_User", "admin"), ("X_Remote_Group", "system:masters")];
@@ -14,8 +15,9 @@ const IMPERSONATE: &[(&str, &str)] = &[("Impersonate-User", "admin"), ("Imperson
 type Headers = Vec<(&'static str, &'static str)>;
 
 impl Castle {
-    /// Headers that only others may send, who sends them, and the code of the refusal. Where they are to be refused and not
-    /// ignored, they come from eve, who may read the secret herself.
+    /// Headers that only other clients may send, the client that sends them, and the code of the
+    /// refusal. Where they are to be refused and not ignored, they come from eve, who may read the
+    /// secret herself.
     pub(super) fn pretenders(&self) -> Vec<(Subject, Headers, u16)> {
         let joe = || Some(self.authority.issue("joe", Some("dev")));
         let eve = || Some(self.authority.issue("eve", None));
@@ -77,7 +79,7 @@ async fn proxies_of_other_names() {
         (castle.proxies.issue("front ", None), 401),
         (castle.proxies.issue("front.example", None), 401),
         (castle.proxies.issue("", None), 401),
-        // No proxy, but somebody of that name.
+        // No proxy, but a user of that name.
         (castle.authority.issue("front", None), 403),
     ];
     let mut count = 0;
@@ -89,7 +91,7 @@ async fn proxies_of_other_names() {
     assert_eq!(count, 7);
 }
 
-/// Who brings no credentials is told whether the server lives, and nothing else.
+/// A client without credentials gets the health endpoints, and nothing else.
 #[tokio::test]
 async fn nobody_sees_more_than_health() {
     let castle = Castle::new().await;

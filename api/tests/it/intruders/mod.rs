@@ -1,8 +1,9 @@
-//! Those who try to get in: wrong tokens, certificates of others, headers and paths that mean to be read twice, peers that
-//! waste time, over HTTP/1.1 and HTTP/2. Every attempt is refused, over a real connection; each test says how many it made.
+//! Intruders' requests: wrong tokens, certificates of others, headers and ambiguous paths, peers
+//! that waste time, over HTTP/1.1 and HTTP/2. Every attempt is refused, over a real connection;
+//! each test says how many it made.
 //!
-//! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes. Where somebody who got in
-//! might have no rights, exactly one code is expected.
+//! What "refused" means: no answer with a code below 400, and nothing of the secret in what comes.
+//! Where an intruder who got in might have no rights, exactly one code is expected.
 
 mod connections;
 mod frames;
@@ -30,7 +31,7 @@ use tokio_rustls::client::TlsStream;
 use crate::harness::Server;
 use crate::tls::{Authority, client_config};
 
-/// What nobody is to read.
+/// The content of the secret, which no answer to an intruder may have.
 const TREASURE: &str = "dHJlYXN1cmU=";
 const SECRET: &str = "/api/v1/namespaces/a/secrets/treasure";
 const NAMESPACE: &str = "/api/v1/namespaces/a";
@@ -40,11 +41,11 @@ const ANN: (&str, &str) = ("Authorization", "Bearer static-secret");
 /// A token of eve, who may read the secret.
 const EVE: (&str, &str) = ("Authorization", "Bearer reader-secret");
 const TOKENS: &str = "static-secret,ann,1,dev\nreader-secret,eve,2";
-/// How often who gets no answer asks.
+/// Attempts of a client that gets no answer.
 const ATTEMPTS: usize = 3;
 /// No attempt may take longer.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How long a handshake and a head may take.
+/// Time limit of a handshake and of a request's head.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// A server with a secret, an account, and all ways of proving who one is.
@@ -124,11 +125,11 @@ impl Castle {
         connector.connect(ServerName::try_from("localhost").unwrap(), io).await.ok()
     }
 
-    /// What comes back when this text is sent; empty when the connection ends without an answer.
+    /// The server's answer to this text; empty when the connection ends without an answer.
     async fn say(&self, subject: Subject, text: &str) -> String {
         let attempt = async {
             let mut stream = self.connect(self.config(subject)).await?;
-            // The server may hang up while the text is still on its way.
+            // The server may close the connection while the text is still on its way.
             let _ = stream.write_all(text.as_bytes()).await;
             let mut answer = Vec::new();
             let _ = stream.read_to_end(&mut answer).await;
@@ -137,8 +138,8 @@ impl Castle {
         timeout(PATIENCE, attempt).await.expect("an attempt ends").unwrap_or_default()
     }
 
-    /// A GET with these headers; gives the status code, 0 for none. The server's limits are short, and a machine may be slow:
-    /// who gets no answer tries again.
+    /// A GET with these headers; gives the status code, 0 for none. The server's limits are short,
+    /// and a machine may be slow: a client that gets no answer tries again.
     async fn get(&self, subject: Subject, path: &str, headers: &[(&str, &str)]) -> u16 {
         for _ in 1..ATTEMPTS {
             let code = self.get_once(subject.clone(), path, headers).await;

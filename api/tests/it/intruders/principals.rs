@@ -1,5 +1,5 @@
-//! Principals that were somebody once: what they lived by is gone, be it their account, what their token is bound to, the key
-//! that signed it, their line in a file, or their rights.
+//! Principals that are valid no more: their account, the object that their token is bound to, the
+//! key that signed it, their line in a file, or their rights are gone.
 
 use http::Method;
 use quorate_access::authentication::StaticTokens;

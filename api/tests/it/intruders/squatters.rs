@@ -1,4 +1,5 @@
-//! Those who take a place and do nothing with it: the server hangs up on them, and whoever comes then is served.
+//! Idle clients that take a place: the server closes their connections, and serves the clients that
+//! come then.
 
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use super::{Castle, PATIENCE, SHORT, limits};
 impl Castle {
     /// Sends a request's header drop by drop, for as long as the server takes it.
     async fn drip(&self) {
-        // So many handshakes at once may take longer than the server allows, which is refusal enough.
+        // So many handshakes at once may take longer than the server allows, which is refusal
+        // enough.
         let Some(stream) = self.connect(self.config(None)).await else { return };
         let (mut reader, mut writer) = tokio::io::split(stream);
         let drops = async {
@@ -41,7 +43,7 @@ impl Castle {
         let mut config = self.config(None);
         config.alpn_protocols = vec![protocol.into()];
         let mut stream = self.connect(config).await.expect("a handshake");
-        // On a slow machine the server may have hung up already.
+        // On a slow machine the server may have closed the connection already.
         let _ = stream.write_all(text).await;
         let _ = stream.flush().await;
         Box::new(stream)
@@ -65,7 +67,7 @@ async fn many_who_never_finish_keep_nobody_out() {
 /// Connections that a server has at one time.
 const PLACES: usize = 8;
 
-/// Takes all places in this way, and says how many that were once somebody else is served.
+/// Takes all places in this way, and gives how many there were once another client is served.
 async fn squat(limits: Limits, protocol: Option<&str>, text: &[u8]) -> usize {
     let castle = Castle::with(ProxyOptions::default(), Limits { connections: PLACES, ..limits }).await;
     let admin = castle.authority.issue("admin", Some("system:masters"));

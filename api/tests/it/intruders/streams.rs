@@ -1,4 +1,5 @@
-//! HTTP/2, frame by frame: what HTTP/1.1 has as well, what a well-behaved client would not send, and more of it than is good.
+//! Intruders' HTTP/2 streams, frame by frame: what HTTP/1.1 has as well, what a well-behaved client
+//! would not send, and more of it than is good.
 
 use std::iter;
 
@@ -86,7 +87,7 @@ async fn authorities_that_are_not_the_host() {
     assert_eq!(count, 24);
 }
 
-/// Requests that are none: what might be understood in two ways is not understood, whoever sends it.
+/// Malformed requests: one that could be read in two ways is refused, for every client.
 #[tokio::test]
 async fn malformed_requests() {
     let castle = Castle::new().await;
@@ -143,7 +144,8 @@ async fn header_lists_that_are_too_large() {
     let good = block(&get(SECRET));
     let many: String = (0..8000).map(|at| format!("x-{at:04} ")).collect();
     let many: Vec<(&str, &str)> = many.split_whitespace().map(|name| (name, "y")).collect();
-    // A field that is remembered, and then named again and again (RFC 7541, sections 6.2.1 and 6.1).
+    // A field that is remembered, and then named again and again (RFC 7541, sections 6.2.1 and
+    // 6.1).
     let mut bomb = vec![0x40];
     put(&mut bomb, "x-bomb");
     put(&mut bomb, &long[..4000]);

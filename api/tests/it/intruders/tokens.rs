@@ -1,4 +1,4 @@
-//! Tokens: forged, of others, of before and of later, of accounts that are gone.
+//! Intruders' tokens: forged, of other users, expired or not valid yet, of deleted accounts.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};

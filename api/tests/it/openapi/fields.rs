@@ -1,4 +1,5 @@
-//! The fields of the published messages: those of `openapi.v3` have names that begin with `3.`, the others are of `openapi.v2`.
+//! Field numbers of the published OpenAPI messages: names of fields of `openapi.v3` begin with
+//! `3.`, the others are of `openapi.v2`.
 
 /// How a field is read.
 #[derive(Clone, Copy)]

@@ -1,7 +1,8 @@
-//! OpenAPI documents in protobuf say what those in JSON say.
+//! OpenAPI documents in protobuf: they say what those in JSON say.
 //!
-//! They are read here by the field numbers of the published messages (`openapi.v2` and `openapi.v3`) and become JSON again: what
-//! the server leaves out, puts elsewhere or writes in another form is a difference. Version 3 alone has no place for defaults that are maps or lists.
+//! They are read here by the field numbers of the published messages (`openapi.v2` and
+//! `openapi.v3`) and become JSON again: what the server leaves out, puts elsewhere or writes in
+//! another form is a difference. Version 3 alone has no place for defaults that are maps or lists.
 
 mod fields;
 mod references;
@@ -170,7 +171,8 @@ async fn the_document_of_version_2_is_the_same_in_protobuf() {
     }
 }
 
-/// Takes away the defaults of schemas that are maps or lists; of names of properties, which may be `default` as well, it takes none.
+/// Takes away the defaults of schemas that are maps or lists; of names of properties, which may be
+/// `default` as well, it takes none.
 fn drop_other_defaults(value: &mut Value, are_names: bool) {
     match value {
         Value::Object(map) => {

@@ -1,4 +1,5 @@
-//! Whatever the documents refer to is in them, and no two operations have one name: over everything that a server serves.
+//! References in the OpenAPI documents: each has its target there, and no two operations have one
+//! name, over all that a server serves.
 
 use std::collections::BTreeSet;
 

@@ -32,4 +32,4 @@ pub(super) const REPEATED_TYPES: &[(&str, &str)] = &[
 ];
 
 /// Folders whose comments hide who acts.
-pub(super) const WORDY_FOLDERS: &[&str] = &["api/benches", "api/src", "api/tests", "raft"];
+pub(super) const WORDY_FOLDERS: &[&str] = &[];
