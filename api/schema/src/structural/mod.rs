@@ -34,11 +34,13 @@ use quorate_meta::{Cause, Path, Value};
 
 pub use embedded::CheckMetadata;
 pub use formats::Format;
-pub use node::{Additional, CompilePattern, Constraints, Enumeration, Matcher, Node, NodeId, Pattern, Rule, ValueType};
+pub use node::{
+    Additional, CompilePattern, Constraints, Enumeration, Matcher, NodeId, Pattern, Rule, SchemaNode, ValueType,
+};
 
 use crate::graph::{Graph, TypeId};
 use patterns::Patterns;
-use place::Place;
+use place::SchemaPlace;
 use source::{Source, Words};
 
 /// What a schema is compiled with.
@@ -57,7 +59,7 @@ pub struct Options<'a> {
 pub struct Structural {
     graph: Arc<Graph>,
     ty: TypeId,
-    nodes: Vec<Node>,
+    nodes: Vec<SchemaNode>,
     root: NodeId,
     has_defaults: bool,
 }
@@ -70,7 +72,7 @@ pub fn compile(schema: &Value, path: &Path, options: Options<'_>) -> Result<Stru
     let words = Words::new(options.base.names());
     let Some(root) = Source::of(schema, &words) else { return Err(vec![Cause::required(path, "")]) };
     limits::check(root, path).map_err(|cause| vec![cause])?;
-    let place = Place::root(path.as_str());
+    let place = SchemaPlace::root(path.as_str());
     let mut told = limits::Told::default();
     rules::words::check_root(root, &place, options.has_status, &mut told);
     rules::words::check(root, &place, &mut told);
@@ -118,7 +120,7 @@ impl Structural {
     }
 
     /// A node.
-    pub fn node(&self, id: NodeId) -> &Node {
+    pub fn node(&self, id: NodeId) -> &SchemaNode {
         &self.nodes[id.0 as usize]
     }
 

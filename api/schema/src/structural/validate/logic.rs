@@ -2,12 +2,12 @@
 
 use quorate_meta::{Cause, Value};
 
-use super::Walk;
+use super::Validator;
 use crate::fieldset::shortened;
 use crate::structural::limits::Told;
 use crate::structural::node::{Constraints, NodeId};
 
-impl Walk<'_> {
+impl Validator<'_> {
     /// Checks the logic of a schema; the answer counts the passed checks of the branches that are told of.
     pub(super) fn logic(&mut self, constraints: &Constraints, value: &Value) -> usize {
         let mut passed = 0;

@@ -12,7 +12,7 @@ use quorate_meta::{Cause, CauseReason, Map, Path, Value};
 
 use super::Structural;
 use super::limits::{MAX_STEPS, Told};
-use super::node::{Additional, Constraints, Node, NodeId, ValueType};
+use super::node::{Additional, Constraints, NodeId, SchemaNode, ValueType};
 use crate::fieldset::shortened;
 use crate::path::FieldPath;
 
@@ -21,7 +21,7 @@ const WHOLE: &str = "<nil>";
 
 /// What is wrong with `value`, which stands at `prefix` (empty at the root).
 pub(super) fn validate(compiled: &Structural, id: NodeId, prefix: &str, value: &Value) -> Vec<Cause> {
-    let mut walk = Walk { compiled, prefix, path: FieldPath::default(), told: Told::default(), steps: 0 };
+    let mut walk = Validator { compiled, prefix, path: FieldPath::default(), told: Told::default(), steps: 0 };
     walk.node(id, value);
     if walk.steps > MAX_STEPS {
         let why = format!("validation takes more than {MAX_STEPS} steps");
@@ -31,7 +31,7 @@ pub(super) fn validate(compiled: &Structural, id: NodeId, prefix: &str, value: &
     walk.told.into_causes()
 }
 
-struct Walk<'c> {
+struct Validator<'c> {
     compiled: &'c Structural,
     prefix: &'c str,
     path: FieldPath,
@@ -39,7 +39,7 @@ struct Walk<'c> {
     steps: usize,
 }
 
-impl<'c> Walk<'c> {
+impl<'c> Validator<'c> {
     /// Checks a value; the answer is how many checks it passed, by which the branch of a logic is chosen that is told of.
     fn node(&mut self, id: NodeId, value: &Value) -> usize {
         let node = self.compiled.node(id);
@@ -80,7 +80,7 @@ impl<'c> Walk<'c> {
         passed
     }
 
-    fn null(&mut self, node: &Node) -> usize {
+    fn null(&mut self, node: &SchemaNode) -> usize {
         if node.ty == ValueType::Any || node.nullable {
             return 1;
         }
@@ -88,7 +88,7 @@ impl<'c> Walk<'c> {
         0
     }
 
-    fn list(&mut self, node: &Node, constraints: Option<&Constraints>, items: &[Value]) -> usize {
+    fn list(&mut self, node: &SchemaNode, constraints: Option<&Constraints>, items: &[Value]) -> usize {
         let mut passed = 0;
         if let Some(id) = node.items {
             for (index, item) in items.iter().enumerate() {
@@ -103,7 +103,7 @@ impl<'c> Walk<'c> {
         passed
     }
 
-    fn object(&mut self, node: &'c Node, constraints: Option<&Constraints>, map: &Map) -> usize {
+    fn object(&mut self, node: &'c SchemaNode, constraints: Option<&Constraints>, map: &Map) -> usize {
         let (min, max) = constraints.map_or((None, None), |bounds| (bounds.min_properties, bounds.max_properties));
         self.at_least(min, map.len(), "properties");
         self.at_most(max, map.len());
