@@ -131,20 +131,28 @@ impl Structural {
 
     /// What is wrong with an object. Its metadata is left to the rules that all kinds share.
     pub fn validate(&self, object: &Value) -> Vec<Cause> {
-        validate::validate(self, self.root, "", object)
+        validate::validate(self, self.root, "", object, None)
+    }
+
+    /// What is wrong with an object that replaces `old`. What stays as it was may be wrong; elements of lists are the same when their
+    /// keys are, others when the whole list is.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
+        validate::validate(self, self.root, "", object, Some(old))
     }
 
     /// What is wrong with the status of an object: all that an update of the subresource is asked about.
-    pub fn validate_status(&self, object: &Value) -> Vec<Cause> {
+    pub fn validate_status(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
         match (self.node(self.root).property("status"), object.get("status")) {
-            (Some(id), Some(status)) => validate::validate(self, id, "status", status),
+            (Some(id), Some(status)) => {
+                validate::validate(self, id, "status", status, old.and_then(|old| old.get("status")))
+            }
             _ => Vec::new(),
         }
     }
 
     /// What is wrong with the value at a node, which stands at `prefix`.
     pub fn validate_at(&self, id: NodeId, prefix: &str, value: &Value) -> Vec<Cause> {
-        validate::validate(self, id, prefix, value)
+        validate::validate(self, id, prefix, value, None)
     }
 
     /// What is wrong with `apiVersion` and `kind` of embedded objects, and with their metadata, about which `metadata` is asked.

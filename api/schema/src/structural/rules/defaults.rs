@@ -56,7 +56,7 @@ impl<'c> DefaultRules<'c> {
         if let Err(error) = check_part(self.graph, shape, default) {
             return self.told.push(|| Cause::invalid(place.text(), default.clone(), &error.to_string()));
         }
-        for cause in validate::validate(self.compiled, id, place.text().as_str(), default) {
+        for cause in validate::validate(self.compiled, id, place.text().as_str(), default, None) {
             self.told.push(|| cause);
         }
     }
