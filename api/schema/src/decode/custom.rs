@@ -85,21 +85,21 @@ pub(super) fn check(graph: &Graph, ty: &TypeDef, value: &Value) -> Result<(), De
             format!("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", value.type_name());
         return Err(DecodeError(message));
     };
-    let mut walk = Walk { graph, path: FieldPath::default() };
+    let mut walk = MetadataCheck { graph, path: FieldPath::default() };
     walk.message(ty, map)
 }
 
 /// The same for a part of an object, such as a default.
 pub(crate) fn check_part(graph: &Graph, shape: &Shape, value: &Value) -> Result<(), DecodeError> {
-    Walk { graph, path: FieldPath::default() }.part(shape, value)
+    MetadataCheck { graph, path: FieldPath::default() }.part(shape, value)
 }
 
-struct Walk<'g> {
+struct MetadataCheck<'g> {
     graph: &'g Graph,
     path: FieldPath,
 }
 
-impl<'g> Walk<'g> {
+impl<'g> MetadataCheck<'g> {
     fn message(&mut self, ty: &'g TypeDef, map: &Map) -> Result<(), DecodeError> {
         let embeds = ty.properties.iter().find_map(|field| self.metadata(field));
         let is_root = self.path.as_str().is_empty();

@@ -5,8 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::build::blank;
-use super::{Field, Graph, Shape, Text, TypeDef, TypeId, Unknowns};
+use super::{Graph, TypeDef, TypeId};
 
 impl Graph {
     /// The number that the first type of a layer over this graph has.
@@ -34,46 +33,5 @@ impl Graph {
     #[inline(never)]
     pub(super) fn base_type(&self, id: TypeId) -> &TypeDef {
         self.base.as_ref().expect("a TypeId is used with the graph that gave it out").ty(id)
-    }
-}
-
-impl TypeId {
-    /// The number `count` places on.
-    pub(crate) fn after(self, count: usize) -> Self {
-        Self(u32::try_from(self.index() + count).expect("a graph has fewer than 2^32 types"))
-    }
-}
-
-impl TypeDef {
-    /// A type of a custom resource. Fields in any order; the last of the same name counts.
-    pub(crate) fn custom(id: TypeId, unknowns: Unknowns, fields: Vec<Field>) -> Self {
-        let mut properties: Vec<Arc<Field>> = fields.into_iter().map(Arc::new).collect();
-        properties.sort_by(|left, right| left.name.cmp(&right.name));
-        Self {
-            id,
-            group: "",
-            version: "",
-            name: Text::Borrowed(""),
-            object: false,
-            atomic: false,
-            mixed: None,
-            custom: Some(unknowns),
-            unions: Vec::new(),
-            fields: Vec::new(),
-            properties,
-            doc: Text::Borrowed(""),
-        }
-    }
-
-    /// Whether it is any JSON, with no fields of its own.
-    pub(crate) fn is_untyped(&self) -> bool {
-        matches!(self.custom, Some(Unknowns::Untyped | Unknowns::Emptied))
-    }
-}
-
-impl Field {
-    /// A field of a custom resource: absent differs from zero, `null` is dropped, nothing has a default.
-    pub(crate) fn custom(name: Text, shape: Shape) -> Self {
-        Self { name, shape, pointer: true, ..blank() }
     }
 }

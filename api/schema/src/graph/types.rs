@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use quorate_meta::Value;
 
+use super::build::blank;
 use super::{Shape, Text};
 
 /// Index of a type in its graph.
@@ -13,6 +14,11 @@ pub struct TypeId(pub(super) u32);
 impl TypeId {
     pub(super) fn index(self) -> usize {
         self.0 as usize
+    }
+
+    /// The number `count` places on.
+    pub(crate) fn after(self, count: usize) -> Self {
+        Self(u32::try_from(self.index() + count).expect("a graph has fewer than 2^32 types"))
     }
 }
 
@@ -56,6 +62,31 @@ impl TypeDef {
     /// The neutral name: `core/v1.ConfigMap`.
     pub fn full_name(&self) -> String {
         format!("{}/{}.{}", self.group, self.version, self.name)
+    }
+
+    /// A type of a custom resource. Fields in any order; the last of the same name counts.
+    pub(crate) fn custom(id: TypeId, unknowns: Unknowns, fields: Vec<Field>) -> Self {
+        let mut properties: Vec<Arc<Field>> = fields.into_iter().map(Arc::new).collect();
+        properties.sort_by(|left, right| left.name.cmp(&right.name));
+        Self {
+            id,
+            group: "",
+            version: "",
+            name: Text::Borrowed(""),
+            object: false,
+            atomic: false,
+            mixed: None,
+            custom: Some(unknowns),
+            unions: Vec::new(),
+            fields: Vec::new(),
+            properties,
+            doc: Text::Borrowed(""),
+        }
+    }
+
+    /// Whether it is any JSON, with no fields of its own.
+    pub(crate) fn is_untyped(&self) -> bool {
+        matches!(self.custom, Some(Unknowns::Untyped | Unknowns::Emptied))
     }
 }
 
@@ -123,6 +154,13 @@ pub struct ElementDef {
     pub list: Option<ListKind>,
     /// How they are owned, when they are maps or messages.
     pub map: Option<MapKind>,
+}
+
+impl Field {
+    /// A field of a custom resource: absent differs from zero, `null` is dropped, nothing has a default.
+    pub(crate) fn custom(name: Text, shape: Shape) -> Self {
+        Self { name, shape, pointer: true, ..blank() }
+    }
 }
 
 /// The list type (`x-kubernetes-list-type`): the identity of list elements.

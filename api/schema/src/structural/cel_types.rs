@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use quorate_meta::Value;
 
 use super::Structural;
-use super::node::{Additional, Node, NodeId, ValueType};
+use super::node::{Additional, NodeId, SchemaNode, ValueType};
 use crate::graph::ListKind;
 
 /// Greatest size of a request, and so of what is in it, in bytes.
@@ -181,7 +181,7 @@ impl<'s> Declarations<'s> {
         })
     }
 
-    fn list(&self, node: &Node) -> Option<CelType> {
+    fn list(&self, node: &SchemaNode) -> Option<CelType> {
         let element = node.items?;
         let room = (MAX_REQUEST_BYTES - 2) / (self.min_bytes(element)? + 1);
         let kind = match &node.list {
@@ -192,12 +192,12 @@ impl<'s> Declarations<'s> {
         Some(CelType::List { element, kind, max_elements: node.bound(|bounds| bounds.max_items).unwrap_or(room) })
     }
 
-    fn map(&self, node: &Node, value: NodeId) -> Option<CelType> {
+    fn map(&self, node: &SchemaNode, value: NodeId) -> Option<CelType> {
         let room = (MAX_REQUEST_BYTES - 2) / (self.min_bytes(value)? + 6);
         Some(CelType::Map { value, max_entries: node.bound(|bounds| bounds.max_properties).unwrap_or(room) })
     }
 
-    fn fields(&self, id: NodeId, node: &Node) -> Vec<CelField> {
+    fn fields(&self, id: NodeId, node: &SchemaNode) -> Vec<CelField> {
         let is_resource = node.embedded || id == self.schema.root;
         let replaces = is_resource && !self.declares_meta(node);
         let declared = node.properties.iter().filter(|(name, _)| !(replaces && is_meta(name)));
@@ -225,8 +225,8 @@ impl<'s> Declarations<'s> {
     }
 
     /// Whether the schema itself says all that is implied of a resource.
-    fn declares_meta(&self, node: &Node) -> bool {
-        let is_text = |node: &Node, name: &str| {
+    fn declares_meta(&self, node: &SchemaNode) -> bool {
+        let is_text = |node: &SchemaNode, name: &str| {
             node.property(name).is_some_and(|id| self.schema.node(id).ty == ValueType::String)
         };
         let metadata = node.property("metadata").map(|id| self.schema.node(id));
@@ -240,7 +240,7 @@ fn is_meta(name: &str) -> bool {
     ["apiVersion", "kind", "metadata"].contains(&name)
 }
 
-fn text(node: &Node) -> CelType {
+fn text(node: &SchemaNode) -> CelType {
     let max_length = node.bound(|bounds| bounds.max_length);
     let room = MAX_REQUEST_BYTES - 2;
     match node.format.as_ref().map_or("", |format| format.neutral()) {
@@ -260,7 +260,11 @@ fn text(node: &Node) -> CelType {
 }
 
 /// The least size of a value in JSON; `size` has those of what is in it, `is_given` whether clients must write it.
-fn min_bytes(node: &Node, size: impl Fn(NodeId) -> Option<u64>, is_given: impl Fn(NodeId) -> bool) -> Option<u64> {
+fn min_bytes(
+    node: &SchemaNode,
+    size: impl Fn(NodeId) -> Option<u64>,
+    is_given: impl Fn(NodeId) -> bool,
+) -> Option<u64> {
     Some(match &node.ty {
         ValueType::IntOrString => MIN_INT_OR_STRING_BYTES,
         ValueType::Boolean => MIN_BOOL_BYTES,
@@ -281,7 +285,7 @@ fn min_bytes(node: &Node, size: impl Fn(NodeId) -> Option<u64>, is_given: impl F
 }
 
 /// Required fields without a default are there in any case.
-fn required_bytes(node: &Node, size: impl Fn(NodeId) -> Option<u64>) -> u64 {
+fn required_bytes(node: &SchemaNode, size: impl Fn(NodeId) -> Option<u64>) -> u64 {
     let required: std::collections::HashSet<&str> = node.required.iter().map(|name| name.as_str()).collect();
     let given = node.properties.iter().filter(|(name, _)| required.contains(name.as_str()));
     given.filter_map(|(name, id)| Some(name.len() as u64 + size(*id)? + 4)).fold(0, u64::saturating_add)

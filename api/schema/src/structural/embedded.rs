@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Map, Path, Value, name};
 
 use super::Structural;
 use super::limits::Told;
-use super::node::{Additional, Node, NodeId};
+use super::node::{Additional, NodeId, SchemaNode};
 use crate::fieldset::shortened;
 use crate::path::FieldPath;
 
@@ -13,19 +13,19 @@ pub type CheckMetadata<'a> = &'a dyn Fn(&Path, &Value) -> Vec<Cause>;
 
 /// What is wrong with all embedded objects of an object.
 pub(super) fn validate(compiled: &Structural, object: &Value, metadata: CheckMetadata<'_>) -> Vec<Cause> {
-    let mut walk = Walk { compiled, metadata, path: FieldPath::default(), told: Told::default() };
+    let mut walk = EmbeddedCheck { compiled, metadata, path: FieldPath::default(), told: Told::default() };
     walk.node(compiled.root, object);
     walk.told.into_causes()
 }
 
-struct Walk<'c> {
+struct EmbeddedCheck<'c> {
     compiled: &'c Structural,
     metadata: CheckMetadata<'c>,
     path: FieldPath,
     told: Told,
 }
 
-impl Walk<'_> {
+impl EmbeddedCheck<'_> {
     fn node(&mut self, id: NodeId, value: &Value) {
         let node = self.compiled.node(id);
         match (value, node.items) {
@@ -41,7 +41,7 @@ impl Walk<'_> {
         }
     }
 
-    fn object(&mut self, node: &Node, map: &Map) {
+    fn object(&mut self, node: &SchemaNode, map: &Map) {
         if node.embedded {
             self.embedded(map);
         }

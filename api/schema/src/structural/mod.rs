@@ -34,11 +34,13 @@ use quorate_meta::{Cause, Path, Value};
 
 pub use embedded::CheckMetadata;
 pub use formats::Format;
-pub use node::{Additional, CompilePattern, Constraints, Enumeration, Matcher, Node, NodeId, Pattern, Rule, ValueType};
+pub use node::{
+    Additional, CompilePattern, Constraints, Enumeration, Matcher, NodeId, Pattern, Rule, SchemaNode, ValueType,
+};
 
 use crate::graph::{Graph, TypeId};
 use patterns::Patterns;
-use place::Place;
+use place::SchemaPlace;
 use source::{Source, Words};
 
 /// What a schema is compiled with.
@@ -57,7 +59,7 @@ pub struct Options<'a> {
 pub struct Structural {
     graph: Arc<Graph>,
     ty: TypeId,
-    nodes: Vec<Node>,
+    nodes: Vec<SchemaNode>,
     root: NodeId,
     has_defaults: bool,
 }
@@ -70,7 +72,7 @@ pub fn compile(schema: &Value, path: &Path, options: Options<'_>) -> Result<Stru
     let words = Words::new(options.base.names());
     let Some(root) = Source::of(schema, &words) else { return Err(vec![Cause::required(path, "")]) };
     limits::check(root, path).map_err(|cause| vec![cause])?;
-    let place = Place::root(path.as_str());
+    let place = SchemaPlace::root(path.as_str());
     let mut told = limits::Told::default();
     rules::words::check_root(root, &place, options.has_status, &mut told);
     rules::words::check(root, &place, &mut told);
@@ -118,7 +120,7 @@ impl Structural {
     }
 
     /// A node.
-    pub fn node(&self, id: NodeId) -> &Node {
+    pub fn node(&self, id: NodeId) -> &SchemaNode {
         &self.nodes[id.0 as usize]
     }
 
@@ -129,20 +131,28 @@ impl Structural {
 
     /// What is wrong with an object. Its metadata is left to the rules that all kinds share.
     pub fn validate(&self, object: &Value) -> Vec<Cause> {
-        validate::validate(self, self.root, "", object)
+        validate::validate(self, self.root, "", object, None)
+    }
+
+    /// What is wrong with an object that replaces `old`. What stays as it was may be wrong; elements of lists are the same when their
+    /// keys are, others when the whole list is.
+    pub fn validate_update(&self, object: &Value, old: &Value) -> Vec<Cause> {
+        validate::validate(self, self.root, "", object, Some(old))
     }
 
     /// What is wrong with the status of an object: all that an update of the subresource is asked about.
-    pub fn validate_status(&self, object: &Value) -> Vec<Cause> {
+    pub fn validate_status(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
         match (self.node(self.root).property("status"), object.get("status")) {
-            (Some(id), Some(status)) => validate::validate(self, id, "status", status),
+            (Some(id), Some(status)) => {
+                validate::validate(self, id, "status", status, old.and_then(|old| old.get("status")))
+            }
             _ => Vec::new(),
         }
     }
 
     /// What is wrong with the value at a node, which stands at `prefix`.
     pub fn validate_at(&self, id: NodeId, prefix: &str, value: &Value) -> Vec<Cause> {
-        validate::validate(self, id, prefix, value)
+        validate::validate(self, id, prefix, value, None)
     }
 
     /// What is wrong with `apiVersion` and `kind` of embedded objects, and with their metadata, about which `metadata` is asked.

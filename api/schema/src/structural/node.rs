@@ -11,7 +11,7 @@ use quorate_meta::{SmolStr, Value};
 use super::formats::Format;
 use crate::graph::{ListKind, MapKind};
 
-/// Place of a node in its list.
+/// SchemaPlace of a node in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId(pub(super) u32);
 
@@ -100,7 +100,7 @@ pub struct Rule {
 
 /// One place of a value.
 #[derive(Debug, Default)]
-pub struct Node {
+pub struct SchemaNode {
     /// Type that values have.
     pub ty: ValueType,
     /// Finer form of text or numbers; those that are not known are left out.
@@ -131,7 +131,7 @@ pub struct Node {
     pub rules: Box<[Rule]>,
 }
 
-impl Node {
+impl SchemaNode {
     /// The node of a property.
     pub fn property(&self, name: &str) -> Option<NodeId> {
         let at = self.properties.binary_search_by(|(other, _)| other.as_str().cmp(name)).ok()?;

@@ -3,7 +3,7 @@
 use quorate_meta::{SmolStr, Value};
 
 use super::formats::Format;
-use super::node::{Additional, Constraints, Enumeration, Node, NodeId, Rule, ValueType};
+use super::node::{Additional, Constraints, Enumeration, NodeId, Rule, SchemaNode, ValueType};
 use super::patterns::Patterns;
 use super::source::{AdditionalSource, Source};
 use crate::graph::{ListKind, MapKind, Text};
@@ -11,7 +11,7 @@ use crate::graph::{ListKind, MapKind, Text};
 /// The nodes so far.
 pub(super) struct Parser<'p, 'a> {
     patterns: &'p mut Patterns<'a>,
-    nodes: Vec<Node>,
+    nodes: Vec<SchemaNode>,
 }
 
 impl<'p, 'a> Parser<'p, 'a> {
@@ -20,7 +20,7 @@ impl<'p, 'a> Parser<'p, 'a> {
     }
 
     /// All nodes; the last one is that of the schema that was parsed last.
-    pub(super) fn finish(self) -> Vec<Node> {
+    pub(super) fn finish(self) -> Vec<SchemaNode> {
         self.nodes
     }
 
@@ -34,7 +34,7 @@ impl<'p, 'a> Parser<'p, 'a> {
             Some(AdditionalSource::Allowed(allowed)) => Additional::Allowed(allowed),
             Some(AdditionalSource::Schema(schema)) => Additional::Schema(self.schema(schema)),
         };
-        let node = Node {
+        let node = SchemaNode {
             format: Format::of(&ty, source.text("format")),
             nullable: source.flag("nullable"),
             preserves: source.preserves(),

@@ -6,8 +6,8 @@ use quorate_meta::Path;
 
 /// One step into a schema, and those above it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
-    up: Option<&'a Place<'a>>,
+pub(super) struct SchemaPlace<'a> {
+    up: Option<&'a SchemaPlace<'a>>,
     step: Step<'a>,
 }
 
@@ -18,7 +18,7 @@ enum Step<'a> {
     Index(usize),
 }
 
-impl<'a> Place<'a> {
+impl<'a> SchemaPlace<'a> {
     /// A path that is text already.
     pub(super) fn root(path: &'a str) -> Self {
         Self { up: None, step: Step::Field(path) }

@@ -6,14 +6,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::node::{Additional, Node, NodeId, ValueType};
+use super::node::{Additional, NodeId, SchemaNode, ValueType};
 use crate::graph::{ElementDef, Field, Graph, MapKind, Scalar, Shape, Text, TypeDef, TypeId, Unknowns};
 
 /// Builds the graph of one custom resource version; `nodes` ends with the root.
 ///
 /// # Panics
 /// The base has no type `meta/v1.ObjectMeta`, which every built-in graph has.
-pub(super) fn layer(base: &Arc<Graph>, nodes: &[Node], root: NodeId) -> (Graph, TypeId) {
+pub(super) fn layer(base: &Arc<Graph>, nodes: &[SchemaNode], root: NodeId) -> (Graph, TypeId) {
     let metadata = base.type_named("meta/v1.ObjectMeta").expect("the machinery's types are part of every base").id;
     let mut layer = Layer { nodes, first: base.end(), metadata, types: Vec::new(), without_fields: HashMap::new() };
     let ty = layer.object(&nodes[root.0 as usize], Kept::AsSaid, Meta::Root);
@@ -35,7 +35,7 @@ enum Meta {
 }
 
 struct Layer<'n> {
-    nodes: &'n [Node],
+    nodes: &'n [SchemaNode],
     first: TypeId,
     metadata: TypeId,
     types: Vec<TypeDef>,
@@ -44,12 +44,12 @@ struct Layer<'n> {
 }
 
 impl<'n> Layer<'n> {
-    fn node(&self, id: NodeId) -> &'n Node {
+    fn node(&self, id: NodeId) -> &'n SchemaNode {
         &self.nodes[id.0 as usize]
     }
 
     /// The form of a value, and what is said of its elements.
-    fn shape(&mut self, node: &'n Node, kept: Kept) -> (Shape, Vec<ElementDef>) {
+    fn shape(&mut self, node: &'n SchemaNode, kept: Kept) -> (Shape, Vec<ElementDef>) {
         let plain = |scalar| (Shape::Scalar(scalar), Vec::new());
         match &node.ty {
             ValueType::String => plain(Scalar::String),
@@ -68,7 +68,7 @@ impl<'n> Layer<'n> {
         }
     }
 
-    fn map_or_message(&mut self, node: &'n Node, kept: Kept) -> (Shape, Vec<ElementDef>) {
+    fn map_or_message(&mut self, node: &'n SchemaNode, kept: Kept) -> (Shape, Vec<ElementDef>) {
         match node.additional {
             Additional::Schema(id) if node.properties.is_empty() => {
                 let (inner, elements) = self.elements(Some(id), Kept::AsSaid);
@@ -101,7 +101,7 @@ impl<'n> Layer<'n> {
         (shape, elements)
     }
 
-    fn object(&mut self, node: &'n Node, kept: Kept, meta: Meta) -> TypeId {
+    fn object(&mut self, node: &'n SchemaNode, kept: Kept, meta: Meta) -> TypeId {
         let keeps = node.preserves || kept == Kept::Always || node.additional == Additional::Allowed(true);
         let unknowns = if keeps { Unknowns::Kept } else { Unknowns::Dropped };
         let is_atomic = node.map == Some(MapKind::Atomic);

@@ -8,25 +8,25 @@ use quorate_meta::{Cause, Map, Path, Value};
 
 use super::Structural;
 use super::limits::Told;
-use super::node::{Additional, Node, NodeId};
+use super::node::{Additional, NodeId, SchemaNode};
 use crate::fieldset::shortened;
 use crate::graph::{ListKind, Text};
 use crate::path::FieldPath;
 
 /// The elements that come more than once, at every depth.
 pub(super) fn duplicates(compiled: &Structural, value: &Value) -> Vec<Cause> {
-    let mut walk = Walk { compiled, path: FieldPath::default(), told: Told::default() };
+    let mut walk = UniquenessCheck { compiled, path: FieldPath::default(), told: Told::default() };
     walk.node(compiled.root, value);
     walk.told.into_causes()
 }
 
-struct Walk<'c> {
+struct UniquenessCheck<'c> {
     compiled: &'c Structural,
     path: FieldPath,
     told: Told,
 }
 
-impl<'c> Walk<'c> {
+impl<'c> UniquenessCheck<'c> {
     fn node(&mut self, id: NodeId, value: &Value) {
         let node = self.compiled.node(id);
         match value {
@@ -36,7 +36,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn object(&mut self, node: &'c Node, map: &Map) {
+    fn object(&mut self, node: &'c SchemaNode, map: &Map) {
         for (name, value) in map.iter() {
             let (id, mark) = match (node.property(name), node.additional) {
                 (Some(id), _) => (id, self.path.push_key(name)),
@@ -48,7 +48,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn list(&mut self, node: &'c Node, items: &[Value]) {
+    fn list(&mut self, node: &'c SchemaNode, items: &[Value]) {
         match &node.list {
             Some(ListKind::Set) => self.twice(items.iter().cloned()),
             Some(ListKind::Map(keys)) => self.keyed(keys, items),

@@ -146,6 +146,7 @@ const SCHEMA: &[(&str, &[&str])] = &[
     ("openapi", &["graph"]),
     ("path", &[]),
     ("strategic", &["graph", "testing"]),
+    ("structural", &["apply", "decode", "defaults", "fieldset", "graph", "path", "testing"]),
     ("testing", &["graph"]),
     ("validate", &["fieldset", "graph", "path", "testing"]),
 ];

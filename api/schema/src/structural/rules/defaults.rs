@@ -5,25 +5,25 @@ use quorate_meta::{Cause, Value};
 use crate::decode::{check_part, unknown_in};
 use crate::graph::{Graph, Shape, TypeDef};
 use crate::structural::limits::Told;
-use crate::structural::node::{Node, NodeId};
-use crate::structural::place::Place;
+use crate::structural::node::{NodeId, SchemaNode};
+use crate::structural::place::SchemaPlace;
 use crate::structural::{Structural, validate};
 
 /// Checks the defaults of a compiled schema. Those of maps' entries stand for nothing and are passed over.
-pub(in crate::structural) fn check(compiled: &Structural, place: &Place<'_>) -> Vec<Cause> {
-    let mut walk = Walk { compiled, graph: &compiled.graph, told: Told::default() };
+pub(in crate::structural) fn check(compiled: &Structural, place: &SchemaPlace<'_>) -> Vec<Cause> {
+    let mut walk = DefaultRules { compiled, graph: &compiled.graph, told: Told::default() };
     walk.object(compiled.node(compiled.root), compiled.graph.ty(compiled.ty), place);
     walk.told.into_causes()
 }
 
-struct Walk<'c> {
+struct DefaultRules<'c> {
     compiled: &'c Structural,
     graph: &'c Graph,
     told: Told,
 }
 
-impl<'c> Walk<'c> {
-    fn node(&mut self, id: NodeId, shape: &'c Shape, place: &Place<'_>) {
+impl<'c> DefaultRules<'c> {
+    fn node(&mut self, id: NodeId, shape: &'c Shape, place: &SchemaPlace<'_>) {
         let node = self.compiled.node(id);
         if let Some(default) = &node.default {
             self.default(id, shape, default, place);
@@ -39,7 +39,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn object(&mut self, node: &'c Node, ty: &'c TypeDef, place: &Place<'_>) {
+    fn object(&mut self, node: &'c SchemaNode, ty: &'c TypeDef, place: &SchemaPlace<'_>) {
         let place = place.child("properties");
         for (name, id) in &node.properties {
             if let Some(field) = ty.property(name) {
@@ -48,7 +48,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn default(&mut self, id: NodeId, shape: &Shape, default: &Value, place: &Place<'_>) {
+    fn default(&mut self, id: NodeId, shape: &Shape, default: &Value, place: &SchemaPlace<'_>) {
         let place = place.child("default");
         if unknown_in(self.graph, shape, &mut default.clone()) {
             self.told.push(|| Cause::invalid(place.text(), default.clone(), "must not have unknown fields"));
@@ -56,7 +56,7 @@ impl<'c> Walk<'c> {
         if let Err(error) = check_part(self.graph, shape, default) {
             return self.told.push(|| Cause::invalid(place.text(), default.clone(), &error.to_string()));
         }
-        for cause in validate::validate(self.compiled, id, place.text().as_str(), default) {
+        for cause in validate::validate(self.compiled, id, place.text().as_str(), default, None) {
             self.told.push(|| cause);
         }
     }

@@ -13,11 +13,11 @@ use quorate_meta::Cause;
 
 use super::limits::Told;
 use super::patterns::Patterns;
-use super::place::Place;
+use super::place::SchemaPlace;
 use super::source::Source;
 
 /// What is not structural, sorted by text.
-pub(super) fn structural(root: Source<'_>, place: &Place<'_>, patterns: &mut Patterns<'_>) -> Vec<Cause> {
+pub(super) fn structural(root: Source<'_>, place: &SchemaPlace<'_>, patterns: &mut Patterns<'_>) -> Vec<Cause> {
     let mut told = Told::default();
     structure::check(root, place, patterns, &mut told);
     completeness::check(root, place, &mut told);

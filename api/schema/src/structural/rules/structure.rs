@@ -6,12 +6,17 @@ use quorate_meta::Cause;
 use super::words::wrong_type;
 use crate::structural::limits::Told;
 use crate::structural::patterns::Patterns;
-use crate::structural::place::Place;
+use crate::structural::place::SchemaPlace;
 use crate::structural::source::{AdditionalSource, Source};
 
 /// Checks a schema and all below it.
-pub(in crate::structural) fn check(root: Source<'_>, place: &Place<'_>, patterns: &mut Patterns<'_>, told: &mut Told) {
-    Walk { patterns, told }.schema(root, Level::Root, place);
+pub(in crate::structural) fn check(
+    root: Source<'_>,
+    place: &SchemaPlace<'_>,
+    patterns: &mut Patterns<'_>,
+    told: &mut Told,
+) {
+    StructureRules { patterns, told }.schema(root, Level::Root, place);
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +26,13 @@ enum Level {
     Field,
 }
 
-struct Walk<'w, 'a> {
+struct StructureRules<'w, 'a> {
     patterns: &'w mut Patterns<'a>,
     told: &'w mut Told,
 }
 
-impl Walk<'_, '_> {
-    fn schema(&mut self, schema: Source<'_>, level: Level, place: &Place<'_>) {
+impl StructureRules<'_, '_> {
+    fn schema(&mut self, schema: Source<'_>, level: Level, place: &SchemaPlace<'_>) {
         match schema.items() {
             Some(items) => self.schema(items, Level::Item, &place.child("items")),
             None if schema.ty() == "array" => {
@@ -55,7 +60,7 @@ impl Walk<'_, '_> {
         self.metadata(schema, level, place);
     }
 
-    fn extensions(&mut self, schema: Source<'_>, place: &Place<'_>) {
+    fn extensions(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>) {
         let words = schema.words;
         if !schema.is_int_or_string() {
             return;
@@ -69,7 +74,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn types(&mut self, schema: Source<'_>, level: Level, place: &Place<'_>) {
+    fn types(&mut self, schema: Source<'_>, level: Level, place: &SchemaPlace<'_>) {
         let (ty, words) = (schema.ty(), schema.words);
         if schema.is_embedded() && ty != "object" {
             let why = format!("must be object if {} is true", words.embedded);
@@ -91,7 +96,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn metadata(&mut self, schema: Source<'_>, level: Level, place: &Place<'_>) {
+    fn metadata(&mut self, schema: Source<'_>, level: Level, place: &SchemaPlace<'_>) {
         let has_metadata = level == Level::Root || schema.is_embedded();
         let properties = place.child("properties");
         for name in ["kind", "apiVersion"] {
@@ -119,7 +124,7 @@ impl Walk<'_, '_> {
     }
 
     /// The logic of a schema or of a branch. The two forms that say "an integer or a string" may name types.
-    fn logic(&mut self, schema: Source<'_>, skip_any_of: bool, skip_in_all_of: bool, place: &Place<'_>) {
+    fn logic(&mut self, schema: Source<'_>, skip_any_of: bool, skip_in_all_of: bool, place: &SchemaPlace<'_>) {
         for word in ["anyOf", "allOf", "oneOf"] {
             if word == "anyOf" && skip_any_of {
                 continue;
@@ -139,7 +144,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn branch(&mut self, branch: Source<'_>, skip_any_of: bool, place: &Place<'_>) {
+    fn branch(&mut self, branch: Source<'_>, skip_any_of: bool, place: &SchemaPlace<'_>) {
         self.logic(branch, skip_any_of, false, place);
         if let Some(items) = branch.items() {
             self.branch(items, false, &place.child("items"));
@@ -156,7 +161,7 @@ impl Walk<'_, '_> {
     }
 
     /// Words that say what a value is, which logic must not.
-    fn forbidden(&mut self, branch: Source<'_>, place: &Place<'_>) {
+    fn forbidden(&mut self, branch: Source<'_>, place: &SchemaPlace<'_>) {
         let words = branch.words;
         let is_set = |word: &str| branch.get(word).is_some();
         let refused = [

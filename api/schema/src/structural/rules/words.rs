@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Value};
 
 use super::list_types;
 use crate::structural::limits::Told;
-use crate::structural::place::Place;
+use crate::structural::place::SchemaPlace;
 use crate::structural::source::{AdditionalSource, Source};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
@@ -57,12 +57,12 @@ struct Context<'a> {
 }
 
 /// Checks a schema and all below it.
-pub(in crate::structural) fn check(root: Source<'_>, place: &Place<'_>, told: &mut Told) {
-    Walk { told }.schema(root, place, Context { is_root: true, ..Context::default() });
+pub(in crate::structural) fn check(root: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
+    WordRules { told }.schema(root, place, Context { is_root: true, ..Context::default() });
 }
 
 /// Checks what is asked of the root alone.
-pub(in crate::structural) fn check_root(root: Source<'_>, place: &Place<'_>, has_status: bool, told: &mut Told) {
+pub(in crate::structural) fn check_root(root: Source<'_>, place: &SchemaPlace<'_>, has_status: bool, told: &mut Told) {
     if has_status && !root.ty().is_empty() && root.ty() != "object" {
         let why =
             "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
@@ -87,12 +87,12 @@ fn is_beside_status(root: Source<'_>, word: &str) -> bool {
     BESIDE_STATUS.contains(&word) || word == words.preserve_unknown_fields || word == words.validations
 }
 
-struct Walk<'t> {
+struct WordRules<'t> {
     told: &'t mut Told,
 }
 
-impl Walk<'_> {
-    fn schema(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
+impl WordRules<'_> {
+    fn schema(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
         self.refused(schema, place, context);
         if schema.flag("uniqueItems") {
             let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
@@ -105,7 +105,7 @@ impl Walk<'_> {
         list_types::check(schema, place, self.told);
     }
 
-    fn refused(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
+    fn refused(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
         let ty = schema.ty();
         if let (Some(why), Some(_)) = (context.no_defaults, schema.get("default")) {
             self.told.push(|| Cause::forbidden(place.child("default").text(), &format!("must not be set {why}")));
@@ -132,7 +132,7 @@ impl Walk<'_> {
         }
     }
 
-    fn additional(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
+    fn additional(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
         let Some(additional) = schema.additional() else { return };
         let place = place.child("additionalProperties");
         if schema.properties().next().is_some() && !matches!(additional, AdditionalSource::Allowed(true)) {
@@ -148,7 +148,7 @@ impl Walk<'_> {
         }
     }
 
-    fn properties(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
+    fn properties(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
         let place = place.child("properties");
         for (name, inner) in schema.properties() {
             let is_meta = (context.is_root || schema.is_embedded()) && META_FIELDS.contains(&name);
@@ -162,7 +162,7 @@ impl Walk<'_> {
         }
     }
 
-    fn below(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
+    fn below(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
         let context = Context { is_root: false, ..context };
         if let Some(inner) = schema.schema("not") {
             self.schema(inner, &place.child("not"), context);
@@ -188,7 +188,7 @@ impl Walk<'_> {
         }
     }
 
-    fn extensions(&mut self, schema: Source<'_>, place: &Place<'_>) {
+    fn extensions(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>) {
         let words = schema.words;
         let preserves = schema.get(&words.preserve_unknown_fields);
         if preserves.and_then(Value::as_bool) == Some(false) {
@@ -208,7 +208,7 @@ impl Walk<'_> {
 }
 
 /// A type that is missing or another than it must be.
-pub(super) fn wrong_type(place: &Place<'_>, ty: &str, why: &str) -> Cause {
+pub(super) fn wrong_type(place: &SchemaPlace<'_>, ty: &str, why: &str) -> Cause {
     let field = place.child("type").text();
     if ty.is_empty() { Cause::required(field, why) } else { Cause::invalid(field, ty, why) }
 }

@@ -1,4 +1,4 @@
-//! The types of document 002's mapping table, line by line, and the names of fields.
+//! The types of the CEL mapping table, line by line, and the names of fields.
 
 use super::*;
 use crate::structural::cel_types::{CelField, CelFieldType, CelList, CelType, Declarations, escape, unescape};

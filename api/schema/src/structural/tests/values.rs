@@ -167,7 +167,32 @@ fn status_stands_below_its_name() {
     let text =
         r#"{"type":"object","properties":{"status":{"type":"object","properties":{"ready":{"type":"boolean"}}}}}"#;
     let schema = try_compile(&base(Naming::Svc), &json(text), true).expect("a structural schema");
-    let causes = schema.validate_status(&json(r#"{"status":{"ready":"x"}}"#));
+    let causes = schema.validate_status(&json(r#"{"status":{"ready":"x"}}"#), None);
     let expect = [r#"status.ready: Invalid value: "string": ready in body must be of type boolean: "string""#];
     assert_eq!(shown(&causes), expect);
+}
+
+#[test]
+fn what_stays_may_be_wrong() {
+    let schema = of_spec(
+        r#"{"a":{"type":"string","maxLength":4},"b":{"type":"string"},"l":{"type":"array","items":{"type":"string","maxLength":4}},
+        "o":{"type":"object","properties":{"x":{"type":"integer","maximum":10},"y":{"type":"integer"}}},
+        "m":{"type":"array","x-svc-list-type":"map","x-svc-list-map-keys":["k"],"items":{"type":"object","required":["k"],
+        "properties":{"k":{"type":"string"},"x":{"type":"integer","maximum":10},"y":{"type":"integer"}}}}}"#,
+    );
+    let old = json(r#"{"spec":{"a":"long text","l":["long text"],"o":{"x":100,"y":1},"m":[{"k":"a","x":100}]}}"#);
+    let check = |spec: &str, expect: &[&str]| {
+        let object = json(&format!(r#"{{"spec":{spec}}}"#));
+        assert_eq!(shown(&schema.validate_update(&object, &old)), expect, "{spec}");
+    };
+    check(
+        r#"{"a":"long text","b":"new","l":["long text"],"o":{"x":100,"y":2},"m":[{"k":"b"},{"k":"a","x":100,"y":1}]}"#,
+        &[],
+    );
+    check(r#"{"a":"other long text"}"#, &["spec.a: Too long: may not be more than 4 bytes"]);
+    check(r#"{"l":["long text","x"]}"#, &["spec.l[0]: Too long: may not be more than 4 bytes"]);
+    check(
+        r#"{"m":[{"k":"b","x":100}]}"#,
+        &["spec.m[0].x: Invalid value: 100: spec.m[0].x in body should be less than or equal to 10"],
+    );
 }

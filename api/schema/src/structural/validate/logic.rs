@@ -2,26 +2,26 @@
 
 use quorate_meta::{Cause, Value};
 
-use super::Walk;
+use super::Validator;
 use crate::fieldset::shortened;
 use crate::structural::limits::Told;
 use crate::structural::node::{Constraints, NodeId};
 
-impl Walk<'_> {
+impl Validator<'_> {
     /// Checks the logic of a schema; the answer counts the passed checks of the branches that are told of.
-    pub(super) fn logic(&mut self, constraints: &Constraints, value: &Value) -> usize {
+    pub(super) fn logic(&mut self, constraints: &Constraints, value: &Value, old: Option<&Value>) -> usize {
         let mut passed = 0;
         if !constraints.any_of.is_empty() {
-            passed += self.any_of(&constraints.any_of, value);
+            passed += self.any_of(&constraints.any_of, value, old);
         }
         if !constraints.one_of.is_empty() {
-            passed += self.one_of(&constraints.one_of, value);
+            passed += self.one_of(&constraints.one_of, value, old);
         }
         if !constraints.all_of.is_empty() {
-            passed += self.all_of(&constraints.all_of, value);
+            passed += self.all_of(&constraints.all_of, value, old);
         }
         if let Some(id) = constraints.not {
-            let (_, findings) = self.aside(id, value);
+            let (_, findings) = self.aside(id, value, None);
             if findings.found == 0 {
                 self.whole_fails("must not validate the schema (not)");
             }
@@ -29,10 +29,10 @@ impl Walk<'_> {
         passed
     }
 
-    fn any_of(&mut self, branches: &[NodeId], value: &Value) -> usize {
+    fn any_of(&mut self, branches: &[NodeId], value: &Value, old: Option<&Value>) -> usize {
         let mut best: Option<(usize, Told)> = None;
         for id in branches {
-            let (passed, findings) = self.aside(*id, value);
+            let (passed, findings) = self.aside(*id, value, old);
             if findings.found == 0 {
                 return passed;
             }
@@ -42,10 +42,10 @@ impl Walk<'_> {
         self.tell_best(best)
     }
 
-    fn one_of(&mut self, branches: &[NodeId], value: &Value) -> usize {
+    fn one_of(&mut self, branches: &[NodeId], value: &Value, old: Option<&Value>) -> usize {
         let (mut best, mut first, mut valid) = (None, 0, 0);
         for id in branches {
-            let (passed, findings) = self.aside(*id, value);
+            let (passed, findings) = self.aside(*id, value, old);
             if findings.found == 0 {
                 first = if valid == 0 { passed } else { first };
                 valid += 1;
@@ -65,11 +65,11 @@ impl Walk<'_> {
         self.tell_best(best)
     }
 
-    fn all_of(&mut self, branches: &[NodeId], value: &Value) -> usize {
+    fn all_of(&mut self, branches: &[NodeId], value: &Value, old: Option<&Value>) -> usize {
         let (mut passed, mut valid) = (0, 0);
         for id in branches {
             let before = self.told.found;
-            passed += self.node(*id, value);
+            passed += self.node(*id, value, old);
             valid += usize::from(self.told.found == before);
         }
         if valid == 0 {
@@ -81,9 +81,9 @@ impl Walk<'_> {
     }
 
     /// Checks a value against a branch and sets the findings aside.
-    fn aside(&mut self, id: NodeId, value: &Value) -> (usize, Told) {
+    fn aside(&mut self, id: NodeId, value: &Value, old: Option<&Value>) -> (usize, Told) {
         let mark = self.told.mark();
-        let passed = self.node(id, value);
+        let passed = self.node(id, value, old);
         (passed, self.told.take_since(mark))
     }
 

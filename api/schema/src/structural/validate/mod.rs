@@ -8,21 +8,30 @@ mod logic;
 mod number;
 mod scalar;
 
+use std::collections::HashMap;
+
 use quorate_meta::{Cause, CauseReason, Map, Path, Value};
 
 use super::Structural;
 use super::limits::{MAX_STEPS, Told};
-use super::node::{Additional, Constraints, Node, NodeId, ValueType};
+use super::node::{Additional, Constraints, NodeId, SchemaNode, ValueType};
 use crate::fieldset::shortened;
+use crate::graph::ListKind;
 use crate::path::FieldPath;
 
 /// Field of a finding that is about the whole object.
 const WHOLE: &str = "<nil>";
 
-/// What is wrong with `value`, which stands at `prefix` (empty at the root).
-pub(super) fn validate(compiled: &Structural, id: NodeId, prefix: &str, value: &Value) -> Vec<Cause> {
-    let mut walk = Walk { compiled, prefix, path: FieldPath::default(), told: Told::default(), steps: 0 };
-    walk.node(id, value);
+/// What is wrong with `value`, which stands at `prefix` (empty at the root). What is the same in `old` may be wrong (KEP-4008).
+pub(super) fn validate(
+    compiled: &Structural,
+    id: NodeId,
+    prefix: &str,
+    value: &Value,
+    old: Option<&Value>,
+) -> Vec<Cause> {
+    let mut walk = Validator { compiled, prefix, path: FieldPath::default(), told: Told::default(), steps: 0 };
+    walk.node(id, value, old);
     if walk.steps > MAX_STEPS {
         let why = format!("validation takes more than {MAX_STEPS} steps");
         let cause = Cause::new(CauseReason::FieldValueInvalid, walk.whole(), format!("Invalid value: \"\": {why}"));
@@ -31,7 +40,19 @@ pub(super) fn validate(compiled: &Structural, id: NodeId, prefix: &str, value: &
     walk.told.into_causes()
 }
 
-struct Walk<'c> {
+/// The elements of an older list by their keys; those of other lists cannot be told apart.
+fn by_keys<'v>(node: &SchemaNode, old: Option<&'v [Value]>) -> HashMap<String, &'v Value> {
+    let items = old.unwrap_or_default().iter().rev();
+    items.filter_map(|item| Some((keys_text(node, item)?, item))).collect()
+}
+
+fn keys_text(node: &SchemaNode, item: &Value) -> Option<String> {
+    let Some(ListKind::Map(keys)) = &node.list else { return None };
+    let values: Vec<Option<&Value>> = keys.iter().map(|key| item.get(key)).collect();
+    serde_json::to_string(&values).ok()
+}
+
+struct Validator<'c> {
     compiled: &'c Structural,
     prefix: &'c str,
     path: FieldPath,
@@ -39,13 +60,16 @@ struct Walk<'c> {
     steps: usize,
 }
 
-impl<'c> Walk<'c> {
+impl<'c> Validator<'c> {
     /// Checks a value; the answer is how many checks it passed, by which the branch of a logic is chosen that is told of.
-    fn node(&mut self, id: NodeId, value: &Value) -> usize {
+    fn node(&mut self, id: NodeId, value: &Value, old: Option<&Value>) -> usize {
         let node = self.compiled.node(id);
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return 0;
+        }
+        if old == Some(value) {
+            return 1;
         }
         let constraints = node.constraints.as_deref();
         if value.is_null() {
@@ -59,7 +83,7 @@ impl<'c> Walk<'c> {
             passed += 1 + usize::from(self.value_type(node, value));
         }
         if let Some(constraints) = constraints {
-            passed += self.logic(constraints, value);
+            passed += self.logic(constraints, value, old);
         }
         match value {
             Value::String(text) => {
@@ -70,17 +94,17 @@ impl<'c> Walk<'c> {
                 passed += 2;
                 self.number(constraints, value);
             }
-            Value::List(items) => passed += 2 + self.list(node, constraints, items),
+            Value::List(items) => passed += 2 + self.list(node, constraints, items, old.and_then(Value::as_list)),
             _ => {}
         }
         self.enumeration(constraints, value);
         if let Value::Map(map) = value {
-            passed += 1 + self.object(node, constraints, map);
+            passed += 1 + self.object(node, constraints, map, old.and_then(Value::as_map));
         }
         passed
     }
 
-    fn null(&mut self, node: &Node) -> usize {
+    fn null(&mut self, node: &SchemaNode) -> usize {
         if node.ty == ValueType::Any || node.nullable {
             return 1;
         }
@@ -88,12 +112,24 @@ impl<'c> Walk<'c> {
         0
     }
 
-    fn list(&mut self, node: &Node, constraints: Option<&Constraints>, items: &[Value]) -> usize {
+    fn list(
+        &mut self,
+        node: &SchemaNode,
+        constraints: Option<&Constraints>,
+        items: &[Value],
+        old: Option<&[Value]>,
+    ) -> usize {
         let mut passed = 0;
         if let Some(id) = node.items {
+            let known = by_keys(node, old);
             for (index, item) in items.iter().enumerate() {
                 let mark = self.path.push_index(index);
-                passed += self.node(id, item);
+                let old = if known.is_empty() {
+                    None
+                } else {
+                    keys_text(node, item).and_then(|keys| known.get(&keys).copied())
+                };
+                passed += self.node(id, item, old);
                 self.path.truncate(mark);
             }
         }
@@ -103,7 +139,13 @@ impl<'c> Walk<'c> {
         passed
     }
 
-    fn object(&mut self, node: &'c Node, constraints: Option<&Constraints>, map: &Map) -> usize {
+    fn object(
+        &mut self,
+        node: &'c SchemaNode,
+        constraints: Option<&Constraints>,
+        map: &Map,
+        old: Option<&Map>,
+    ) -> usize {
         let (min, max) = constraints.map_or((None, None), |bounds| (bounds.min_properties, bounds.max_properties));
         self.at_least(min, map.len(), "properties");
         self.at_most(max, map.len());
@@ -118,7 +160,7 @@ impl<'c> Walk<'c> {
                 _ => continue,
             };
             let mark = self.path.push_key(name);
-            passed += self.node(id, value);
+            passed += self.node(id, value, old.and_then(|old| old.get(name)));
             self.path.truncate(mark);
         }
         for name in node.required.iter().filter(|name| !map.contains_key(name)) {

@@ -2,7 +2,7 @@
 
 use quorate_meta::Value;
 
-use super::Walk;
+use super::Validator;
 use crate::structural::node::Constraints;
 
 /// Greatest whole number that every floating-point number below it can be told from.
@@ -10,7 +10,7 @@ const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 /// Relative difference below which a quotient counts as whole.
 const EPSILON: f64 = 1e-9;
 
-impl Walk<'_> {
+impl Validator<'_> {
     pub(super) fn number(&mut self, constraints: Option<&Constraints>, value: &Value) {
         let Some(constraints) = constraints else { return };
         if let Some(factor) = constraints.multiple_of.filter(|factor| !is_multiple(value, *factor)) {

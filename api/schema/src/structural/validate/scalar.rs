@@ -2,8 +2,8 @@
 
 use quorate_meta::{Cause, Value};
 
-use super::{Walk, number};
-use crate::structural::node::{Constraints, Node, ValueType};
+use super::{Validator, number};
+use crate::structural::node::{Constraints, SchemaNode, ValueType};
 
 /// What messages call the type of a value, and the numeric format that it has.
 fn described(value: &Value) -> (&'static str, &'static str) {
@@ -33,9 +33,9 @@ fn is_of_type(ty: &ValueType, value: &Value) -> bool {
     }
 }
 
-impl Walk<'_> {
+impl Validator<'_> {
     /// Checks the type; text and lists of a format that is not numeric are left to the format.
-    pub(super) fn value_type(&mut self, node: &Node, value: &Value) -> bool {
+    pub(super) fn value_type(&mut self, node: &SchemaNode, value: &Value) -> bool {
         if is_of_type(&node.ty, value) {
             return true;
         }
@@ -58,7 +58,7 @@ impl Walk<'_> {
         }
     }
 
-    pub(super) fn text(&mut self, node: &Node, constraints: Option<&Constraints>, text: &str) {
+    pub(super) fn text(&mut self, node: &SchemaNode, constraints: Option<&Constraints>, text: &str) {
         if let Some(constraints) = constraints {
             self.text_bounds(constraints, text);
         }
