@@ -17,10 +17,10 @@ use quorate_meta::Value;
 use quorate_store::{Condition, Operation, Revision, Snapshot};
 use tokio::sync::OwnedMutexGuard;
 
-use super::author::UserInfo;
 use super::strategy::Part;
 use crate::error::Error;
 use crate::options::{DeleteOptions, Target};
+use crate::permission::UserInfo;
 
 /// The admission controllers of a server, asked as one.
 #[async_trait]

@@ -7,15 +7,12 @@
 //!
 //! Not here: the conversions of single kinds.
 
-use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use quorate_meta::Value;
-use quorate_wire::stored::{self, CorruptValue, StoredRef};
 
-use super::{Resource, Strategy};
+use super::Strategy;
 
 /// The conversion between a served version and the stored one. Objects are whole and in canonical
 /// form, before and after; `apiVersion` and `kind` are ignored.
@@ -41,19 +38,4 @@ pub struct StoredForm {
     pub selectable_fields: Vec<String>,
     /// The strategy of the stored version, which reads the values of those fields.
     pub strategy: Arc<dyn Strategy>,
-}
-
-/// A stored value in the form that the resource serves: the value itself for kinds without a
-/// conversion.
-///
-/// # Errors
-/// A value that does not read back.
-pub fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes>, CorruptValue> {
-    // Not even the reference count is touched: concurrent lists would contend for its memory.
-    let Some(form) = &resource.stored_form else { return Ok(Cow::Borrowed(value)) };
-    let mut object = StoredRef::parse(value)?.to_value("", "", 0)?;
-    form.conversion.to_served(&mut object);
-    stored::encode(&object, &[])
-        .map(Cow::Owned)
-        .map_err(|_| CorruptValue::Header("it has no metadata or too much of it"))
 }

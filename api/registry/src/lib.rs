@@ -25,15 +25,17 @@ pub mod write;
 mod admission;
 mod author;
 mod gated_fields;
+mod permission;
 mod resource;
 pub mod strategy;
 
 pub use admission::{Admission, AdmissionOperation, Attributes, Mutation, Terms};
-pub use author::{Author, Grant, Permission, UserInfo};
+pub use author::Author;
 pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
 pub use conversion::{Conversion, StoredForm};
 pub use error::Error;
 pub use gated_fields::GatedFields;
+pub use permission::{Grant, Permission, UserInfo};
 pub use resource::{Resource, Subresource};
 pub use strategy::{FOREGROUND, NameRule, ORPHAN, Part, Propagation, Step, Strategy};
 

@@ -3,12 +3,14 @@
 //! Invariant: the store holds only values that [`encode`] wrote; a value that does not read back is
 //! a 500 that names the key's resource, never a guess.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use quorate_meta::{Cause, FieldSelector, LabelSelector, Value};
 use quorate_store::Entry;
 use quorate_wire::stored::{self, CorruptValue, StoredRef};
 
-use super::{Resource, Strategy, conversion};
+use super::{Resource, Strategy};
 use crate::error::Error;
 
 /// Fields that every stored object has in its header.
@@ -48,11 +50,26 @@ pub fn decode(resource: &Resource, entry: &Entry) -> Result<Value, Error> {
 
 /// An object without a revision, as clients see it: the result of a creation in a dry run.
 pub fn decode_unversioned(resource: &Resource, api_version: &str, value: &Bytes) -> Result<Value, Error> {
-    let value = conversion::served(resource, value).map_err(|error| unreadable(resource, &error))?;
+    let value = served(resource, value).map_err(|error| unreadable(resource, &error))?;
     let object = header(resource, &value)?.to_value(api_version, &resource.kind, 0);
     let mut object = object.map_err(|error| unreadable(resource, &error))?;
     object.remove_at(&["metadata", "resourceVersion"]);
     Ok(object)
+}
+
+/// A stored value in the form that the resource serves: the value itself for kinds without a
+/// conversion.
+///
+/// # Errors
+/// A value that does not read back.
+pub fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes>, CorruptValue> {
+    // Not even the reference count is touched: concurrent lists would contend for its memory.
+    let Some(form) = &resource.stored_form else { return Ok(Cow::Borrowed(value)) };
+    let mut object = StoredRef::parse(value)?.to_value("", "", 0)?;
+    form.conversion.to_served(&mut object);
+    stored::encode(&object, &[])
+        .map(Cow::Owned)
+        .map_err(|_| CorruptValue::Header("it has no metadata or too much of it"))
 }
 
 /// The header of a stored object: names and values of fields are those of the stored form.

@@ -19,7 +19,7 @@ use crate::handlers::list::rope::Rope;
 use crate::negotiation::{Media, Shape};
 use crate::tables::{Include, Layout};
 use quorate_registry::error::Error;
-use quorate_registry::{Resource, conversion};
+use quorate_registry::{Resource, stored_codec};
 
 /// Writes the objects of one answer.
 #[derive(Debug)]
@@ -121,12 +121,12 @@ impl Renderer {
     ) -> Result<(), CorruptValue> {
         match &self.form {
             ObjectForm::Object => {
-                let value = conversion::served(&self.resource, value)?;
+                let value = stored_codec::served(&self.resource, value)?;
                 let stored = StoredRef::parse(&value)?;
                 splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get());
             }
             ObjectForm::Metadata(api_version) => {
-                let value = conversion::served(&self.resource, value)?;
+                let value = stored_codec::served(&self.resource, value)?;
                 splice_partial(out, &StoredRef::parse(&value)?, api_version, revision.get());
             }
             ObjectForm::Table { .. } => {
@@ -212,7 +212,7 @@ impl Renderer {
     pub(crate) fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         match &self.form {
             ObjectForm::Object => {
-                let value = conversion::served(&self.resource, value)?;
+                let value = stored_codec::served(&self.resource, value)?;
                 splice_item(out, &StoredRef::parse(&value)?, revision.get());
             }
             ObjectForm::Metadata(_) => self.object(value, revision, false, out)?,
@@ -266,7 +266,7 @@ impl Renderer {
             }
             Include::Object => {
                 out.put_slice(b",\"object\":");
-                let value = conversion::served(&self.resource, value)?;
+                let value = stored_codec::served(&self.resource, value)?;
                 let stored = StoredRef::parse(&value)?;
                 splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get());
             }

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use quorate_meta::{Cause, Map, Names, Time, Value};
 use quorate_store::Operation;
 
-use super::author::{Grant, Permission, UserInfo};
+use crate::permission::{Grant, Permission, UserInfo};
 pub use propagation::{FOREGROUND, ORPHAN, Propagation};
 
 use crate::allocation::Allocator;

@@ -3,13 +3,36 @@
 
 /// Edges between modules that lead back: crate, module, used module.
 pub(super) const BACK_EDGES: &[(&str, &str, &str)] = &[
-    ("quorate-api", "api", "handlers"),
-    ("quorate-api", "error", "request"),
+    ("quorate-cel", "parser", "environment"),
+    ("quorate-cel", "value", "eval"),
+    ("quorate-cel", "value", "library"),
+    ("quorate-cel", "value", "record"),
+    ("quorate-cel", "overload", "environment"),
+    ("quorate-cel", "overload", "eval"),
+    ("quorate-cel", "eval", "plan"),
+    ("quorate-cel", "eval", "program"),
+    ("quorate-cel", "library", "environment"),
+    ("quorate-cel", "library", "eval"),
+    ("quorate-cel", "library", "program"),
     ("quorate-schema", "fieldset", "decode"),
 ];
 
 /// Types with an inherent impl outside their module: crate and type.
 pub(super) const STRAY_IMPLS: &[(&str, &str)] = &[
+    ("quorate-cel", "Activation"),
+    ("quorate-cel", "Automaton"),
+    ("quorate-cel", "Blob"),
+    ("quorate-cel", "Checker"),
+    ("quorate-cel", "Descent"),
+    ("quorate-cel", "Machine"),
+    ("quorate-cel", "Map"),
+    ("quorate-cel", "Member"),
+    ("quorate-cel", "Membership"),
+    ("quorate-cel", "Overload"),
+    ("quorate-cel", "RelationOperator"),
+    ("quorate-cel", "Shape"),
+    ("quorate-cel", "Text"),
+    ("quorate-cel", "TextTestKind"),
     ("quorate-meta", "LabelSelector"),
     ("quorate-meta", "Names"),
     ("quorate-schema", "Builder"),
