@@ -1,6 +1,6 @@
 //! Limits of a schema and of the work that a value may cost, so that hostile definitions end in an error.
 //!
-//! Invariant: every walk over a schema that passed [`check`] may recurse; its depth is bounded.
+//! Invariant: every walk over a schema that passed `check` may recurse; its depth is bounded.
 
 use quorate_meta::{Cause, Path};
 
