@@ -41,13 +41,13 @@ fn workloads_are_made_scaled_and_shown() {
 }
 
 fn deployments(work: &Work) {
-    work.run(&["create", "deployment", "web", "--image=catalogue.example/web:1", "--replicas=2"]);
+    work.run(&["create", "deployment", "web", "--image=registry.example/web:1", "--replicas=2"]);
     assert_eq!(work.field("deployment/web", ".spec.strategy.rollingUpdate.maxSurge"), "25%");
     work.run(&["scale", "deployment/web", "--replicas=5"]);
     assert_eq!(work.field("deployment/web", ".spec.replicas"), "5");
     let refused = work.kubectl.fail(&["scale", "deployment/web", "--current-replicas=1", "--replicas=2", "-n", "work"]);
     assert!(refused.contains("Expected replicas to be 1, was 5"), "{refused}");
-    work.run(&["set", "image", "deployment/web", "web=catalogue.example/web"]);
+    work.run(&["set", "image", "deployment/web", "web=registry.example/web"]);
     assert_eq!(work.field("deployment/web", ".spec.template.spec.containers[0].image"), "registry.example/web");
     work.run(&["set", "resources", "deployment/web", "--limits=cpu=0.5,memory=1024Mi"]);
     let limits = work.field("deployment/web", ".spec.template.spec.containers[0].resources.limits");
@@ -78,9 +78,9 @@ fn autoscaling(work: &Work) {
 }
 
 fn batch(work: &Work) {
-    work.run(&["create", "cronjob", "nightly", "--image=catalogue.example/tool:1", "--schedule=0 3 * * *"]);
+    work.run(&["create", "cronjob", "nightly", "--image=registry.example/tool:1", "--schedule=0 3 * * *"]);
     work.run(&["create", "job", "now", "--from=cronjob/nightly"]);
-    work.run(&["create", "job", "once", "--image=catalogue.example/tool:1"]);
+    work.run(&["create", "job", "once", "--image=registry.example/tool:1"]);
     let (uid, chosen) = (
         work.field("job/once", ".metadata.uid"),
         work.field("job/once", ".spec.selector.matchLabels.batch\\.kubernetes\\.io/controller-uid"),
@@ -106,7 +106,7 @@ fn budgets_and_quotas(work: &Work) {
 }
 
 fn pods(work: &Work) {
-    let alone = ["run", "alone", "--image=catalogue.example/web:1", "--port=80", "--labels=app=alone"];
+    let alone = ["run", "alone", "--image=registry.example/web:1", "--port=80", "--labels=app=alone"];
     // The quota counts memory, so pods have to say how much they need.
     let refused = work.kubectl.fail(&[&alone[..], &NAMESPACE].concat());
     assert!(refused.contains("failed quota: small: must specify limits.memory for: alone"), "{refused}");
