@@ -58,7 +58,12 @@ impl Sink for Nowhere {
 
 fn trail() -> (Audit, Vec<AuditWriter>) {
     let policy = parse_policy(NAMING.names(), POLICY.as_bytes()).unwrap();
-    let (audit, writers) = Audit::new(policy, vec![(Box::new(Nowhere), SPOOL)], SystemEnv::env().clock, NAMING.names());
+    let (audit, writers) = Audit::new(
+        policy,
+        vec![(Box::new(Nowhere), SPOOL)],
+        SystemEnv::env().clock,
+        NAMING.names(),
+    );
     (audit, writers.into_iter().map(|(writer, _)| writer).collect())
 }
 
@@ -88,8 +93,11 @@ async fn send(
     path: &str,
     body: &'static str,
 ) -> StatusCode {
-    let request = Request::builder().method(method).uri(path).header("user-agent", "quorate-bench/0.1.0");
-    let request = request.header("accept", "application/json").body(Full::new(Bytes::from_static(body.as_bytes())));
+    let request =
+        Request::builder().method(method).uri(path).header("user-agent", "quorate-bench/0.1.0");
+    let request = request
+        .header("accept", "application/json")
+        .body(Full::new(Bytes::from_static(body.as_bytes())));
     black_box(filters::handle(api, identity, request.unwrap()).await).status()
 }
 
@@ -102,12 +110,14 @@ fn gets(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("audit");
     group.throughput(Throughput::Elements(1));
     for (name, is_audited) in [("a get without a trail", false), ("a get that is told", true)] {
-        let runtime: Runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let runtime: Runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let (audit, writers) = trail();
         let audit = is_audited.then_some(audit);
         let api = api(audit);
         writers.into_iter().for_each(|writer| drop(runtime.spawn(writer.run())));
-        let identity = ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
+        let identity =
+            ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
         let identity = identity.with_peer("127.0.0.1:50000");
         runtime.block_on(async {
             let namespace = r#"{"metadata": {"name": "bench"}}"#;
@@ -115,14 +125,20 @@ fn gets(criterion: &mut Criterion) {
             assert_eq!(made, StatusCode::CREATED);
             let object = r#"{"metadata": {"name": "config-0"}, "data": {"key": "value"}}"#;
             let (path, _) = OBJECT.rsplit_once('/').unwrap();
-            assert_eq!(send(&api, &identity, Method::POST, path, object).await, StatusCode::CREATED);
+            assert_eq!(
+                send(&api, &identity, Method::POST, path, object).await,
+                StatusCode::CREATED
+            );
         });
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|gets| {
                 runtime.block_on(async {
                     let before = worked();
                     for number in 0..gets {
-                        assert_eq!(send(&api, &identity, Method::GET, OBJECT, "").await, StatusCode::OK);
+                        assert_eq!(
+                            send(&api, &identity, Method::GET, OBJECT, "").await,
+                            StatusCode::OK
+                        );
                         if number % TURN == 0 {
                             tokio::task::yield_now().await;
                         }

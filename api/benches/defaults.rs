@@ -46,7 +46,8 @@ impl Layer for Timed {
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
-        let roles = txn.operations.iter().filter(|operation| operation.key().starts_with(ROLES)).count();
+        let roles =
+            txn.operations.iter().filter(|operation| operation.key().starts_with(ROLES)).count();
         let outcome = self.store.txn(txn).await;
         self.done.lock().push((Instant::now(), roles));
         outcome
@@ -115,7 +116,13 @@ fn print(what: &str, times: impl Iterator<Item = Duration>) {
 }
 
 fn main() {
-    let one = |_| tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(start());
+    let one = |_| {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+            .block_on(start())
+    };
     let starts: Vec<Start> = (0..STARTS).map(one).collect();
     println!("{} default roles and bindings, {STARTS} empty clusters", starts[0].roles);
     print("reconciled in one transaction", starts.iter().map(|start| start.reconciled));

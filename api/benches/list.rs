@@ -74,10 +74,15 @@ async fn send(api: &Arc<Api>, method: Method, path: &str, body: String) -> Respo
 
 async fn fill(api: &Arc<Api>) {
     let namespace = r#"{"metadata": {"name": "bench"}}"#.to_owned();
-    assert_eq!(send(api, Method::POST, "/api/v1/namespaces", namespace).await.status(), StatusCode::CREATED);
+    assert_eq!(
+        send(api, Method::POST, "/api/v1/namespaces", namespace).await.status(),
+        StatusCode::CREATED
+    );
     let text = "x".repeat(TEXT_BYTES);
     for number in 0..OBJECTS {
-        let object = format!(r#"{{"metadata": {{"name": "object-{number:08}"}}, "data": {{"text": "{text}"}}}}"#);
+        let object = format!(
+            r#"{{"metadata": {{"name": "object-{number:08}"}}, "data": {{"text": "{text}"}}}}"#
+        );
         assert_eq!(send(api, Method::POST, LIST, object).await.status(), StatusCode::CREATED);
     }
 }
@@ -86,7 +91,8 @@ async fn fill(api: &Arc<Api>) {
 async fn made(api: &Arc<Api>) -> usize {
     let mut body = pin!(send(api, Method::GET, LIST, String::new()).await.into_body());
     let mut bytes = 0;
-    while let Some(frame) = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await {
+    while let Some(frame) = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await
+    {
         bytes += black_box(frame.unwrap().into_data().unwrap()).len();
     }
     bytes
@@ -128,7 +134,8 @@ fn taken(stream: &mut TcpStream, buffer: &mut [u8]) -> usize {
 }
 
 fn lists(criterion: &mut Criterion) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let api = api();
     runtime.block_on(fill(&api));
     let bytes = runtime.block_on(made(&api));

@@ -115,8 +115,10 @@ impl Api {
     #[must_use]
     pub fn new(options: ApiOptions) -> Arc<Self> {
         let names = options.naming.names();
-        let formats =
-            Formats::new(options.catalogue.graph().clone(), options.gates.has(Feature::CborServingAndStorage));
+        let formats = Formats::new(
+            options.catalogue.graph().clone(),
+            options.gates.has(Feature::CborServingAndStorage),
+        );
         let catalogue = CurrentCatalogue::new(options.catalogue);
         let authorizer = Arc::new(Authorizer::new(AuthorizerOptions {
             names,

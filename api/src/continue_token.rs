@@ -79,7 +79,11 @@ impl Tokens {
         if body.get_u8() != FORMAT {
             return None;
         }
-        Some(Position { revision: Revision::new(body.get_u64()), remaining: body.get_u64(), last: body.to_vec() })
+        Some(Position {
+            revision: Revision::new(body.get_u64()),
+            remaining: body.get_u64(),
+            last: body.to_vec(),
+        })
     }
 
     fn tag(&self, scope: &str, body: &[u8]) -> hmac::Tag {
@@ -103,7 +107,11 @@ mod tests {
     #[test]
     fn only_the_same_scope_and_the_whole_token_opens() {
         let (tokens, others) = (Tokens::new([1; 32]), Tokens::new([2; 32]));
-        let position = Position { revision: Revision::new(7), last: b"o/core/configmaps/a/b".to_vec(), remaining: 3 };
+        let position = Position {
+            revision: Revision::new(7),
+            last: b"o/core/configmaps/a/b".to_vec(),
+            remaining: 3,
+        };
         let token = tokens.seal("scope", &position);
         assert_eq!(tokens.open("scope", &token), Some(position));
         assert_eq!(tokens.open("other", &token), None);

@@ -47,7 +47,9 @@ impl Health {
     pub(crate) fn passes(&self, endpoint: Endpoint, name: &str) -> bool {
         let checks = self.checks.read();
         let check = checks.iter().find(|check| check.name == name);
-        check.is_some_and(|check| (check.of_readiness && endpoint != Endpoint::Ready) || (check.probe)())
+        check.is_some_and(|check| {
+            (check.of_readiness && endpoint != Endpoint::Ready) || (check.probe)()
+        })
     }
 }
 
@@ -97,7 +99,9 @@ mod tests {
 
     #[test]
     fn paths() {
-        let check = |path: &str, expect: Option<(Endpoint, Option<&str>)>| assert_eq!(Endpoint::find(path), expect);
+        let check = |path: &str, expect: Option<(Endpoint, Option<&str>)>| {
+            assert_eq!(Endpoint::find(path), expect)
+        };
         check("/livez", Some((Endpoint::Live, None)));
         check("/readyz/", Some((Endpoint::Ready, None)));
         check("/livez/ping", Some((Endpoint::Live, Some("ping"))));

@@ -177,7 +177,8 @@ impl Formats {
     /// The media types of objects, in requests and answers.
     #[must_use]
     pub fn media_types(&self) -> Vec<&'static str> {
-        let usual = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, self.graph.names().media_protobuf];
+        let usual =
+            [well_known::MEDIA_JSON, well_known::MEDIA_YAML, self.graph.names().media_protobuf];
         usual.into_iter().chain(self.cbor.then_some(well_known::MEDIA_CBOR)).collect()
     }
 
@@ -192,10 +193,20 @@ impl Formats {
         let mut why = Unacceptable::Media;
         for clause in clauses(accept) {
             for name in meant(&clause, accept, || self.media_types()) {
-                let Some(media) = self.media(name, offer) else { continue };
+                let Some(media) = self.media(name, offer) else {
+                    continue;
+                };
                 match shape(self.graph.names(), &clause, offer) {
-                    Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => why = Unacceptable::Parameters,
-                    Some(shape) => return Ok(Format { media, shape, pretty: clause.parameter("pretty") == "1" }),
+                    Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => {
+                        why = Unacceptable::Parameters
+                    }
+                    Some(shape) => {
+                        return Ok(Format {
+                            media,
+                            shape,
+                            pretty: clause.parameter("pretty") == "1",
+                        });
+                    }
                     None => why = Unacceptable::Parameters,
                 }
             }
@@ -207,7 +218,8 @@ impl Formats {
     #[must_use]
     pub fn for_errors(&self, accept: &str) -> Format {
         let clauses = clauses(accept);
-        let mut names = clauses.iter().flat_map(|clause| meant(clause, accept, || self.media_types()));
+        let mut names =
+            clauses.iter().flat_map(|clause| meant(clause, accept, || self.media_types()));
         let media = names.find_map(|name| self.media(name, Offer::Document));
         Format { media: media.unwrap_or(Media::Json), ..Format::JSON }
     }
@@ -236,7 +248,8 @@ fn shape(names: &Names, clause: &Clause<'_>, offer: Offer) -> Option<Shape> {
         return Some(Shape::Object);
     }
     let (group, version) = (clause.parameter("g"), clause.parameter("v"));
-    let known = group == names.group_meta || names.edge_group(group).is_some_and(|g| g == names.group_meta);
+    let known =
+        group == names.group_meta || names.edge_group(group).is_some_and(|g| g == names.group_meta);
     if offer == Offer::Document || !known || !matches!(version, "v1" | "v1beta1") {
         return None;
     }
@@ -266,11 +279,19 @@ fn clause(text: &str) -> Option<Clause<'_>> {
 
 /// Media types are the same in whatever case they are written (RFC 9110, section 8.3.1).
 pub(crate) fn lower(media: &str) -> Cow<'_, str> {
-    if media.bytes().any(|byte| byte.is_ascii_uppercase()) { media.to_ascii_lowercase().into() } else { media.into() }
+    if media.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        media.to_ascii_lowercase().into()
+    } else {
+        media.into()
+    }
 }
 
 /// A quality in thousandths; what does not parse counts as 1.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to 0..=1000 before the cast")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "clamped to 0..=1000 before the cast"
+)]
 fn thousandths(quality: &str) -> u16 {
     quality.parse::<f64>().map_or(1000, |q| (q.clamp(0.0, 1.0) * 1000.0) as u16)
 }

@@ -170,7 +170,12 @@ impl<'a> RequestRecord<'a> {
 /// What filters write.
 impl<'a> RequestRecord<'a> {
     /// The record of a request that comes in now.
-    pub(crate) fn new(id: HeaderValue, uri: &'a Uri, info: &'a RequestInfo, received_ms: u64) -> Self {
+    pub(crate) fn new(
+        id: HeaderValue,
+        uri: &'a Uri,
+        info: &'a RequestInfo,
+        received_ms: u64,
+    ) -> Self {
         Self {
             id,
             uri,

@@ -38,9 +38,14 @@ impl Admin {
         let config = NodeConfig::read(&dir)?;
         let tls = PeerTls::new(&pki::peer_credentials(&dir.pki())?).map_err(Error::config)?;
         let address = local(&config.peer.bind);
-        let client = AdminClient::connect(env.network.clone(), Arc::new(tls), config.cluster, &address).await;
+        let client =
+            AdminClient::connect(env.network.clone(), Arc::new(tls), config.cluster, &address)
+                .await;
         let client = client.map_err(|error| {
-            Error::failed(format_args!("node {} does not answer at {address}: {error}", config.node))
+            Error::failed(format_args!(
+                "node {} does not answer at {address}: {error}",
+                config.node
+            ))
         })?;
         Ok(Self { client, config, dir })
     }
@@ -49,7 +54,9 @@ impl Admin {
     pub(crate) async fn ask(&mut self, request: AdminRequest) -> Result<AdminAnswer, Error> {
         match timeout(ANSWER_LIMIT, self.client.ask(request)).await {
             Ok(answer) => answer.map_err(Error::failed),
-            Err(_) => Err(Error::failed(format_args!("no answer within {ANSWER_LIMIT:?}; the outcome is unknown"))),
+            Err(_) => Err(Error::failed(format_args!(
+                "no answer within {ANSWER_LIMIT:?}; the outcome is unknown"
+            ))),
         }
     }
 
@@ -75,7 +82,9 @@ pub(crate) fn unexpected(answer: &AdminAnswer) -> Error {
     // The name of the variant only: a token's answer holds its secret.
     let name = format!("{answer:?}");
     let name = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default().to_owned();
-    Error::failed(format_args!("the node gave an unexpected answer, {name}: is it of another version?"))
+    Error::failed(format_args!(
+        "the node gave an unexpected answer, {name}: is it of another version?"
+    ))
 }
 
 /// Where a process on the same machine reaches what is bound to this address.

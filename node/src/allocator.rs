@@ -8,7 +8,10 @@
 //! those that it has just written (seen on Zen 4 with glibc 2.36: 3.5 GB/s in place of 40). The
 //! places also keep large blocks from all wanting the same lines of a cache.
 
-#![expect(unsafe_code, reason = "allocators are unsafe; this one only chooses which function of mimalloc is called")]
+#![expect(
+    unsafe_code,
+    reason = "allocators are unsafe; this one only chooses which function of mimalloc is called"
+)]
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -50,15 +50,23 @@ impl Connection {
     /// # Errors
     /// [`Error::Config`] when the server's certificate is not trusted: a retry would fail in the
     /// same way.
-    pub(crate) async fn open(network: &dyn Network, address: &str, tls: Arc<ClientConfig>) -> Result<Self, Error> {
-        let unreachable = |error: &dyn std::fmt::Display| Error::failed(format_args!("{address}: {error}"));
-        let host = address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
+    pub(crate) async fn open(
+        network: &dyn Network,
+        address: &str,
+        tls: Arc<ClientConfig>,
+    ) -> Result<Self, Error> {
+        let unreachable =
+            |error: &dyn std::fmt::Display| Error::failed(format_args!("{address}: {error}"));
+        let host =
+            address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
         let name = ServerName::try_from(host.to_owned()).map_err(|error| unreachable(&error))?;
         let tcp = network.connect(address).await.map_err(|error| unreachable(&error))?;
         let stream = TlsConnector::from(tls).connect(name, tcp).await.map_err(|error| {
             let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
             match cause {
-                Some(rustls::Error::InvalidCertificate(_)) => Error::config(format_args!("{address}: {error}")),
+                Some(rustls::Error::InvalidCertificate(_)) => {
+                    Error::config(format_args!("{address}: {error}"))
+                }
                 _ => unreachable(&error),
             }
         })?;
@@ -74,14 +82,18 @@ impl Connection {
             tokio::spawn(connection);
             Ok(Self::Http2(sender))
         } else {
-            let (sender, connection) = http1::handshake(io).await.map_err(|error| unreachable(&error))?;
+            let (sender, connection) =
+                http1::handshake(io).await.map_err(|error| unreachable(&error))?;
             tokio::spawn(connection);
             Ok(Self::Http1(sender))
         }
     }
 
     /// Sends a request and returns the head of the answer.
-    pub(crate) async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, hyper::Error> {
+    pub(crate) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, hyper::Error> {
         match self {
             Self::Http1(sender) => {
                 sender.ready().await?;

@@ -106,8 +106,11 @@ impl NodeConfig {
                 dir.path().display()
             )));
         }
-        let wrong = |error: &dyn std::fmt::Display| Error::config(format_args!("{}: {error}", path.display()));
-        let config: Self = serde_json::from_str(&read_text(&path)?).map_err(|error| wrong(&error))?;
+        let wrong = |error: &dyn std::fmt::Display| {
+            Error::config(format_args!("{}: {error}", path.display()))
+        };
+        let config: Self =
+            serde_json::from_str(&read_text(&path)?).map_err(|error| wrong(&error))?;
         if config.format != FORMAT {
             return Err(wrong(&format_args!(
                 "the folder has format {}, and this program reads format {FORMAT}",
@@ -130,7 +133,9 @@ impl NodeConfig {
 pub(crate) fn resolve(address: &str) -> Result<SocketAddr, Error> {
     address
         .to_socket_addrs()
-        .map_err(|error| Error::config(format_args!("'{address}' is not an address host:port: {error}")))?
+        .map_err(|error| {
+            Error::config(format_args!("'{address}' is not an address host:port: {error}"))
+        })?
         .next()
         .ok_or_else(|| Error::config(format_args!("'{address}' names no address")))
 }
@@ -142,7 +147,10 @@ mod tests {
     #[test]
     fn addresses_that_cannot_be_connected_to_are_refused() {
         let check = |address: &str, expect: &str| {
-            let told = check_reachable(address, "--here").err().map(|error| error.to_string()).unwrap_or_default();
+            let told = check_reachable(address, "--here")
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default();
             assert_eq!(told, expect);
         };
         check("10.0.0.2:7443", "");
@@ -154,7 +162,10 @@ mod tests {
         check("a.example:http", "--here: 'a.example:http' is not an address host:port");
         check("a.example:70000", "--here: 'a.example:70000' is not an address host:port");
         check("10.0.0.2:0", "--here: '10.0.0.2:0' names no port that others can connect to");
-        check("0.0.0.0:7443", "--here: '0.0.0.0:7443' is no address that other machines can connect to");
+        check(
+            "0.0.0.0:7443",
+            "--here: '0.0.0.0:7443' is no address that other machines can connect to",
+        );
         check("[::]:7443", "--here: '[::]:7443' is no address that other machines can connect to");
     }
 }

@@ -93,7 +93,12 @@ impl DataDir {
     /// behind. Waits up to [`LOCK_TIMEOUT`] for a process that is ending.
     pub(crate) async fn lock(&self) -> Result<Lock, Error> {
         let path = self.root.join("lock");
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(at(&path))?;
+        let file = File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(at(&path))?;
         let patience = Instant::now() + LOCK_TIMEOUT;
         while let Err(error) = file.try_lock() {
             match error {

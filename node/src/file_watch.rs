@@ -65,7 +65,9 @@ mod tests {
         let one = look();
         std::fs::write(&file, "three").unwrap();
         let three = look();
-        assert!(missing == FileStamps::default() && one != missing && three != one && three == look());
+        assert!(
+            missing == FileStamps::default() && one != missing && three != one && three == look()
+        );
         assert_eq!(files_of(folder.path()), [file]);
     }
 }

@@ -18,7 +18,8 @@ pub(crate) const PRIVATE_FOLDER: u32 = 0o700;
 
 /// Reads a text file, naming it in the error.
 pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
-    std::fs::read_to_string(path).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))
+    std::fs::read_to_string(path)
+        .map_err(|error| Error::config(format_args!("{}: {error}", path.display())))
 }
 
 /// Replaces a file that every user may read who can enter its folder.
@@ -47,7 +48,12 @@ fn replace(path: &Path, bytes: &[u8], mode: u32) -> Result<(), Error> {
     make_folder(parent(path))?;
     let draft = path.with_extension("tmp");
     let _ = std::fs::remove_file(&draft);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&draft).map_err(at(&draft))?;
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(&draft)
+        .map_err(at(&draft))?;
     file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&draft))?;
     rename(&draft, path)
 }
@@ -69,7 +75,10 @@ mod tests {
         let file = root.path().join("a/b/c");
         write_public(&file, b"one").unwrap();
         write_private(&file.with_extension("key"), b"two").unwrap();
-        assert_eq!((mode(&root.path().join("a")), mode(&root.path().join("a/b"))), (PRIVATE_FOLDER, PRIVATE_FOLDER));
+        assert_eq!(
+            (mode(&root.path().join("a")), mode(&root.path().join("a/b"))),
+            (PRIVATE_FOLDER, PRIVATE_FOLDER)
+        );
         assert_eq!((mode(&file), mode(&file.with_extension("key"))), (PUBLIC, PRIVATE));
         write_private(&file, b"three").unwrap();
         assert_eq!((mode(&file), read_text(&file).unwrap().as_str()), (PRIVATE, "three"));

@@ -74,7 +74,8 @@ impl SigningRequests {
 
     /// As received.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        serde_json::from_slice(bytes).map_err(|error| Error::failed(format_args!("signing requests: {error}")))
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::failed(format_args!("signing requests: {error}")))
     }
 }
 
@@ -92,7 +93,8 @@ impl UserSigningRequest {
 
     /// As received.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        serde_json::from_slice(bytes).map_err(|error| Error::failed(format_args!("signing request: {error}")))
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::failed(format_args!("signing request: {error}")))
     }
 }
 
@@ -104,7 +106,8 @@ impl JoinAnswer {
 
     /// As received.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        serde_json::from_slice(bytes).map_err(|error| Error::failed(format_args!("certificates: {error}")))
+        serde_json::from_slice(bytes)
+            .map_err(|error| Error::failed(format_args!("certificates: {error}")))
     }
 
     /// The naming profile.
@@ -118,7 +121,8 @@ impl JoinAnswer {
         write_public(&pki.join(names::AUTHORITY_CERTIFICATE), self.authority.as_bytes())?;
         write_public(&pki.join(names::PEER_AUTHORITY_CERTIFICATE), self.peer_authority.as_bytes())?;
         write_private(&dir.cluster_secret(), &self.secret)?;
-        Identity { certificate: self.server, key: keys.server.clone() }.write(&pki, names::SERVER)?;
+        Identity { certificate: self.server, key: keys.server.clone() }
+            .write(&pki, names::SERVER)?;
         Identity { certificate: self.peer, key: keys.peer.clone() }.write(&pki, names::PEER)
     }
 }

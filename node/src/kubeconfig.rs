@@ -34,6 +34,12 @@ pub(crate) fn text(server: &str, authority: &str, user: &str, identity: &Identit
 }
 
 /// Writes [`text`] to a file.
-pub(crate) fn write(path: &Path, server: &str, authority: &str, user: &str, identity: &Identity) -> Result<(), Error> {
+pub(crate) fn write(
+    path: &Path,
+    server: &str,
+    authority: &str,
+    user: &str,
+    identity: &Identity,
+) -> Result<(), Error> {
     write_private(path, text(server, authority, user, identity).as_bytes())
 }

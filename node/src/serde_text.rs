@@ -7,7 +7,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serializer};
 
 /// Writes the text form.
-pub(crate) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn serialize<T: Display, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
 

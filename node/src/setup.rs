@@ -69,7 +69,10 @@ impl NewCluster {
         founders: &[Founder],
     ) -> Result<(), Error> {
         let pki = dir.pki();
-        write_public(&pki.join(names::AUTHORITY_CERTIFICATE), self.authority.identity().certificate.as_bytes())?;
+        write_public(
+            &pki.join(names::AUTHORITY_CERTIFICATE),
+            self.authority.identity().certificate.as_bytes(),
+        )?;
         write_public(
             &pki.join(names::PEER_AUTHORITY_CERTIFICATE),
             self.peer_authority.identity().certificate.as_bytes(),
@@ -97,13 +100,24 @@ impl NewCluster {
 
     /// Makes the folder of a `dev` cluster: `pki/`, `admin.kubeconfig` and a folder for each node;
     /// that of the first is complete last, so that a folder that has it has everything.
-    pub(crate) fn set_up_dev(&self, root: &Path, nodes: u64, bind: SocketAddr) -> Result<(), Error> {
+    pub(crate) fn set_up_dev(
+        &self,
+        root: &Path,
+        nodes: u64,
+        bind: SocketAddr,
+    ) -> Result<(), Error> {
         let founders = dev_founders(nodes, bind)?;
         self.authority.identity().write(&root.join("pki"), names::AUTHORITY)?;
         self.write_admin(root, &format!("https://{bind}"))?;
         for founder in founders.iter().rev() {
             let dir = DataDir::of_node(root, founder.node);
-            self.set_up(&dir, founder.node, Address::same(&founder.api), Address::same(&founder.peer), &founders)?;
+            self.set_up(
+                &dir,
+                founder.node,
+                Address::same(&founder.api),
+                Address::same(&founder.peer),
+                &founders,
+            )?;
         }
         Ok(())
     }
@@ -117,7 +131,8 @@ pub(crate) fn write_admin(
     folder: &Path,
     server: &str,
 ) -> Result<(), Error> {
-    let client = Subject::Client { user: ADMIN_USER.to_owned(), group: Some(ADMIN_GROUP.to_owned()) };
+    let client =
+        Subject::Client { user: ADMIN_USER.to_owned(), group: Some(ADMIN_GROUP.to_owned()) };
     let admin = authority.issue(&client, now)?;
     admin.write(&folder.join("pki"), names::ADMIN)?;
     let Identity { certificate, .. } = authority.identity();
@@ -142,19 +157,26 @@ pub(crate) fn make_empty(folder: &Path) -> Result<(), Error> {
 
 /// The time of certificates.
 pub(crate) fn now(env: &Env) -> OffsetDateTime {
-    let seconds = i64::try_from(env.clock.now_ms() / 1000).expect("the clock is before the year 292 billion");
+    let seconds =
+        i64::try_from(env.clock.now_ms() / 1000).expect("the clock is before the year 292 billion");
     OffsetDateTime::from_unix_timestamp(seconds).expect("the clock is before the year 9999")
 }
 
 /// Every name under which clients may reach a node.
 pub(crate) fn server_names(naming: Naming, advertised: &str) -> Vec<String> {
-    let host = advertised.rsplit_once(':').map_or(advertised, |(host, _)| host).trim_matches(['[', ']']);
+    let host =
+        advertised.rsplit_once(':').map_or(advertised, |(host, _)| host).trim_matches(['[', ']']);
     let service = match naming {
         Naming::Svc => "svc",
         Naming::Kubernetes => "kubernetes",
     };
-    let mut names: Vec<String> = ["localhost", "127.0.0.1", "::1", host, SERVICE_ADDRESS].map(str::to_owned).to_vec();
-    names.extend([service.to_owned(), format!("{service}.default"), format!("{service}.default.svc")]);
+    let mut names: Vec<String> =
+        ["localhost", "127.0.0.1", "::1", host, SERVICE_ADDRESS].map(str::to_owned).to_vec();
+    names.extend([
+        service.to_owned(),
+        format!("{service}.default"),
+        format!("{service}.default.svc"),
+    ]);
     names.push(format!("{service}.default.svc.{CLUSTER_DOMAIN}"));
     names.sort();
     names.dedup();
@@ -168,9 +190,9 @@ fn dev_founders(nodes: u64, bind: SocketAddr) -> Result<Vec<Founder>, Error> {
     };
     (1..=nodes)
         .map(|node| {
-            let (api, peer) = port(node, 0)
-                .zip(port(node, PEER_PORT_OFFSET))
-                .ok_or_else(|| Error::config(format_args!("port {} leaves no room for {nodes} nodes", bind.port())))?;
+            let (api, peer) = port(node, 0).zip(port(node, PEER_PORT_OFFSET)).ok_or_else(|| {
+                Error::config(format_args!("port {} leaves no room for {nodes} nodes", bind.port()))
+            })?;
             let at = |port| SocketAddr::new(bind.ip(), port).to_string();
             Ok(Founder { node, api: at(api), peer: at(peer) })
         })

@@ -18,7 +18,10 @@ impl Termination {
     /// From now on the signals no longer end the process by themselves.
     pub(crate) fn listen() -> Result<Self, Error> {
         let listen = |kind| signal(kind).map_err(Error::failed);
-        Ok(Self { terminate: listen(SignalKind::terminate())?, interrupt: listen(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+        })
     }
 
     /// Returns when one of them arrives.

@@ -25,7 +25,8 @@ pub(crate) enum LogFormat {
 /// Starts logging for this process.
 pub(crate) fn start(format: LogFormat) -> Result<(), Error> {
     let directives = std::env::var(VARIABLE).unwrap_or_else(|_| DEFAULT.to_owned());
-    let filter = EnvFilter::try_new(directives).map_err(|error| Error::config(format_args!("{VARIABLE}: {error}")))?;
+    let filter = EnvFilter::try_new(directives)
+        .map_err(|error| Error::config(format_args!("{VARIABLE}: {error}")))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.with_ansi(false).finish().init(),

@@ -46,11 +46,16 @@ fn main() {
         cpu * 1e6 / groups as f64,
         slowest * 1e3
     );
-    println!("disk     {} MiB, resident {} MiB", machine.disk_usage().bytes() >> 20, resident_mib());
+    println!(
+        "disk     {} MiB, resident {} MiB",
+        machine.disk_usage().bytes() >> 20,
+        resident_mib()
+    );
 
     let mut target = StateMachine::open(&receiver).expect("it opens");
     let meter = Meter::start();
-    let frames = block_on(machine.get_current_snapshot()).expect("it is built").expect("there is one");
+    let frames =
+        block_on(machine.get_current_snapshot()).expect("it is built").expect("there is one");
     let frames = frames.snapshot.outgoing().expect("it was built here").frames();
     let mut incoming = target.receiver().begin();
     let mut size = 0;
@@ -61,7 +66,11 @@ fn main() {
     }
     let received = incoming.finish().expect("it is complete");
     let (seconds, cpu) = meter.stop();
-    println!("transfer {} MiB in {seconds:.2} s, {cpu:.2} s CPU, resident {} MiB", size >> 20, resident_mib());
+    println!(
+        "transfer {} MiB in {seconds:.2} s, {cpu:.2} s CPU, resident {} MiB",
+        size >> 20,
+        resident_mib()
+    );
     let started = Instant::now();
     block_on(target.install_snapshot(&received.meta, received.snapshot)).expect("it is installed");
     println!("install  {:.1} ms", started.elapsed().as_secs_f64() * 1e3);
@@ -70,13 +79,21 @@ fn main() {
     drop(machine);
     let started = Instant::now();
     let machine = StateMachine::open(&sender).expect("it opens again");
-    println!("restart  {:.2} s, {} objects", started.elapsed().as_secs_f64(), machine.position().progress.objects);
+    println!(
+        "restart  {:.2} s, {} objects",
+        started.elapsed().as_secs_f64(),
+        machine.position().progress.objects
+    );
 }
 
 fn entry(index: u64, objects: u64, value: &Bytes) -> LogEntry {
     // A step that is coprime to the usual object counts scatters the keys.
-    let key = format!("o/core/configmaps/default/object-{:08}", index.wrapping_mul(7_919) % objects);
-    let txn = Txn { conditions: vec![], operations: vec![Operation::Put { key: key.into(), value: value.clone() }] };
+    let key =
+        format!("o/core/configmaps/default/object-{:08}", index.wrapping_mul(7_919) % objects);
+    let txn = Txn {
+        conditions: vec![],
+        operations: vec![Operation::Put { key: key.into(), value: value.clone() }],
+    };
     LogEntry {
         log_id: LogId { leader_id: RaftLeaderId::new(1, 1), index },
         payload: Payload::Normal(Command { time_ms: index / 10, txns: [txn].into() }),
@@ -115,7 +132,8 @@ impl Meter {
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks: u64 = after_name.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
+    let ticks: u64 =
+        after_name.split_whitespace().skip(11).take(2).filter_map(|n| n.parse::<u64>().ok()).sum();
     ticks as f64 / 100.0
 }
 

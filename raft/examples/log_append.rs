@@ -34,14 +34,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
     let seconds = arguments.next().map_or(Ok(4), |seconds| seconds.parse())?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     for writers in [1, 32, 256] {
         runtime.block_on(measure(&folder, writers, Duration::from_secs(seconds)))?;
     }
     Ok(())
 }
 
-async fn measure(folder: &Path, writers: usize, time: Duration) -> Result<(), Box<dyn std::error::Error>> {
+async fn measure(
+    folder: &Path,
+    writers: usize,
+    time: Duration,
+) -> Result<(), Box<dyn std::error::Error>> {
     let identity = LogIdentity { cluster: ClusterId::new([1; 16]), node: 1 };
     let directory = tempfile::tempdir_in(folder)?;
     let opening = Instant::now();
@@ -94,9 +99,13 @@ async fn append(log: &mut Log, next: u64, writers: usize) -> std::io::Result<Vec
 
 fn entry(index: u64) -> LogEntry {
     let key = format!("o/core/configmaps/default/{}", index % 1000);
-    let operation = Operation::Put { key: key.into_bytes().into(), value: vec![7; VALUE_BYTES].into() };
+    let operation =
+        Operation::Put { key: key.into_bytes().into(), value: vec![7; VALUE_BYTES].into() };
     let txn = Txn { conditions: Vec::new(), operations: vec![operation] };
-    LogEntry { log_id: log_id(index), payload: EntryPayload::Normal(Command { time_ms: index, txns: [txn].into() }) }
+    LogEntry {
+        log_id: log_id(index),
+        payload: EntryPayload::Normal(Command { time_ms: index, txns: [txn].into() }),
+    }
 }
 
 fn log_id(index: u64) -> LogId {

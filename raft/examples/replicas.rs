@@ -38,7 +38,8 @@ async fn main() {
     let mut arguments = std::env::args().skip(1).map(|a| a.parse::<u64>().expect("a number"));
     let mut next = |default| arguments.next().unwrap_or(default);
     let (voters, clients, bytes, seconds) = (next(3), next(256), next(1024), next(4));
-    let compaction = Compaction { every: next(Compaction::default().every), ..Compaction::default() };
+    let compaction =
+        Compaction { every: next(Compaction::default().every), ..Compaction::default() };
     let cluster = Cluster::tuned(voters, Tuning { compaction, ..Tuning::default() }).await;
     let leader = cluster.leader().await;
     let mut nodes = vec![("leader", leader)];
@@ -48,13 +49,23 @@ async fn main() {
     let value = Bytes::from(vec![b'x'; usize::try_from(bytes).expect("a small number")]);
     for (role, node) in nodes {
         for work in [Work::Write, Work::Read, Work::Mixed] {
-            let result = measure(cluster.store(node), work, clients, &value, Duration::from_secs(seconds)).await;
-            println!("voters={voters} clients={clients} bytes={bytes} through={role} work={work:?} {result}");
+            let result =
+                measure(cluster.store(node), work, clients, &value, Duration::from_secs(seconds))
+                    .await;
+            println!(
+                "voters={voters} clients={clients} bytes={bytes} through={role} work={work:?} {result}"
+            );
         }
     }
 }
 
-async fn measure(store: Arc<dyn Store>, work: Work, clients: u64, value: &Bytes, time: Duration) -> String {
+async fn measure(
+    store: Arc<dyn Store>,
+    work: Work,
+    clients: u64,
+    value: &Bytes,
+    time: Duration,
+) -> String {
     let stop = Arc::new(AtomicBool::new(false));
     let (started, cpu) = (Instant::now(), cpu_seconds());
     let running: Vec<_> = (0..clients)
@@ -75,7 +86,13 @@ async fn measure(store: Arc<dyn Store>, work: Work, clients: u64, value: &Bytes,
 }
 
 /// Latencies in microseconds.
-async fn run(store: Arc<dyn Store>, work: Work, client: u64, value: Bytes, stop: Arc<AtomicBool>) -> Vec<u128> {
+async fn run(
+    store: Arc<dyn Store>,
+    work: Work,
+    client: u64,
+    value: Bytes,
+    stop: Arc<AtomicBool>,
+) -> Vec<u128> {
     let mut latencies = vec![];
     let mut count = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -97,6 +114,7 @@ async fn run(store: Arc<dyn Store>, work: Work, client: u64, value: Bytes, stop:
 fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
     let after_name = stat.rsplit_once(')').expect("a process has a name").1;
-    let ticks = after_name.split_whitespace().skip(11).take(2).map(|t| t.parse::<f64>().expect("a number"));
+    let ticks =
+        after_name.split_whitespace().skip(11).take(2).map(|t| t.parse::<f64>().expect("a number"));
     ticks.sum::<f64>() / TICKS
 }

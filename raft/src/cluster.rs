@@ -53,7 +53,8 @@ impl FromStr for ClusterId {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let valid = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
-        let number = u128::from_str_radix(text, 16).ok().filter(|_| valid).ok_or(ParseClusterIdError)?;
+        let number =
+            u128::from_str_radix(text, 16).ok().filter(|_| valid).ok_or(ParseClusterIdError)?;
         Ok(Self(number.to_be_bytes()))
     }
 }

@@ -65,7 +65,8 @@ impl fmt::Display for Peer {
 /// The runtime of every Raft task: tokio, with random numbers that come from one seed per replica,
 /// so that a simulation replays election timeouts. Code that spawns a Raft task must run inside
 /// [`Runtime::scope`].
-pub type Runtime = openraft_rt::deterministic_rng::DeterministicRng<openraft_rt_tokio::TokioRuntime>;
+pub type Runtime =
+    openraft_rt::deterministic_rng::DeterministicRng<openraft_rt_tokio::TokioRuntime>;
 
 openraft::declare_raft_types!(
     /// The types above, as openraft wants them.

@@ -109,11 +109,16 @@ impl Clients {
 
     /// Their hosts.
     pub(crate) fn hosts(&self) -> Vec<String> {
-        let name =
-            |what: &'static str, numbers: RangeInclusive<u64>| numbers.map(move |number| format!("{what}{number}"));
+        let name = |what: &'static str, numbers: RangeInclusive<u64>| {
+            numbers.map(move |number| format!("{what}{number}"))
+        };
         match self {
-            Self::Store(_) => name("writer", 1..=WRITERS).chain(name("watcher", 1..=WATCHERS)).collect(),
-            Self::Api(_) => name("actor", 1..=WRITERS).chain(name("watcher", 1..=API_WATCHERS)).collect(),
+            Self::Store(_) => {
+                name("writer", 1..=WRITERS).chain(name("watcher", 1..=WATCHERS)).collect()
+            }
+            Self::Api(_) => {
+                name("actor", 1..=WRITERS).chain(name("watcher", 1..=API_WATCHERS)).collect()
+            }
         }
     }
 
@@ -156,7 +161,10 @@ impl Clients {
             }
             Self::Api(progress) => {
                 let records = progress.take();
-                (checkers::check_api(histories, &records, samples, retention), checkers::api::counts(&records))
+                (
+                    checkers::check_api(histories, &records, samples, retention),
+                    checkers::api::counts(&records),
+                )
             }
         }
     }
@@ -171,10 +179,13 @@ fn add(sim: &mut Sim<'_>, name: &str, life: impl Future<Output = ()> + 'static) 
 
 fn counts(records: &workload::StoreRecords) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
+    let mut count =
+        |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
     for exchange in &records.exchanges {
         match &exchange.what {
-            StoreCall::Txn(_, Decision::Decided(Outcome::Committed { .. })) => count("committed", 1),
+            StoreCall::Txn(_, Decision::Decided(Outcome::Committed { .. })) => {
+                count("committed", 1)
+            }
             StoreCall::Txn(_, Decision::Decided(Outcome::Conflict { .. })) => count("conflicts", 1),
             StoreCall::Txn(_, Decision::Refused) => count("refused", 1),
             StoreCall::Txn(_, Decision::Unknown) => count("unknown", 1),

@@ -47,7 +47,8 @@ impl Cluster {
                 process.member = Some(Member { node: host, cluster: id, tls, founder: true });
             }
             let clock = SimulatedClock::wrong_by(host * 137);
-            let node = Arc::new(Node { host, plan: plan.clone(), clock, process: Mutex::new(process) });
+            let node =
+                Arc::new(Node { host, plan: plan.clone(), clock, process: Mutex::new(process) });
             node.usual_sync();
             nodes.insert(host, node.clone());
             sim.host(host_name(host), move || {
@@ -116,7 +117,8 @@ impl Cluster {
     fn take(&self, host: HostId, node: NodeId) -> Result<(), Box<dyn std::error::Error>> {
         let cluster = self.id();
         let tls = Arc::new(PeerTls::new(&self.authority.member(cluster, node)?)?);
-        self.nodes[&host].process.lock().member = Some(Member { node, cluster, tls, founder: false });
+        self.nodes[&host].process.lock().member =
+            Some(Member { node, cluster, tls, founder: false });
         Ok(())
     }
 
@@ -144,7 +146,12 @@ impl Cluster {
     /// Whether the host's member belongs to a cluster that was given up.
     fn is_foreign(&self, host: HostId) -> bool {
         let cluster = self.id();
-        self.nodes[&host].process.lock().member.as_ref().is_some_and(|member| member.cluster != cluster)
+        self.nodes[&host]
+            .process
+            .lock()
+            .member
+            .as_ref()
+            .is_some_and(|member| member.cluster != cluster)
     }
 
     /// Removes the host's member for ever, with its disk.
@@ -162,8 +169,15 @@ impl Cluster {
 
     /// The power goes, a file of the member decays, and the member starts again in quarantine.
     /// `None` when the host has no member, or the member has nothing to decay.
-    pub(crate) fn decay(&self, sim: &mut Sim<'_>, host: HostId, seed: u64) -> io::Result<Option<Damage>> {
-        let Some(node) = self.member(host) else { return Ok(None) };
+    pub(crate) fn decay(
+        &self,
+        sim: &mut Sim<'_>,
+        host: HostId,
+        seed: u64,
+    ) -> io::Result<Option<Damage>> {
+        let Some(node) = self.member(host) else {
+            return Ok(None);
+        };
         self.cut_power(sim, host, seed);
         let damage = damage(&self.disk(host), &folder(host, node), seed)?;
         if let Some(Damage { kind, place }) = &damage {
@@ -186,7 +200,9 @@ impl Cluster {
     /// when another process was started since the copy was made: it may have forgotten what it saw.
     pub(crate) fn go_back(&self, sim: &mut Sim<'_>, host: HostId) -> bool {
         let backup = self.nodes[&host].process.lock().backup.take();
-        let Some((disk, others)) = backup.filter(|_| self.member(host).is_some()) else { return false };
+        let Some((disk, others)) = backup.filter(|_| self.member(host).is_some()) else {
+            return false;
+        };
         if others != self.others(host) || !self.runs(sim, host) {
             return false;
         }
@@ -275,7 +291,13 @@ impl Cluster {
         let found = |host: HostId| {
             let (node, committed) = (self.member(host)?, self.replica(host)?.positions().committed);
             let disk = disk(self.disk(host));
-            Some(MemberLog { node, cluster: self.id(), disk, folder: format!("{}/log", folder(host, node)), committed })
+            Some(MemberLog {
+                node,
+                cluster: self.id(),
+                disk,
+                folder: format!("{}/log", folder(host, node)),
+                committed,
+            })
         };
         self.hosts().filter_map(found).collect()
     }

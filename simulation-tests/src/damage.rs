@@ -23,8 +23,10 @@ struct Kinds {
     flipped: &'static str,
 }
 
-const LOGS: Kinds = Kinds { folder: "log", cut_off: "logs cut off", flipped: "logs with flipped bits" };
-const STATES: Kinds = Kinds { folder: "state", cut_off: "states cut off", flipped: "states with flipped bits" };
+const LOGS: Kinds =
+    Kinds { folder: "log", cut_off: "logs cut off", flipped: "logs with flipped bits" };
+const STATES: Kinds =
+    Kinds { folder: "state", cut_off: "states cut off", flipped: "states with flipped bits" };
 
 /// What was done to a file.
 #[derive(Debug)]
@@ -48,9 +50,16 @@ impl Damage {
     }
 }
 
-fn damage_one(disk: &MemoryDisk, folder: &Path, kinds: Kinds, rng: &mut StdRng) -> io::Result<Option<Damage>> {
+fn damage_one(
+    disk: &MemoryDisk,
+    folder: &Path,
+    kinds: Kinds,
+    rng: &mut StdRng,
+) -> io::Result<Option<Damage>> {
     let files = disk.list(folder)?;
-    let Some(path) = files.choose(rng) else { return Ok(None) };
+    let Some(path) = files.choose(rng) else {
+        return Ok(None);
+    };
     let length = usize::try_from(disk.open(path)?.length()?).map_err(io::Error::other)?;
     if length == 0 {
         return Ok(None);

@@ -9,7 +9,10 @@
 //! in globals of libraries begins the same. The only file with unsafe code in it, and with state in
 //! statics: symbols of C belong to the process.
 
-#![expect(unsafe_code, reason = "defining symbols of the C library, and calling the ones that they hide")]
+#![expect(
+    unsafe_code,
+    reason = "defining symbols of the C library, and calling the ones that they hide"
+)]
 
 use std::ffi::CStr;
 use std::mem;
@@ -88,7 +91,15 @@ unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, flags: c_uin
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long {
+unsafe extern "C" fn syscall(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
     if number == libc::SYS_getrandom && armed() {
         let flags = c_uint::try_from(c).unwrap_or(0);
         // SAFETY: these are the arguments of getrandom.

@@ -50,7 +50,8 @@ struct ClockError {
 
 impl ClockError {
     fn now_ms(&self) -> i64 {
-        let drifting_ms = i64::try_from((determinism::now() - self.since) / 1_000_000).unwrap_or(i64::MAX);
+        let drifting_ms =
+            i64::try_from((determinism::now() - self.since) / 1_000_000).unwrap_or(i64::MAX);
         self.offset_ms + drifting_ms * self.gains_ms / 1000
     }
 }
@@ -191,7 +192,11 @@ struct TracedStream {
 }
 
 impl AsyncRead for TracedStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
         self.trace.item(self.number, "read", &buf.filled()[before..]);
@@ -200,7 +205,11 @@ impl AsyncRead for TracedStream {
 }
 
 impl AsyncWrite for TracedStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let count = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
         self.trace.item(self.number, "write", &bytes[..count]);
         Poll::Ready(Ok(count))

@@ -52,7 +52,11 @@ pub(crate) enum Answer {
 type Frames = Framed<Box<dyn Io>, LengthDelimitedCodec>;
 
 /// Serves clients for ever.
-pub(crate) async fn serve(listener: Box<dyn Listener>, store: Arc<dyn Store>, broken: Option<Broken>) {
+pub(crate) async fn serve(
+    listener: Box<dyn Listener>,
+    store: Arc<dyn Store>,
+    broken: Option<Broken>,
+) {
     while let Ok((stream, _)) = listener.accept().await {
         let mut frames = Framed::new(stream, LengthDelimitedCodec::new());
         let store = store.clone();
@@ -63,7 +67,11 @@ pub(crate) async fn serve(listener: Box<dyn Listener>, store: Arc<dyn Store>, br
     }
 }
 
-async fn answer_all(frames: &mut Frames, store: &dyn Store, broken: Option<Broken>) -> io::Result<()> {
+async fn answer_all(
+    frames: &mut Frames,
+    store: &dyn Store,
+    broken: Option<Broken>,
+) -> io::Result<()> {
     while let Some(frame) = frames.next().await {
         let ask = postcard::from_bytes(&frame?).map_err(io::Error::other)?;
         let answer = match ask {
@@ -89,11 +97,19 @@ async fn read(store: &dyn Store, keys: &[Bytes]) -> Answer {
         return Answer::Refused(error.to_string());
     }
     let snapshot = store.snapshot();
-    Answer::Read { at: snapshot.revision(), found: keys.iter().map(|key| snapshot.get(key).cloned()).collect() }
+    Answer::Read {
+        at: snapshot.revision(),
+        found: keys.iter().map(|key| snapshot.get(key).cloned()).collect(),
+    }
 }
 
 /// Streams batches; gives the answer that ends the watch.
-async fn watch(frames: &mut Frames, store: &dyn Store, after: Revision, broken: Option<Broken>) -> io::Result<Answer> {
+async fn watch(
+    frames: &mut Frames,
+    store: &dyn Store,
+    after: Revision,
+    broken: Option<Broken>,
+) -> io::Result<Answer> {
     let mut fault = WatchFault::new(broken);
     let mut watch = match store.watch(Bytes::new(), fault.start(after)) {
         Ok(watch) => watch,
@@ -137,7 +153,11 @@ impl Session {
     }
 
     /// Asks and waits for the answer, but no longer than this.
-    pub(crate) async fn ask(&mut self, ask: &GatewayRequest, longest: Duration) -> io::Result<Answer> {
+    pub(crate) async fn ask(
+        &mut self,
+        ask: &GatewayRequest,
+        longest: Duration,
+    ) -> io::Result<Answer> {
         tokio::time::timeout(longest, async {
             send(&mut self.frames, ask).await?;
             self.next().await

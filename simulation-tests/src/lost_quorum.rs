@@ -60,7 +60,11 @@ struct Founded {
 
 impl QuorumLoss {
     /// When it is due, if at all.
-    pub(crate) fn new(seed: u64, due: Option<LossTime>, (voters, broken, trace): (u64, Option<Broken>, Trace)) -> Self {
+    pub(crate) fn new(
+        seed: u64,
+        due: Option<LossTime>,
+        (voters, broken, trace): (u64, Option<Broken>, Trace),
+    ) -> Self {
         let window = Duration::ZERO..Duration::ZERO;
         Self { rng: StdRng::seed_from_u64(seed), due, window, voters, broken, trace }
     }
@@ -86,7 +90,8 @@ impl QuorumLoss {
     ) -> Result<Option<LostQuorum>, Box<dyn Error>> {
         // The parts of a process that has ended by itself hold its folder until it is started
         // again.
-        let ended = cluster.hosts().any(|host| cluster.member(host).is_some() && !cluster.runs(sim, host));
+        let ended =
+            cluster.hosts().any(|host| cluster.member(host).is_some() && !cluster.runs(sim, host));
         if !self.is_near(sim.elapsed()) || ended || !operator.is_content(cluster) {
             return Ok(None);
         }
@@ -107,14 +112,19 @@ impl QuorumLoss {
 
     /// All power goes, and most voters with it. Gives who is left, and up to where each had applied
     /// the history for good.
-    fn lose_voters(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> Result<Vec<(HostId, Revision)>, Box<dyn Error>> {
+    fn lose_voters(
+        &mut self,
+        sim: &mut Sim<'_>,
+        cluster: &Cluster,
+    ) -> Result<Vec<(HostId, Revision)>, Box<dyn Error>> {
         let spared = spared(&mut self.rng, self.voters, |host| cluster.member(host).is_some());
         let mut left = Vec::new();
         for host in cluster.hosts() {
             let is_voter = host <= self.voters;
             let survives = if is_voter { spared.contains(&host) } else { self.rng.random() };
             // What a quorum has, a member may apply before it is on its own disk.
-            let replica = cluster.replica(host).filter(|_| cluster.disk(host).is_synced(holds_entries));
+            let replica =
+                cluster.replica(host).filter(|_| cluster.disk(host).is_synced(holds_entries));
             let applied = replica.map(|replica| replica.status().applied);
             if survives && cluster.member(host).is_some() {
                 cluster.cut_power(sim, host, self.rng.random());
@@ -127,12 +137,18 @@ impl QuorumLoss {
     }
 
     /// Recovers the member with the longest log.
-    fn recover(&mut self, cluster: &Cluster, left: &[HostId]) -> Result<(HostId, Founded), Box<dyn Error>> {
+    fn recover(
+        &mut self,
+        cluster: &Cluster,
+        left: &[HostId],
+    ) -> Result<(HostId, Founded), Box<dyn Error>> {
         let mut longest = None;
         for host in left {
             let options = self.options(cluster, *host);
             // A runtime each: when it goes, the folder is free again.
-            match runtime()?.block_on(async { Recovery::open(options).await.map(|found| found.plan().clone()) }) {
+            match runtime()?
+                .block_on(async { Recovery::open(options).await.map(|found| found.plan().clone()) })
+            {
                 // It had only just come.
                 Err(RecoveryError::Empty { .. }) => {}
                 found => longest = longest.max(Some((found?.last, *host))),
@@ -148,7 +164,8 @@ impl QuorumLoss {
             let others = recovery.plan().given_up.iter().map(|given| given.node);
             let largest = others.chain([node]).max().unwrap_or_default();
             let recovered = execute(recovery, &*entropy).await?;
-            let (cluster, base, snapshot) = (recovered.cluster, recovered.revision, recovered.snapshot.clone());
+            let (cluster, base, snapshot) =
+                (recovered.cluster, recovered.revision, recovered.snapshot.clone());
             recovered.finish()?;
             Ok(Founded { cluster, certain, base, largest, snapshot })
         });
@@ -198,7 +215,10 @@ mod tests {
         for (voters, out) in [(3, 0), (3, 1), (3, 3), (5, 0), (5, 2)] {
             for seed in 0..100 {
                 let spared = spared(&mut StdRng::seed_from_u64(seed), voters, |host| host != out);
-                assert!(!spared.is_empty() && !spared.contains(&out), "{spared:?} of {voters} without {out}");
+                assert!(
+                    !spared.is_empty() && !spared.contains(&out),
+                    "{spared:?} of {voters} without {out}"
+                );
                 assert!(spared.len() as u64 <= voters / 2, "{spared:?} of {voters}");
             }
         }

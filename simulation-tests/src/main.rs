@@ -140,7 +140,10 @@ fn folder() -> io::Result<TempDir> {
 /// Runs one seed in this process. True when nothing is wrong.
 fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     if let Some(level) = arguments.log {
-        let subscriber = tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_writer(io::stderr);
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_ansi(false)
+            .with_writer(io::stderr);
         subscriber.init();
     }
     let trace = Trace::default();
@@ -153,9 +156,11 @@ fn one(arguments: &Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     std::env::set_current_dir(directory.path())?;
     let faults = arguments.seconds.map(Duration::from_secs);
     let workload = arguments.workload.unwrap_or_else(|| Workload::of(arguments.seed));
-    let (broken, broken_api, only) = (arguments.broken, arguments.broken_api, arguments.only.clone());
+    let (broken, broken_api, only) =
+        (arguments.broken, arguments.broken_api, arguments.only.clone());
     let lose_quorum = arguments.lose_quorum;
-    let scenario = Scenario { seed: arguments.seed, faults, workload, broken, broken_api, lose_quorum, only };
+    let scenario =
+        Scenario { seed: arguments.seed, faults, workload, broken, broken_api, lose_quorum, only };
     // On a thread that has not drawn randomness yet: the standard library seeds its hash maps once
     // for each thread.
     let running = || run::run(&scenario, &trace).map_err(|error| error.to_string());

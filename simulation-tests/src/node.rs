@@ -96,7 +96,9 @@ impl Node {
 
     /// Runs until the process ends by itself; ends at once when the host has no member.
     pub(crate) async fn run(&self) {
-        let Some(member) = self.process.lock().member.clone() else { return };
+        let Some(member) = self.process.lock().member.clone() else {
+            return;
+        };
         let reason = match Box::pin(self.serve(&member)).await {
             Ok(reason) | Err(reason) => reason,
         };
@@ -118,12 +120,16 @@ impl Node {
         if self.plan.broken == Some(Broken::TrustedDisk) {
             options.env.network = offline.clone();
         }
-        let replica = Replica::open(options).await.map_err(|error| format!("cannot start: {error}"))?;
+        let replica =
+            Replica::open(options).await.map_err(|error| format!("cannot start: {error}"))?;
         offline.forget();
         self.process.lock().replica = Some(replica.clone());
         if member.founder && self.host == 1 {
             let members = (1..=self.plan.voters).map(|host| (host, peer(host))).collect();
-            replica.initialize(members).await.map_err(|error| format!("cannot found the cluster: {error}"))?;
+            replica
+                .initialize(members)
+                .await
+                .map_err(|error| format!("cannot found the cluster: {error}"))?;
         }
         let serving = async {
             let store = broken::store(self.plan.broken, &replica);
@@ -131,7 +137,11 @@ impl Node {
                 return Err(Box::pin(api::serve(plan, &replica, store, env)).await);
             }
             replica.recovered().await;
-            let listener = env.network.listen(&format!("0.0.0.0:{CLIENT_PORT}")).await.map_err(|e| e.to_string())?;
+            let listener = env
+                .network
+                .listen(&format!("0.0.0.0:{CLIENT_PORT}"))
+                .await
+                .map_err(|e| e.to_string())?;
             gateway::serve(listener, store, self.plan.broken).await;
             Err("the listener for clients ended".to_owned())
         };
@@ -184,7 +194,8 @@ impl Node {
         };
         let lie = self.plan.broken.filter(|broken| *broken != Broken::ForgetfulRecovery);
         let disk = broken::disk(lie, disk);
-        let mut options = ReplicaOptions::new(who, disk, Path::new(&folder(self.host, member.node)));
+        let mut options =
+            ReplicaOptions::new(who, disk, Path::new(&folder(self.host, member.node)));
         options.log.segment_bytes = self.plan.segment_bytes;
         options.log.first_segment_bytes = FIRST_SEGMENT_BYTES;
         options.state.segment_bytes = STATE_SEGMENT_BYTES;

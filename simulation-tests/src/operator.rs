@@ -90,7 +90,11 @@ impl Operator {
             next_check: Duration::ZERO,
             next_change: Duration::MAX,
             // Where copies of disks are trusted, they are what matters.
-            kinds_of_change: if plan.broken == Some(Broken::TrustedDisk) { COPY..ALL } else { 0..ALL },
+            kinds_of_change: if plan.broken == Some(Broken::TrustedDisk) {
+                COPY..ALL
+            } else {
+                0..ALL
+            },
             copied: None,
             returning: None,
             healed: false,
@@ -99,14 +103,19 @@ impl Operator {
     }
 
     /// Does what is due.
-    pub(crate) fn step(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> Result<(), Box<dyn std::error::Error>> {
+    pub(crate) fn step(
+        &mut self,
+        sim: &mut Sim<'_>,
+        cluster: &Cluster,
+    ) -> Result<(), Box<dyn std::error::Error>> {
         let now = sim.elapsed();
         self.return_to_copy(sim, cluster)?;
         if cluster.is_calm() {
             return Ok(());
         }
         if !self.healed && now >= self.next_change {
-            self.next_change = now + Duration::from_millis(self.rng.random_range(500..MAX_CHANGE_PAUSE_MS));
+            self.next_change =
+                now + Duration::from_millis(self.rng.random_range(500..MAX_CHANGE_PAUSE_MS));
             self.change_target(sim, cluster)?;
         }
         if now < self.next_check {
@@ -119,7 +128,9 @@ impl Operator {
             }
             self.asked = None;
         }
-        let Some((leader, replica)) = cluster.leader() else { return Ok(()) };
+        let Some((leader, replica)) = cluster.leader() else {
+            return Ok(());
+        };
         let members = replica.members();
         for (host, want) in self.wanted.clone() {
             if let Some(request) = self.missing(sim, cluster, &members, (host, want))? {
@@ -144,7 +155,9 @@ impl Operator {
 
     /// Whether the members are those that are wanted, as far as their leader knows.
     pub(crate) fn is_content(&self, cluster: &Cluster) -> bool {
-        let Some((_, replica)) = cluster.leader() else { return false };
+        let Some((_, replica)) = cluster.leader() else {
+            return false;
+        };
         self.asked.is_none() && are_so(cluster, &replica, &self.wanted)
     }
 
@@ -174,17 +187,24 @@ impl Operator {
             }
             return Ok(());
         }
-        let Some((host, _)) = self.copied.filter(|(_, due)| sim.elapsed() >= *due) else { return Ok(()) };
+        let Some((host, _)) = self.copied.filter(|(_, due)| sim.elapsed() >= *due) else {
+            return Ok(());
+        };
         if cluster.is_calm() {
             (self.copied, self.returning) = (None, Some(host));
             cluster.restart(sim, host);
             return Ok(());
         }
-        let Some((at, leader)) = cluster.leader() else { return Ok(()) };
+        let Some((at, leader)) = cluster.leader() else {
+            return Ok(());
+        };
         // A member may have gone since the copy was made: then the others could not do without this
         // one.
         let all_here = self.wanted == self.usual && are_so(cluster, &leader, &self.usual);
-        if all_here && !self.healed && others_know_its_vote(cluster, (at, &leader), host) && cluster.go_back(sim, host)
+        if all_here
+            && !self.healed
+            && others_know_its_vote(cluster, (at, &leader), host)
+            && cluster.go_back(sim, host)
         {
             *self.counts.entry("disks turned back").or_default() += 1;
             cluster.set_calm(true);
@@ -195,11 +215,17 @@ impl Operator {
     }
 
     fn change_target(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
-        let Some((leader, replica)) = cluster.leader() else { return Ok(()) };
+        let Some((leader, replica)) = cluster.leader() else {
+            return Ok(());
+        };
         if self.asked.is_some() || !are_so(cluster, &replica, &self.wanted) {
             return Ok(());
         }
-        let out = self.wanted.iter().find(|(host, want)| self.usual[*host] != **want).map(|(host, _)| *host);
+        let out = self
+            .wanted
+            .iter()
+            .find(|(host, want)| self.usual[*host] != **want)
+            .map(|(host, _)| *host);
         let any = self.rng.random_range(1..=self.wanted.len() as u64);
         match (out, self.rng.random_range(self.kinds_of_change.clone())) {
             (Some(out), 0..7) => {
@@ -223,7 +249,8 @@ impl Operator {
             }
             (None, COPY..) => {
                 let may = |copied: Replica| {
-                    let stands = Some(copied.positions().vote.leader_id.node_id) == cluster.member(any);
+                    let stands =
+                        Some(copied.positions().vote.leader_id.node_id) == cluster.member(any);
                     !stands && same(&copied.members(), &replica.members())
                 };
                 if cluster.replica(any).is_some_and(may) {
@@ -233,7 +260,8 @@ impl Operator {
                 }
             }
             (None, _) if self.usual[&any] != Want::Voter => {
-                let better = if self.usual[&any] == Want::Learner { Want::Voter } else { Want::Learner };
+                let better =
+                    if self.usual[&any] == Want::Learner { Want::Voter } else { Want::Learner };
                 self.wanted.insert(any, better);
             }
             _ => {}
@@ -256,7 +284,11 @@ impl Operator {
                 None
             }
             (None, None) => (want != Want::Absent).then(|| AdminRequest::Add(peer(host))),
-            (Some(member), _) if want == Want::Absent || cluster.had(host, member.node) || cluster.is_lost(host) => {
+            (Some(member), _)
+                if want == Want::Absent
+                    || cluster.had(host, member.node)
+                    || cluster.is_lost(host) =>
+            {
                 Some(AdminRequest::Remove(member.node))
             }
             (Some(member), None) => {
@@ -265,7 +297,9 @@ impl Operator {
             }
             (Some(member), Some(_)) => match (want, member.role) {
                 (Want::Voter, Role::Learner) => Some(AdminRequest::Promote(member.node)),
-                (Want::Learner, Role::Voter | Role::Leader) => Some(AdminRequest::Remove(member.node)),
+                (Want::Learner, Role::Voter | Role::Leader) => {
+                    Some(AdminRequest::Remove(member.node))
+                }
                 _ => None,
             },
         })
@@ -286,7 +320,8 @@ impl Operator {
 /// the voters is half done, the loss of one may cost the quorum.
 fn are_so(cluster: &Cluster, leader: &Replica, wanted: &BTreeMap<HostId, Want>) -> bool {
     let members = leader.members();
-    leader.positions().settled && wanted.iter().all(|(host, want)| is_so(cluster, &members, *host, *want))
+    leader.positions().settled
+        && wanted.iter().all(|(host, want)| is_so(cluster, &members, *host, *want))
 }
 
 /// Whether every vote of the member on a host is known to another running member. A follower's last
@@ -294,7 +329,9 @@ fn are_so(cluster: &Cluster, leader: &Replica, wanted: &BTreeMap<HostId, Want>) 
 /// the members that voted with it know, which may be any.
 fn others_know_its_vote(cluster: &Cluster, (at, leader): (HostId, &Replica), host: HostId) -> bool {
     if host == at {
-        return cluster.hosts().all(|other| cluster.member(other).is_none() || cluster.replica(other).is_some());
+        return cluster
+            .hosts()
+            .all(|other| cluster.member(other).is_none() || cluster.replica(other).is_some());
     }
     let vote = cluster.replica(host).map(|replica| replica.positions().vote);
     let answered = cluster.member(host).is_some_and(|node| leader.heard().contains_key(&node));
@@ -315,7 +352,8 @@ fn is_so(cluster: &Cluster, members: &[Member], host: HostId, want: Want) -> boo
         (Want::Absent, here) => here.is_none() && cluster.member(host).is_none(),
         (_, None) => false,
         (want, Some(member)) => {
-            cluster.member(host) == Some(member.node) && (member.role == Role::Learner) == (want == Want::Learner)
+            cluster.member(host) == Some(member.node)
+                && (member.role == Role::Learner) == (want == Want::Learner)
         }
     }
 }

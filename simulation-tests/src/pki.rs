@@ -26,10 +26,15 @@ impl Authority {
     }
 
     /// Credentials for a member.
-    pub(crate) fn member(&self, cluster: ClusterId, node: NodeId) -> Result<Credentials, rcgen::Error> {
+    pub(crate) fn member(
+        &self,
+        cluster: ClusterId,
+        node: NodeId,
+    ) -> Result<Credentials, rcgen::Error> {
         let key = KeyPair::generate()?;
         let mut params = CertificateParams::new(peer_names(cluster, node))?;
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         let certificate = params.signed_by(&key, &self.issuer)?;
         Ok(Credentials {
             chain: vec![certificate.der().clone(), self.certificate.clone()],

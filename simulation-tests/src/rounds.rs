@@ -91,7 +91,8 @@ mod tests {
         while let Some(round) = rounds.begin_next(rounds.until() + Duration::from_secs(10)) {
             found.push(round);
         }
-        let found: Vec<_> = found.iter().map(|round| (round.from.as_secs(), round.until.as_secs())).collect();
+        let found: Vec<_> =
+            found.iter().map(|round| (round.from.as_secs(), round.until.as_secs())).collect();
         assert_eq!(found, expect);
     }
 

@@ -114,13 +114,19 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
     if scenario.lose_quorum && api.is_some() {
         return Err("a quorum is lost for good with --workload store only".into());
     }
-    let due = (api.is_none() && (scenario.lose_quorum || rng.random_ratio(chance, ROUNDS_PER_DISASTER)))
-        .then(|| LossTime { part: rng.random_range(0.2..0.7), round: scenario.seed % rounds.count() + 1 });
-    let quorum_loss = QuorumLoss::new(rng.random(), due, (plan.voters, scenario.broken, trace.clone()));
+    let due = (api.is_none()
+        && (scenario.lose_quorum || rng.random_ratio(chance, ROUNDS_PER_DISASTER)))
+    .then(|| LossTime {
+        part: rng.random_range(0.2..0.7),
+        round: scenario.seed % rounds.count() + 1,
+    });
+    let quorum_loss =
+        QuorumLoss::new(rng.random(), due, (plan.voters, scenario.broken, trace.clone()));
     let operator = Operator::new(rng.random(), &plan);
     let cluster = Cluster::start(&mut sim, plan)?;
     let think = Duration::from_millis(THINK_MS[rng.random_range(0..THINK_MS.len())]);
-    let options = clients::Options { nodes: (1..=nodes).collect(), trace, think, rounds: rounds.clone() };
+    let options =
+        clients::Options { nodes: (1..=nodes).collect(), trace, think, rounds: rounds.clone() };
     let clients = match &api {
         Some(api) => Clients::of_api(&mut sim, &mut rng, &options, api)?,
         None => Clients::of_store(&mut sim, &mut rng, &options),
@@ -322,7 +328,9 @@ impl Driver<'_> {
 
     fn sample(&mut self) {
         for host in self.cluster.hosts() {
-            if let (Some(node), Some(replica)) = (self.cluster.member(host), self.cluster.replica(host)) {
+            if let (Some(node), Some(replica)) =
+                (self.cluster.member(host), self.cluster.replica(host))
+            {
                 self.samples.look(node, self.cluster.starts(host), &replica);
             }
         }
@@ -333,7 +341,8 @@ impl Driver<'_> {
         if !self.operator.is_content(&self.cluster) {
             return Some("the members are not those that are wanted".to_owned());
         }
-        let snapshots: Vec<_> = self.replicas().iter().map(|(_, replica)| replica.snapshot()).collect();
+        let snapshots: Vec<_> =
+            self.replicas().iter().map(|(_, replica)| replica.snapshot()).collect();
         if snapshots.windows(2).any(|pair| pair[0].revision() != pair[1].revision()) {
             return Some("the nodes are not equal".to_owned());
         }
@@ -354,7 +363,8 @@ impl Driver<'_> {
                 Err(error) => violations.push(format!("history: node {id}: {error}")),
             }
         }
-        let (found, counts) = self.clients.verdict(&histories, &self.samples, self.retention, self.lost.as_ref());
+        let (found, counts) =
+            self.clients.verdict(&histories, &self.samples, self.retention, self.lost.as_ref());
         violations.extend(found);
         for (id, replica) in self.replicas() {
             trace.item(id, "final state", &replica.snapshot().digest().to_le_bytes());
@@ -386,8 +396,12 @@ impl Driver<'_> {
             ("revisions", revisions as u64),
         ];
         report.counts = counts;
-        report.counts.extend(self.operator.counts().iter().map(|(name, count)| ((*name).to_owned(), *count)));
-        report.counts.extend(figures.into_iter().chain(more).map(|(name, count)| (name.to_owned(), count)));
+        report.counts.extend(
+            self.operator.counts().iter().map(|(name, count)| ((*name).to_owned(), *count)),
+        );
+        report
+            .counts
+            .extend(figures.into_iter().chain(more).map(|(name, count)| (name.to_owned(), count)));
         // As they are found when all power goes now.
         let logs = self.cluster.logs(|disk| disk.crash(report.trace));
         drop(self);

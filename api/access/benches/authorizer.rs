@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use criterion::Criterion;
 use quorate_access::authentication::User;
-use quorate_access::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction};
+use quorate_access::authorization::{
+    Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction,
+};
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::{Naming, Value};
@@ -46,17 +48,26 @@ async fn fill(catalogue: &Catalogue, writer: &Writer, store: &dyn Store) {
         let crowded = number == CROWDED;
         let names: Vec<String> = (0..BINDINGS_EACH).map(|number| format!("b{number}")).collect();
         let role = |name: &str, resource: &str| {
-            let rules = json!([{"apiGroups": [""], "resources": [resource], "verbs": ["get", "list"]}]);
+            let rules =
+                json!([{"apiGroups": [""], "resources": [resource], "verbs": ["get", "list"]}]);
             Value::from(json!({"metadata": {"name": name, "namespace": namespace}, "rules": rules}))
         };
         let namespace = Some(namespace.as_str());
-        let put = |resource, name, object| Put { target: Target { resource, namespace, name }, replaces: None, object };
+        let put = |resource, name, object| Put {
+            target: Target { resource, namespace, name },
+            replaces: None,
+            object,
+        };
         let mut puts = vec![put(roles, "r", role("r", "pods"))];
         for (number, name) in names.iter().enumerate() {
             if crowded {
                 puts.push(put(roles, name, role(name, &format!("kind-{number}"))));
             }
-            let user = if crowded || number == 0 { "everywhere".to_owned() } else { format!("user-{number}") };
+            let user = if crowded || number == 0 {
+                "everywhere".to_owned()
+            } else {
+                format!("user-{number}")
+            };
             let object = json!({
                 "metadata": {"name": name, "namespace": namespace},
                 "subjects": [{"kind": "User", "apiGroup": GROUP, "name": user}],
@@ -90,13 +101,25 @@ impl Bench {
             let rights = self.runtime.block_on(self.authorizer.rights(&question.user, &namespace));
             return (started.elapsed(), !rights.resources.is_empty());
         };
-        let on = ResourceAction { verb: "get", resource, namespace: &namespace, ..ResourceAction::default() };
-        let decision = self.runtime.block_on(self.authorizer.decide(&question.user, &Action::Resource(on)));
+        let on = ResourceAction {
+            verb: "get",
+            resource,
+            namespace: &namespace,
+            ..ResourceAction::default()
+        };
+        let decision =
+            self.runtime.block_on(self.authorizer.decide(&question.user, &Action::Resource(on)));
         (started.elapsed(), decision.is_allowed())
     }
 
     /// Prints the distribution of the times of many questions, made from the number of a namespace.
-    fn measure(&self, what: &str, allowed: bool, count: usize, question: impl Fn(usize) -> Question) {
+    fn measure(
+        &self,
+        what: &str,
+        allowed: bool,
+        count: usize,
+        question: impl Fn(usize) -> Question,
+    ) {
         let one = |turn: usize| {
             let (time, is_allowed) = self.ask(&question(turn * 7 % NAMESPACES));
             assert_eq!(is_allowed, allowed, "{what}");
@@ -117,8 +140,12 @@ fn main() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
     let writer = Writer::new(graph.names(), store.clone(), env);
     runtime.block_on(fill(&catalogue, &writer, &*store));
-    let options =
-        AuthorizerOptions { names: Naming::Svc.names(), catalogue: &catalogue, store, modes: &[ModeOptions::Rules] };
+    let options = AuthorizerOptions {
+        names: Naming::Svc.names(),
+        catalogue: &catalogue,
+        store,
+        modes: &[ModeOptions::Rules],
+    };
     let authorizer = Arc::new(Authorizer::new(options));
     let (informer, _) = Informer::new(InformerOptions { states: authorizer.derived_states() });
     let started = Instant::now();
@@ -131,14 +158,25 @@ fn main() {
     assert!(bench.ask(&ask("user-7", elsewhere(0), Some("pods"))).1);
     println!("first sync of {} bindings: {:?}", NAMESPACES * BINDINGS_EACH, started.elapsed());
     bench.measure("allowed", true, ANSWERS, |at| ask("user-7", elsewhere(at), Some("pods")));
-    bench.measure("not allowed", false, ANSWERS, |at| ask("user-7", elsewhere(at), Some("secrets")));
-    bench.measure("allowed, bound everywhere", true, ANSWERS, |at| ask("everywhere", elsewhere(at), Some("pods")));
-    bench.measure("allowed, by one of 100 bindings", true, ANSWERS, |_| ask("everywhere", CROWDED, Some("kind-99")));
-    bench.measure("not allowed, by 100 bindings", false, ANSWERS, |_| ask("everywhere", CROWDED, Some("secrets")));
+    bench
+        .measure("not allowed", false, ANSWERS, |at| ask("user-7", elsewhere(at), Some("secrets")));
+    bench.measure("allowed, bound everywhere", true, ANSWERS, |at| {
+        ask("everywhere", elsewhere(at), Some("pods"))
+    });
+    bench.measure("allowed, by one of 100 bindings", true, ANSWERS, |_| {
+        ask("everywhere", CROWDED, Some("kind-99"))
+    });
+    bench.measure("not allowed, by 100 bindings", false, ANSWERS, |_| {
+        ask("everywhere", CROWDED, Some("secrets"))
+    });
     bench.measure("rights", true, LISTINGS, |at| ask("user-7", elsewhere(at), None));
     bench.measure("rights by 100 bindings", true, LISTINGS, |_| ask("everywhere", CROWDED, None));
     let mut criterion = Criterion::default().configure_from_args();
-    criterion.bench_function("allowed", |bencher| bencher.iter(|| bench.ask(&ask("user-7", 500, Some("pods")))));
-    criterion.bench_function("not allowed", |bencher| bencher.iter(|| bench.ask(&ask("user-7", 500, Some("secrets")))));
+    criterion.bench_function("allowed", |bencher| {
+        bencher.iter(|| bench.ask(&ask("user-7", 500, Some("pods"))))
+    });
+    criterion.bench_function("not allowed", |bencher| {
+        bencher.iter(|| bench.ask(&ask("user-7", 500, Some("secrets"))))
+    });
     criterion.final_summary();
 }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use quorate_access::authentication::token::{
-    BoundObjectReference, Issue, KeyMaterial, KeySet, ObjectIdentity, ServiceAccountTokens, TokenOptions,
+    BoundObjectReference, Issue, KeyMaterial, KeySet, ObjectIdentity, ServiceAccountTokens,
+    TokenOptions,
 };
 use quorate_env::SystemEnv;
 use quorate_meta::Naming;
@@ -21,7 +22,10 @@ const ACCOUNTS: usize = 10_000;
 const NOW_MS: u64 = 1_893_456_000_000;
 
 fn identified(kind: &str, at: usize) -> ObjectIdentity {
-    ObjectIdentity { name: format!("{kind}-{at}"), uid: format!("00000000-0000-0000-0000-{at:012}") }
+    ObjectIdentity {
+        name: format!("{kind}-{at}"),
+        uid: format!("00000000-0000-0000-0000-{at:012}"),
+    }
 }
 
 fn store() -> MemoryStore {
@@ -30,12 +34,19 @@ fn store() -> MemoryStore {
     for at in 0..ACCOUNTS {
         let put = |resource, kind| {
             let ObjectIdentity { name, uid } = identified(kind, at);
-            let key = Key::Object { group: "", resource, namespace: Some("bench"), name: &name }.encode();
-            let object = serde_json::json!({"metadata": {"name": name, "namespace": "bench", "uid": uid}});
-            Operation::Put { key, value: stored::encode(&object.into(), &[]).expect("a complete object") }
+            let key =
+                Key::Object { group: "", resource, namespace: Some("bench"), name: &name }.encode();
+            let object =
+                serde_json::json!({"metadata": {"name": name, "namespace": "bench", "uid": uid}});
+            Operation::Put {
+                key,
+                value: stored::encode(&object.into(), &[]).expect("a complete object"),
+            }
         };
         let operations = vec![put("serviceaccounts", "robot"), put("pods", "pod")];
-        runtime.block_on(store.txn(Txn { conditions: Vec::new(), operations })).expect("a transaction");
+        runtime
+            .block_on(store.txn(Txn { conditions: Vec::new(), operations }))
+            .expect("a transaction");
     }
     store
 }
@@ -44,7 +55,8 @@ fn tokens() -> ServiceAccountTokens {
     let issuers = vec!["https://svc.default.svc".to_owned()];
     let options = TokenOptions { audiences: issuers.clone(), issuers, ..TokenOptions::default() };
     let tokens = ServiceAccountTokens::new(Naming::Svc.names(), options);
-    tokens.set_keys(KeySet::new(&[KeyMaterial::generate(0).expect("a key")]).expect("a set of keys"));
+    tokens
+        .set_keys(KeySet::new(&[KeyMaterial::generate(0).expect("a key")]).expect("a set of keys"));
     tokens
 }
 
@@ -66,7 +78,9 @@ fn checks(criterion: &mut Criterion) {
     let issued: Vec<String> = (0..ACCOUNTS).map(|at| issue(&tokens, at)).collect();
     let check = |token: &str| {
         // As a request does: the state of the moment, and a user of its own.
-        let accepted = tokens.check(black_box(token), &audiences, &store.snapshot(), NOW_MS).expect("a good token");
+        let accepted = tokens
+            .check(black_box(token), &audiences, &store.snapshot(), NOW_MS)
+            .expect("a good token");
         accepted.user.as_ref().clone()
     };
     let mut group = criterion.benchmark_group("service account tokens");

@@ -44,7 +44,11 @@ pub struct Admission {
 impl Admission {
     /// All plugins over a store.
     #[must_use]
-    pub fn new(names: &'static Names, catalogue: Arc<CurrentCatalogue>, store: Arc<dyn Store>) -> Self {
+    pub fn new(
+        names: &'static Names,
+        catalogue: Arc<CurrentCatalogue>,
+        store: Arc<dyn Store>,
+    ) -> Self {
         Self { names, catalogue, store, quota_locks: Arc::default() }
     }
 
@@ -70,7 +74,9 @@ impl Admission {
 
     /// The charge of a write to the quotas of its namespace.
     async fn charges(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
-        let Some(new) = attributes.new else { return Ok(Terms::default()) };
+        let Some(new) = attributes.new else {
+            return Ok(Terms::default());
+        };
         self.ask(|view| {
             let mut terms = Terms::default();
             ResourceQuota.validate(view, attributes, new, &mut terms)?;
@@ -80,8 +86,12 @@ impl Admission {
     }
 
     /// Asks in the state at hand, and again in a current one when that refuses.
-    async fn ask<T>(&self, mut ask: impl FnMut(&SnapshotView<'_>) -> Result<T, Error> + Send) -> Result<T, Error> {
-        let answer = ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
+    async fn ask<T>(
+        &self,
+        mut ask: impl FnMut(&SnapshotView<'_>) -> Result<T, Error> + Send,
+    ) -> Result<T, Error> {
+        let answer =
+            ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
         if answer.is_ok() {
             return answer;
         }
@@ -92,7 +102,11 @@ impl Admission {
 
 #[async_trait]
 impl quorate_registry::Admission for Admission {
-    async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<Mutation, Error> {
+    async fn mutate(
+        &self,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<Mutation, Error> {
         if self.handled(|row| row.mutates, attributes).next().is_none() {
             return Ok(Mutation::Canonical);
         }
@@ -108,14 +122,17 @@ impl quorate_registry::Admission for Admission {
     }
 
     async fn validate(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
-        let Some(new) = attributes.new else { return Ok(Terms::default()) };
+        let Some(new) = attributes.new else {
+            return Ok(Terms::default());
+        };
         if self.handled(|row| row.validates, attributes).next().is_none() {
             return Ok(Terms::default());
         }
         self.ask(|view| {
             let mut terms = Terms::default();
-            self.handled(|row| row.validates, attributes)
-                .try_for_each(|row| row.traced(row.plugin.validate(view, attributes, new, &mut terms)))?;
+            self.handled(|row| row.validates, attributes).try_for_each(|row| {
+                row.traced(row.plugin.validate(view, attributes, new, &mut terms))
+            })?;
             Ok(terms)
         })
         .await
@@ -133,11 +150,16 @@ impl quorate_registry::Admission for Admission {
         let terms = self.charges(attributes).await?;
         // A write without a charge needs no lock, and a write that is refused does not wait for
         // one.
-        let Some(namespace) = attributes.target.namespace.filter(|_| !terms.operations.is_empty()) else {
+        let Some(namespace) = attributes.target.namespace.filter(|_| !terms.operations.is_empty())
+        else {
             return Ok(terms);
         };
         let quota_lock = self.quota_locks.wait(namespace).await;
-        let terms = if terms.hold_in(&self.store.snapshot()) { terms } else { self.charges(attributes).await? };
+        let terms = if terms.hold_in(&self.store.snapshot()) {
+            terms
+        } else {
+            self.charges(attributes).await?
+        };
         Ok(Terms { quota_lock, ..terms })
     }
 }

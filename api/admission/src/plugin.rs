@@ -14,7 +14,12 @@ use crate::snapshot_view::SnapshotView;
 /// One built-in admission plugin.
 pub(crate) trait Plugin: Sync {
     /// Mutating admission of an object.
-    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
         let _ = (view, attributes, object);
         Ok(())
     }

@@ -42,7 +42,8 @@ impl Rule {
     /// Whether the rule matches a write of a resource of this neutral group.
     pub(crate) fn handles(&self, group: &str, attributes: &Attributes<'_>) -> bool {
         let resource = attributes.target.resource;
-        let is_of = self.resource == ALL || (self.resource == resource.plural && self.group == group);
+        let is_of =
+            self.resource == ALL || (self.resource == resource.plural && self.group == group);
         is_of
             && self.operations.contains(&attributes.operation)
             && (self.subresource == ALL || self.subresource == attributes.subresource)
@@ -69,12 +70,17 @@ mod tests {
         let names = Naming::Svc.names();
         let catalogue = builtin::catalogue_of(names);
         let ingress = Rule::of(&[Create], "networking", "ingresses");
-        let check = |rule: Rule, group: &str, plural: &str, operation, subresource: &str, expect: bool| {
-            let resource = catalogue.find(&names.group(group), "v1", plural).unwrap();
-            let target = Target { resource, namespace: None, name: "a" };
-            let attributes = Attributes { operation, subresource, ..attributes(target) };
-            assert_eq!(handle(&[rule], names, &attributes), expect, "{rule:?} {plural} {operation:?} {subresource:?}");
-        };
+        let check =
+            |rule: Rule, group: &str, plural: &str, operation, subresource: &str, expect: bool| {
+                let resource = catalogue.find(&names.group(group), "v1", plural).unwrap();
+                let target = Target { resource, namespace: None, name: "a" };
+                let attributes = Attributes { operation, subresource, ..attributes(target) };
+                assert_eq!(
+                    handle(&[rule], names, &attributes),
+                    expect,
+                    "{rule:?} {plural} {operation:?} {subresource:?}"
+                );
+            };
         check(ingress, "networking", "ingresses", Create, "", true);
         check(ingress, "networking", "ingresses", Update, "", false);
         check(ingress, "networking", "ingresses", AdmissionOperation::Delete, "", false);

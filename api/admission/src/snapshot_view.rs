@@ -17,13 +17,22 @@ pub(super) struct SnapshotView<'a> {
 }
 
 impl<'a> SnapshotView<'a> {
-    pub(super) fn new(names: &'static Names, catalogue: &'a Catalogue, snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(
+        names: &'static Names,
+        catalogue: &'a Catalogue,
+        snapshot: &'a Snapshot,
+    ) -> Self {
         Self { names, catalogue, snapshot }
     }
 
     /// A resource by its neutral group (empty for the core group), version and plural name; `None`
     /// where it is not served.
-    pub(super) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<&'a Resource> {
+    pub(super) fn resource(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+    ) -> Option<&'a Resource> {
         let group = if group.is_empty() { String::new() } else { self.names.group(group) };
         self.catalogue.find(&group, version, plural).map(|resource| &**resource)
     }
@@ -34,12 +43,24 @@ impl<'a> SnapshotView<'a> {
     }
 
     /// An object as clients see it; `None` when there is none.
-    pub(super) fn get(&self, resource: &Resource, namespace: Option<&str>, name: &str) -> Result<Option<Value>, Error> {
-        self.entry(resource, namespace, name).map(|entry| stored_codec::decode(resource, entry)).transpose()
+    pub(super) fn get(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<Option<Value>, Error> {
+        self.entry(resource, namespace, name)
+            .map(|entry| stored_codec::decode(resource, entry))
+            .transpose()
     }
 
     /// An object as it is stored.
-    pub(super) fn entry(&self, resource: &Resource, namespace: Option<&str>, name: &str) -> Option<&'a Entry> {
+    pub(super) fn entry(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Option<&'a Entry> {
         self.snapshot.get(&resource.key(namespace, name))
     }
 
@@ -62,5 +83,6 @@ pub(super) fn is_of(attributes: &Attributes<'_>, names: &Names, group: &str, plu
 
 /// 403 for the write.
 pub(super) fn forbidden(attributes: &Attributes<'_>, why: &str) -> Error {
-    Status::forbidden(&attributes.target.resource.group_resource(), attributes.target.name, why).into()
+    Status::forbidden(&attributes.target.resource.group_resource(), attributes.target.name, why)
+        .into()
 }

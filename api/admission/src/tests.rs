@@ -37,7 +37,8 @@ async fn with_quota(hard: Json) -> Admission {
     let admission = Admission::new(names, catalogue, store);
     let none = hard.as_object().unwrap().keys().map(|name| (name.clone(), json!("0")));
     let used = Json::Object(none.collect());
-    write(&admission, json!({"spec": {"hard": hard}, "status": {"hard": hard, "used": used}})).await;
+    write(&admission, json!({"spec": {"hard": hard}, "status": {"hard": hard, "used": used}}))
+        .await;
     admission
 }
 
@@ -66,7 +67,11 @@ fn key(admission: &Admission) -> Bytes {
 async fn phases(admission: &Admission, attributes: &Attributes<'_>) -> Result<Terms, Error> {
     let admission: &dyn quorate_registry::Admission = admission;
     let terms = admission.validate(attributes).await?;
-    if admission.is_counted(attributes) { Ok(terms.and(admission.charge(attributes).await?)) } else { Ok(terms) }
+    if admission.is_counted(attributes) {
+        Ok(terms.and(admission.charge(attributes).await?))
+    } else {
+        Ok(terms)
+    }
 }
 
 /// Runs admission for a write; returns the terms, and how long it took.
@@ -81,8 +86,10 @@ async fn ask(
     let resource = catalogue.find("", "v1", plural).unwrap();
     let target = Target { resource, namespace: Some("a"), name: "new" };
     let (old, new) = (old.map(Value::from), Value::from(new));
-    let operation = if old.is_some() { AdmissionOperation::Update } else { AdmissionOperation::Create };
-    let attributes = Attributes { operation, old: old.as_ref(), new: Some(&new), dry_run, ..attributes(target) };
+    let operation =
+        if old.is_some() { AdmissionOperation::Update } else { AdmissionOperation::Create };
+    let attributes =
+        Attributes { operation, old: old.as_ref(), new: Some(&new), dry_run, ..attributes(target) };
     let begun = Instant::now();
     (phases(admission, &attributes).await, begun.elapsed())
 }
@@ -96,7 +103,11 @@ async fn only_what_is_charged_has_a_lock() {
     let admission = with_quota(json!({"secrets": "1", "services.nodeports": "1"})).await;
     let check = async |plural: &str, old: Option<Json>, new: Json, dry_run: bool, expect: bool| {
         let terms = ask(&admission, plural, old, new, dry_run).await.0.unwrap();
-        assert_eq!((terms.quota_lock.is_some(), !terms.operations.is_empty()), (expect, expect), "{plural}");
+        assert_eq!(
+            (terms.quota_lock.is_some(), !terms.operations.is_empty()),
+            (expect, expect),
+            "{plural}"
+        );
     };
     check("secrets", None, json!({}), false, true).await;
     check("secrets", None, json!({}), true, false).await;
@@ -135,7 +146,8 @@ async fn who_has_waited_is_asked_about_what_is_used_by_then() {
         put(&admission, value.clone()).await;
         drop(first);
     };
-    let ((second, _), ()) = tokio::join!(ask(&admission, "secrets", None, json!({}), false), charged);
+    let ((second, _), ()) =
+        tokio::join!(ask(&admission, "secrets", None, json!({}), false), charged);
     let second = second.unwrap();
     assert!(second.quota_lock.is_some() && second.hold_in(&admission.store.snapshot()));
     admission.store.txn(Txn { operations: second.operations, ..Txn::default() }).await.unwrap();
@@ -155,7 +167,8 @@ async fn the_servers_own_writes_are_let_through_unseen() {
     let check = async |user: Option<UserInfo<'_>>, expect: Option<u16>| {
         let mut object = Value::from(pod.clone());
         let attributes = Attributes { user, ..attributes(target("pods")) };
-        let mutated = quorate_registry::Admission::mutate(&admission, &attributes, &mut object).await;
+        let mutated =
+            quorate_registry::Admission::mutate(&admission, &attributes, &mut object).await;
         let attributes = Attributes { target: target("secrets"), new: Some(&secret), ..attributes };
         let charged = phases(&admission, &attributes).await;
         let code = |error: Error| error.into_status().code;

@@ -27,12 +27,18 @@ const RULES: [Rule; 30] = [
         |n| json!({"minReplicas": 1, "replicas": n, "maxReplicas": 20}),
     ),
     ("self.numerator <= self.denominator", |n| json!({"numerator": n, "denominator": 16})),
-    ("has(self.request) || has(self.limit)", |n| if n % 2 == 0 { json!({"request": "1"}) } else { json!({}) }),
+    ("has(self.request) || has(self.limit)", |n| {
+        if n % 2 == 0 { json!({"request": "1"}) } else { json!({}) }
+    }),
     ("self.type == 'Text' ? has(self.text) : !has(self.text)", |n| {
         if n % 2 == 0 { json!({"type": "Text", "text": "a"}) } else { json!({"type": "Binary"}) }
     }),
     ("!(has(self.urlRewrite) && self.type != 'URLRewrite')", |n| {
-        if n % 2 == 0 { json!({"type": "URLRewrite", "urlRewrite": {}}) } else { json!({"type": "CORS"}) }
+        if n % 2 == 0 {
+            json!({"type": "URLRewrite", "urlRewrite": {}})
+        } else {
+            json!({"type": "CORS"})
+        }
     }),
     (
         "self.metadata.name == 'cluster'",
@@ -90,12 +96,18 @@ const RULES: [Rule; 30] = [
         "(self.action != 'LabelDrop' && self.action != 'LabelKeep') || has(self.regex)",
         |n| json!({"action": if n % 2 == 0 { "LabelDrop" } else { "Replace" }, "regex": "a"}),
     ),
-    ("self.map(x, x.name).all(n, size(n) < 20)", |n| json!([{"name": format!("n{n}")}, {"name": "b"}, {"name": "c"}])),
+    (
+        "self.map(x, x.name).all(n, size(n) < 20)",
+        |n| json!([{"name": format!("n{n}")}, {"name": "b"}, {"name": "c"}]),
+    ),
     (
         "self.volumes.exists(v, has(v.hostPath)) == false",
         |n| json!({"volumes": [{"name": format!("v{n}"), "emptyDir": {}}, {"name": "w", "configMap": {"name": "x"}}]}),
     ),
-    ("self.replicas * 2 + 1 >= self.quorum && self.quorum % 2 == 1", |n| json!({"replicas": n, "quorum": 2 * n + 1})),
+    (
+        "self.replicas * 2 + 1 >= self.quorum && self.quorum % 2 == 1",
+        |n| json!({"replicas": n, "quorum": 2 * n + 1}),
+    ),
     (
         "self.name != '' && (!has(self.namespace) || self.namespace == 'default') && self.kind == 'Service'",
         |n| json!({"name": format!("s{n}"), "namespace": "default", "kind": "Service"}),
@@ -109,8 +121,10 @@ fn evaluation(criterion: &mut Criterion) {
         let program = Program::compile(&environment, source).expect("a rule compiles");
         let values: Vec<Json> = (0..OPERANDS).map(operands).collect();
         let trees: Vec<quorate_meta::Value> = values.iter().cloned().map(Into::into).collect();
-        let activations: Vec<Activation<'_>> =
-            trees.iter().map(|tree| Activation::new(&environment).with(0, Shape::DYN.read(tree))).collect();
+        let activations: Vec<Activation<'_>> = trees
+            .iter()
+            .map(|tree| Activation::new(&environment).with(0, Shape::DYN.read(tree)))
+            .collect();
         let mut next = 0;
         group.bench_function("quorate", |bencher| {
             bencher.iter(|| {
@@ -144,11 +158,19 @@ fn compilation(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("compile");
     group.bench_function("quorate", |bencher| {
         bencher.iter(|| {
-            RULES.iter().filter(|(source, _)| Program::compile(&environment, black_box(source)).is_ok()).count()
+            RULES
+                .iter()
+                .filter(|(source, _)| Program::compile(&environment, black_box(source)).is_ok())
+                .count()
         });
     });
     group.bench_function("cel", |bencher| {
-        bencher.iter(|| RULES.iter().filter(|(source, _)| cel::Program::compile(black_box(source)).is_ok()).count());
+        bencher.iter(|| {
+            RULES
+                .iter()
+                .filter(|(source, _)| cel::Program::compile(black_box(source)).is_ok())
+                .count()
+        });
     });
     group.finish();
 }

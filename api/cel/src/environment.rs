@@ -61,7 +61,8 @@ impl Library {
 
     /// For new expressions at `release`: what had appeared by then.
     pub fn at(release: Release) -> Self {
-        let known = library::overloads().into_iter().filter(|overload| overload.since <= release).collect();
+        let known =
+            library::overloads().into_iter().filter(|overload| overload.since <= release).collect();
         Self::of(known, Macros::at(release))
     }
 
@@ -70,7 +71,10 @@ impl Library {
         for overload in overloads {
             functions.entry(overload.function).or_default().push(Arc::new(overload));
         }
-        let types = library::types().into_iter().map(|(name, value_type)| (Name::from(name), value_type)).collect();
+        let types = library::types()
+            .into_iter()
+            .map(|(name, value_type)| (Name::from(name), value_type))
+            .collect();
         Self { functions, types, macros, mutation: false }
     }
 

@@ -77,7 +77,13 @@ impl fmt::Display for Issues {
             if index > 0 {
                 f.write_str("\n")?;
             }
-            write!(f, "ERROR: <input>:{}:{}: {}", issue.place.line, issue.place.column + 1, issue.message)?;
+            write!(
+                f,
+                "ERROR: <input>:{}:{}: {}",
+                issue.place.line,
+                issue.place.column + 1,
+                issue.message
+            )?;
             write_snippet(f, &self.source, issue.place)?;
         }
         match self.issues.len().saturating_sub(PRINTED_ERRORS_MAX) {
@@ -89,7 +95,9 @@ impl fmt::Display for Issues {
 
 /// The line of a place and a pointer under it; full-width marks stand under characters beyond ASCII.
 fn write_snippet(f: &mut fmt::Formatter<'_>, source: &str, place: Place) -> fmt::Result {
-    let Some(line) = usize::try_from(place.line - 1).ok().and_then(|index| source.split('\n').nth(index)) else {
+    let Some(line) =
+        usize::try_from(place.line - 1).ok().and_then(|index| source.split('\n').nth(index))
+    else {
         return Ok(());
     };
     if source.is_empty() || line.len() > SNIPPET_BYTES_MAX {
@@ -101,7 +109,11 @@ fn write_snippet(f: &mut fmt::Formatter<'_>, source: &str, place: Place) -> fmt:
     for character in characters.by_ref().take(place.column.max(0) as usize) {
         f.write_str(if character.is_ascii() { "." } else { "\u{ff0e}" })?;
     }
-    f.write_str(if characters.next().is_none_or(|character| character.is_ascii()) { "^" } else { "\u{ff3e}" })
+    f.write_str(if characters.next().is_none_or(|character| character.is_ascii()) {
+        "^"
+    } else {
+        "\u{ff3e}"
+    })
 }
 
 #[cfg(test)]
@@ -124,7 +136,9 @@ mod tests {
 
     #[test]
     fn errors_are_sorted_and_counted_beyond_a_hundred() {
-        let issues = (0..102).rev().map(|line| Issue { place: Place { line, column: 0 }, message: String::new() });
+        let issues = (0..102)
+            .rev()
+            .map(|line| Issue { place: Place { line, column: 0 }, message: String::new() });
         let text = Issues::new(Stage::Check, "".into(), issues.collect()).to_string();
         assert!(text.starts_with("ERROR: <input>:0:1: \nERROR: <input>:1:1: "), "{text}");
         assert!(text.ends_with("\n2 more errors were truncated"), "{text}");

@@ -112,7 +112,8 @@ impl Program {
     /// # Errors
     /// Whatever is wrong with it, in the first stage that finds something.
     pub fn compile(environment: &Environment, source: &str) -> Result<Self, CompileError> {
-        let ast = parser::parse_with(source, environment.library().macros()).map_err(CompileError::Source)?;
+        let ast = parser::parse_with(source, environment.library().macros())
+            .map_err(CompileError::Source)?;
         let checked = checker::check(environment, ast).map_err(CompileError::Source)?;
         Self::plan(environment, &checked)
     }
@@ -121,7 +122,10 @@ impl Program {
     ///
     /// # Errors
     /// When a part that is computed while planning fails, such as a constant pattern.
-    pub fn plan(environment: &Environment, checked: &checker::Checked) -> Result<Self, CompileError> {
+    pub fn plan(
+        environment: &Environment,
+        checked: &checker::Checked,
+    ) -> Result<Self, CompileError> {
         let result_type = checked.result_type().clone();
         let plan = plan(environment, checked).map_err(CompileError::Plan)?;
         Ok(Self { plan, result_type })
@@ -133,15 +137,24 @@ impl Program {
     }
 
     /// Evaluates the program and takes its cost from `budget`.
-    pub fn evaluate<'a>(&'a self, activation: &'a Activation<'a>, budget: &mut Budget) -> Evaluation<'a> {
+    pub fn evaluate<'a>(
+        &'a self,
+        activation: &'a Activation<'a>,
+        budget: &mut Budget,
+    ) -> Evaluation<'a> {
         let evaluation = self.evaluate_within(activation, Limits::default());
         budget.spend(evaluation.cost);
         evaluation
     }
 
     /// Evaluates the program within limits of the caller's own.
-    pub fn evaluate_within<'a>(&'a self, activation: &'a Activation<'a>, limits: Limits<'a>) -> Evaluation<'a> {
-        let mut context = Context::new(activation, self.plan.locals, limits.cost_max, limits.interrupted);
+    pub fn evaluate_within<'a>(
+        &'a self,
+        activation: &'a Activation<'a>,
+        limits: Limits<'a>,
+    ) -> Evaluation<'a> {
+        let mut context =
+            Context::new(activation, self.plan.locals, limits.cost_max, limits.interrupted);
         let result = evaluate(&self.plan.root, &mut context);
         Evaluation { result, cost: context.cost() }
     }

@@ -36,11 +36,14 @@ pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(
         // member then.
         let snapshot = context.current().await?;
         let before = published(&snapshot, target(endpoints, names.service_api))?;
-        let addresses_by_port = reachable(liveness.published(&servers.servers(), &before, Instant::now()));
+        let addresses_by_port =
+            reachable(liveness.published(&servers.servers(), &before, Instant::now()));
         if !addresses_by_port.is_empty() {
             let target = target(endpoints, names.service_api);
             skip_failed_object(
-                context.ensure_fields_at(&snapshot, target, &endpoints_of(names, &addresses_by_port)).await,
+                context
+                    .ensure_fields_at(&snapshot, target, &endpoints_of(names, &addresses_by_port))
+                    .await,
                 target,
             )?;
             if let Some(slices) = &slices {
@@ -57,13 +60,18 @@ fn target<'a>(resource: &'a Resource, name: &'a str) -> Target<'a> {
 
 /// The addresses that are published now.
 fn published(snapshot: &Snapshot, target: Target<'_>) -> Result<HashSet<SocketAddr>, Error> {
-    let Some(entry) = snapshot.get(&target.key()) else { return Ok(HashSet::new()) };
+    let Some(entry) = snapshot.get(&target.key()) else {
+        return Ok(HashSet::new());
+    };
     let object = stored_codec::decode(target.resource, entry)?;
     let mut found = HashSet::new();
     for subset in list(&object, "subsets") {
         for port in list(subset, "ports") {
-            let port = port.get("port").and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
-            let ips = list(subset, "addresses").iter().filter_map(|address| address.str_at(&["ip"])?.parse().ok());
+            let port =
+                port.get("port").and_then(Value::as_i64).and_then(|port| u16::try_from(port).ok());
+            let ips = list(subset, "addresses")
+                .iter()
+                .filter_map(|address| address.str_at(&["ip"])?.parse().ok());
             found.extend(ips.filter_map(|ip| Some(SocketAddr::new(ip, port?))));
         }
     }
@@ -95,7 +103,10 @@ fn reachable(addresses: Vec<SocketAddr>) -> AddressesByPort {
 
 fn port(number: u16) -> Value {
     let number = Value::from(i64::from(number));
-    Value::List(vec![Map::from([("name", Value::from(PORT)), ("port", number), ("protocol", "TCP".into())]).into()])
+    Value::List(vec![
+        Map::from([("name", Value::from(PORT)), ("port", number), ("protocol", "TCP".into())])
+            .into(),
+    ])
 }
 
 fn label(key: String, value: &str) -> Value {
@@ -106,28 +117,39 @@ fn label(key: String, value: &str) -> Value {
 
 fn endpoints_of(names: &Names, addresses_by_port: &AddressesByPort) -> Map {
     let subset = |((_, number), addresses): (&(bool, u16), &Vec<IpAddr>)| {
-        let addresses = addresses.iter().map(|ip| Map::from([("ip", ip.to_string())]).into()).collect();
+        let addresses =
+            addresses.iter().map(|ip| Map::from([("ip", ip.to_string())]).into()).collect();
         Value::Map(Map::from([("addresses", Value::List(addresses)), ("ports", port(*number))]))
     };
     // Slices are published besides, so none are to be made from it.
     let metadata = label(format!("endpointslice.{}", names.domain_key("skip-mirror")), "true");
-    Map::from([("metadata", metadata), ("subsets", Value::List(addresses_by_port.iter().map(subset).collect()))])
+    Map::from([
+        ("metadata", metadata),
+        ("subsets", Value::List(addresses_by_port.iter().map(subset).collect())),
+    ])
 }
 
 /// The name of a slice: the service's own for the lowest port of the fourth version; the others say
 /// version and port.
 fn slice_name(names: &Names, addresses_by_port: &AddressesByPort, place: (bool, u16)) -> String {
     match place {
-        (false, _) if addresses_by_port.keys().next() == Some(&place) => names.service_api.to_owned(),
+        (false, _) if addresses_by_port.keys().next() == Some(&place) => {
+            names.service_api.to_owned()
+        }
         (v6, port) => format!("{}-ipv{}-{port}", names.service_api, if v6 { 6 } else { 4 }),
     }
 }
 
 /// Whether [`slice_name`] can have given this name.
 fn is_slice_name(names: &Names, name: &str) -> bool {
-    let Some(rest) = name.strip_prefix(names.service_api) else { return false };
+    let Some(rest) = name.strip_prefix(names.service_api) else {
+        return false;
+    };
     let place = rest.strip_prefix("-ipv").and_then(|place| place.split_once('-'));
-    rest.is_empty() || place.is_some_and(|(version, port)| ["4", "6"].contains(&version) && port.parse::<u16>().is_ok())
+    rest.is_empty()
+        || place.is_some_and(|(version, port)| {
+            ["4", "6"].contains(&version) && port.parse::<u16>().is_ok()
+        })
 }
 
 fn slice_of(names: &Names, (v6, number): (bool, u16), addresses: &[IpAddr]) -> Map {
@@ -155,16 +177,23 @@ async fn reconcile_slices(
     for (place, addresses) in addresses_by_port {
         let name = slice_name(names, addresses_by_port, *place);
         let target = target(resource, &name);
-        skip_failed_object(reconcile_slice(context, target, &slice_of(names, *place, addresses)).await, target)?;
+        skip_failed_object(
+            reconcile_slice(context, target, &slice_of(names, *place, addresses)).await,
+            target,
+        )?;
         wanted.push(name);
     }
     let snapshot = context.store.snapshot();
     let service = names.domain_key("service-name");
-    for (key, entry) in snapshot.range(&resource.prefix(Some(well_known::NAMESPACE_DEFAULT)), None) {
-        let Some((_, name)) = resource.parse_key(key) else { continue };
+    for (key, entry) in snapshot.range(&resource.prefix(Some(well_known::NAMESPACE_DEFAULT)), None)
+    {
+        let Some((_, name)) = resource.parse_key(key) else {
+            continue;
+        };
         let is_own = is_slice_name(names, name)
-            && stored_codec::decode(resource, entry)
-                .is_ok_and(|slice| slice.str_at(&["metadata", "labels", &service]) == Some(names.service_api));
+            && stored_codec::decode(resource, entry).is_ok_and(|slice| {
+                slice.str_at(&["metadata", "labels", &service]) == Some(names.service_api)
+            });
         if is_own && !wanted.iter().any(|wanted| wanted == name) {
             let target = target(resource, name);
             skip_failed_object(context.delete_at(target, entry).await, target)?;
@@ -179,7 +208,8 @@ async fn reconcile_slice(context: &Context, target: Target<'_>, fields: &Map) ->
     const ADDRESS_TYPE: &str = "addressType";
     let snapshot = context.store.snapshot();
     if let Some(entry) = snapshot.get(&target.key())
-        && stored_codec::decode(target.resource, entry)?.get(ADDRESS_TYPE) != fields.get(ADDRESS_TYPE)
+        && stored_codec::decode(target.resource, entry)?.get(ADDRESS_TYPE)
+            != fields.get(ADDRESS_TYPE)
     {
         context.delete_at(target, entry).await?;
     }
@@ -195,21 +225,30 @@ mod tests {
     fn only_what_others_reach_is_published() {
         let check = |addresses: &[&str], expect: &[(&str, &[&str])]| {
             let names = Naming::Kubernetes.names();
-            let addresses_by_port = reachable(addresses.iter().map(|text| text.parse().unwrap()).collect());
+            let addresses_by_port =
+                reachable(addresses.iter().map(|text| text.parse().unwrap()).collect());
             let found: Vec<(String, Vec<String>)> = addresses_by_port
                 .iter()
                 .map(|(place, ips)| {
-                    (slice_name(names, &addresses_by_port, *place), ips.iter().map(IpAddr::to_string).collect())
+                    (
+                        slice_name(names, &addresses_by_port, *place),
+                        ips.iter().map(IpAddr::to_string).collect(),
+                    )
                 })
                 .collect();
             let expect: Vec<(String, Vec<String>)> = expect
                 .iter()
-                .map(|(name, ips)| ((*name).to_owned(), ips.iter().map(|ip| (*ip).to_owned()).collect()))
+                .map(|(name, ips)| {
+                    ((*name).to_owned(), ips.iter().map(|ip| (*ip).to_owned()).collect())
+                })
                 .collect();
             assert_eq!(found, expect);
         };
         check(&["127.0.0.1:6443", "[::1]:6443", "0.0.0.0:6443"], &[]);
-        check(&["10.0.0.2:6443", "10.0.0.1:6443", "10.0.0.2:6443"], &[("kubernetes", &["10.0.0.1", "10.0.0.2"])]);
+        check(
+            &["10.0.0.2:6443", "10.0.0.1:6443", "10.0.0.2:6443"],
+            &[("kubernetes", &["10.0.0.1", "10.0.0.2"])],
+        );
         check(
             &["10.0.0.1:6443", "10.0.0.2:7443", "[fd00::1]:6443"],
             &[

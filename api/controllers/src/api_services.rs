@@ -24,16 +24,21 @@ const BATCH_WINDOW: Duration = Duration::from_millis(200);
 /// Keeps the conditions; returns only with an error, after which it is started again.
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let group = context.names.group("apiregistration");
-    let Some(resource) = context.find(&group, "v1", "apiservices") else { return pending().await };
+    let Some(resource) = context.find(&group, "v1", "apiservices") else {
+        return pending().await;
+    };
     let (resource, services) = (&*resource, &*context.resource("services")?);
     loop {
         let snapshot = context.current().await?;
         let mut changes = context.store.watch(resource.prefix(None), snapshot.revision())?;
-        let mut service_changes = context.store.watch(services.prefix(None), snapshot.revision())?;
+        let mut service_changes =
+            context.store.watch(services.prefix(None), snapshot.revision())?;
         let mut elsewhere = false;
         for (_, entry) in snapshot.range(&resource.prefix(None), None) {
             // An object that cannot be read can have no condition.
-            let Ok(object) = stored_codec::decode(resource, entry) else { continue };
+            let Ok(object) = stored_codec::decode(resource, entry) else {
+                continue;
+            };
             elsewhere |= object.at(&["spec", "service"]).is_some();
             reconcile(context, resource, &object, services, &snapshot).await?;
         }
@@ -57,7 +62,8 @@ async fn reconcile(
     let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
     let target = Target { resource, namespace: None, name };
     let wanted = object.at(&["spec", "service"]);
-    let service = wanted.and_then(|wanted| snapshot.get(&services.key(wanted.str_at(&["namespace"]), of(wanted))));
+    let service = wanted
+        .and_then(|wanted| snapshot.get(&services.key(wanted.str_at(&["namespace"]), of(wanted))));
     let service = service.and_then(|entry| stored_codec::decode(services, entry).ok());
     conditions::set(context, target, object, condition(wanted, service.as_ref())).await
 }
@@ -74,7 +80,12 @@ fn condition(wanted: Option<&Value>, service: Option<&Value>) -> Condition {
     };
     let (namespace, name) = (wanted.str_at(&["namespace"]).unwrap_or_default(), of(wanted));
     let Some(service) = service else {
-        return (AVAILABLE, false, "ServiceNotFound", format!("service/{name} in {namespace:?} is not present"));
+        return (
+            AVAILABLE,
+            false,
+            "ServiceNotFound",
+            format!("service/{name} in {namespace:?} is not present"),
+        );
     };
     let port = wanted.get("port").and_then(Value::as_i64).unwrap_or_default();
     let ports = service.at(&["spec", "ports"]).and_then(Value::as_list).unwrap_or_default();
@@ -83,7 +94,12 @@ fn condition(wanted: Option<&Value>, service: Option<&Value>) -> Condition {
         let why = format!("service/{name} in {namespace:?} is not listening on port {port}");
         return (AVAILABLE, false, "ServicePortError", why);
     }
-    (AVAILABLE, false, "FailedDiscoveryCheck", "this server passes no requests on to other API servers".to_owned())
+    (
+        AVAILABLE,
+        false,
+        "FailedDiscoveryCheck",
+        "this server passes no requests on to other API servers".to_owned(),
+    )
 }
 
 #[cfg(test)]
@@ -99,11 +115,16 @@ mod tests {
             assert_eq!(format!("{status} {reason}"), expect);
         };
         let wanted = || Some(json!({"namespace": "n", "name": "s", "port": 443}));
-        let service = |port: u16| Some(json!({"spec": {"type": "ClusterIP", "ports": [{"port": port}]}}));
+        let service =
+            |port: u16| Some(json!({"spec": {"type": "ClusterIP", "ports": [{"port": port}]}}));
         check(None, None, "true Local");
         check(wanted(), None, "false ServiceNotFound");
         check(wanted(), service(80), "false ServicePortError");
         check(wanted(), service(443), "false FailedDiscoveryCheck");
-        check(wanted(), Some(json!({"spec": {"type": "ExternalName"}})), "false FailedDiscoveryCheck");
+        check(
+            wanted(),
+            Some(json!({"spec": {"type": "ExternalName"}})),
+            "false FailedDiscoveryCheck",
+        );
     }
 }

@@ -12,7 +12,9 @@ use quorate_store::{Entry, NotApplied, Revision, Snapshot, Store};
 
 use crate::cluster::Cluster;
 use quorate_registry::error::Error;
-use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
+use quorate_registry::write::{
+    DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer,
+};
 use quorate_registry::{CurrentCatalogue, NAMESPACES, Part, Resource, stored_codec};
 
 /// How long a controller waits after a failure before it tries again.
@@ -80,7 +82,13 @@ impl Context {
         self.create(&resource, namespace, name, fields).await
     }
 
-    async fn create(&self, resource: &Resource, namespace: Option<&str>, name: &str, fields: Map) -> Result<(), Error> {
+    async fn create(
+        &self,
+        resource: &Resource,
+        namespace: Option<&str>,
+        name: &str,
+        fields: Map,
+    ) -> Result<(), Error> {
         let mut object = Value::Map(fields);
         object.set_at(&["apiVersion"], resource.api_version.as_str());
         object.set_at(&["kind"], resource.kind.as_str());
@@ -96,7 +104,11 @@ impl Context {
     /// Makes an object have these top-level fields; everything else in it is left alone. `metadata`
     /// is only a new one's. An object that another writer has changed since it was read stays as it
     /// is: that may have been the next leader.
-    pub(super) async fn ensure_fields(&self, target: Target<'_>, fields: &Map) -> Result<(), Error> {
+    pub(super) async fn ensure_fields(
+        &self,
+        target: Target<'_>,
+        fields: &Map,
+    ) -> Result<(), Error> {
         self.ensure_fields_at(&self.store.snapshot(), target, fields).await
     }
 
@@ -128,12 +140,23 @@ impl Context {
 
     /// Changes an object if it is still at the revision at which it was read; when not, its change
     /// wakes the controller anyway.
-    pub(super) async fn update_at<F>(&self, target: Target<'_>, seen: Revision, change: F) -> Result<(), Error>
+    pub(super) async fn update_at<F>(
+        &self,
+        target: Target<'_>,
+        seen: Revision,
+        change: F,
+    ) -> Result<(), Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
         let (write, seen) = (self.options(), seen.to_string());
-        let options = UpdateOptions { write, part: Part::Main, if_match: Some(&seen), replaces: false, named: None };
+        let options = UpdateOptions {
+            write,
+            part: Part::Main,
+            if_match: Some(&seen),
+            replaces: false,
+            named: None,
+        };
         match self.writer.update(target, options, change).await {
             Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
             updated => updated.map(drop),
@@ -144,8 +167,13 @@ impl Context {
     /// anyway.
     pub(super) async fn delete_at(&self, target: Target<'_>, seen: &Entry) -> Result<(), Error> {
         let uid = stored_codec::header(target.resource, &seen.value)?.uid().to_owned();
-        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(seen.modified.to_string()) };
-        match self.writer.delete(target, &DeleteOptions { preconditions, ..DeleteOptions::default() }).await {
+        let preconditions =
+            Preconditions { uid: Some(uid), resource_version: Some(seen.modified.to_string()) };
+        match self
+            .writer
+            .delete(target, &DeleteOptions { preconditions, ..DeleteOptions::default() })
+            .await
+        {
             Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
             deleted => deleted.map(drop),
         }
@@ -172,7 +200,9 @@ impl Context {
         let resource = &*self.resource(NAMESPACES)?;
         let (mut found, mut unreadable) = (Vec::new(), Vec::new());
         for (key, entry) in snapshot.range(&resource.prefix(None), None) {
-            let Some((_, name)) = resource.parse_key(key) else { continue };
+            let Some((_, name)) = resource.parse_key(key) else {
+                continue;
+            };
             match stored_codec::header(resource, &entry.value) {
                 Ok(header) => found.push((name.to_owned(), header.deletion_timestamp().is_none())),
                 Err(_) => unreadable.push(name),
@@ -187,7 +217,9 @@ impl Context {
 
 /// Whether a refusal says that nothing is left to do.
 pub(super) fn is_settled(error: &Error) -> bool {
-    let Error::Status(status) = error else { return false };
+    let Error::Status(status) = error else {
+        return false;
+    };
     matches!(status.reason, Reason::AlreadyExists | Reason::NotFound | Reason::Forbidden)
 }
 
@@ -201,7 +233,8 @@ pub(super) fn is_conflict(error: &Error) -> bool {
 pub(super) fn skip_failed_object(done: Result<(), Error>, target: Target<'_>) -> Result<(), Error> {
     match done {
         Err(error) if is_object_error(&error) => {
-            let (resource, namespace, name) = (target.resource.qualified(), target.namespace, target.name);
+            let (resource, namespace, name) =
+                (target.resource.qualified(), target.namespace, target.name);
             tracing::warn!(%error, resource, namespace, name, "a controller cannot do its work on an object, and goes on");
             Ok(())
         }
@@ -215,10 +248,18 @@ pub(super) fn is_object_error(error: &Error) -> bool {
     match error {
         Error::Status(status) | Error::Read(status, _) => !matches!(
             status.reason,
-            Reason::TooManyRequests | Reason::ServiceUnavailable | Reason::ServerTimeout | Reason::Timeout
+            Reason::TooManyRequests
+                | Reason::ServiceUnavailable
+                | Reason::ServerTimeout
+                | Reason::Timeout
         ),
         Error::Store(quorate_store::Error::NotApplied(refusal)) => {
-            matches!(refusal, NotApplied::TooLarge { .. } | NotApplied::Invalid(_) | NotApplied::OutOfSpace { .. })
+            matches!(
+                refusal,
+                NotApplied::TooLarge { .. }
+                    | NotApplied::Invalid(_)
+                    | NotApplied::OutOfSpace { .. }
+            )
         }
         Error::Store(_) | Error::History(_) => false,
     }

@@ -61,13 +61,17 @@ impl RevisionTimes {
 async fn sweep(context: &Context, revision: Revision) -> Result<(), Error> {
     let resource = &*context.resource("events")?;
     let snapshot = context.store.snapshot();
-    let mut old = snapshot.range(&resource.prefix(None), None).filter(|(_, entry)| entry.modified <= revision);
+    let mut old = snapshot
+        .range(&resource.prefix(None), None)
+        .filter(|(_, entry)| entry.modified <= revision);
     let (mut running, mut failed) = (FuturesUnordered::new(), 0);
     loop {
         while running.len() < CONCURRENT_DELETIONS
             && let Some((key, entry)) = old.next()
         {
-            let Some((namespace, name)) = resource.parse_key(key) else { continue };
+            let Some((namespace, name)) = resource.parse_key(key) else {
+                continue;
+            };
             tokio::task::consume_budget().await;
             let target = Target { resource, namespace, name };
             running.push(remove(context, target, entry.modified));
@@ -107,7 +111,11 @@ mod tests {
         let (start, mut times) = (Instant::now(), RevisionTimes::default());
         let mut check = |seconds: u64, newest: u64, expect: Option<u64>| {
             let now = start + Duration::from_secs(seconds);
-            assert_eq!(times.observe(now, Revision::new(newest), lifetime), expect.map(Revision::new), "{seconds}");
+            assert_eq!(
+                times.observe(now, Revision::new(newest), lifetime),
+                expect.map(Revision::new),
+                "{seconds}"
+            );
         };
         check(0, 5, None);
         check(30, 7, None);

@@ -23,7 +23,9 @@ const BATCH_WINDOW: Duration = Duration::from_millis(200);
 pub(super) async fn run(context: &Context) -> Result<(), Error> {
     let group = context.names.group("flowcontrol.apiserver");
     let find = |plural| context.find(&group, "v1", plural);
-    let (Some(schemas), Some(levels)) = (&find("flowschemas"), &find("prioritylevelconfigurations")) else {
+    let (Some(schemas), Some(levels)) =
+        (&find("flowschemas"), &find("prioritylevelconfigurations"))
+    else {
         return pending().await;
     };
     let mut retries = RetryQueue::default();
@@ -34,10 +36,14 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         let mut names = BTreeSet::new();
         for (_, entry) in snapshot.range(&schemas.prefix(None), None) {
             // An object that cannot be read can have no condition.
-            let Ok(object) = stored_codec::decode(schemas, entry) else { continue };
+            let Ok(object) = stored_codec::decode(schemas, entry) else {
+                continue;
+            };
             let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
             let target = Target { resource: schemas, namespace: None, name };
-            let done = conditions::set(context, target, &object, condition(&object, levels, &snapshot)).await;
+            let done =
+                conditions::set(context, target, &object, condition(&object, levels, &snapshot))
+                    .await;
             retries.record(name.to_owned(), done)?;
             names.insert(name.to_owned());
         }
@@ -55,7 +61,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
 /// Whether a schema leads nowhere.
 fn condition(schema: &Value, levels: &Resource, snapshot: &Snapshot) -> Condition {
     let level = schema.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
-    let refers = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
+    let refers =
+        format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
     match snapshot.get(&levels.key(None, level)) {
         Some(_) => (DANGLING, false, "Found", format!("{refers} and it exists")),
         None => (DANGLING, true, "NotFound", format!("{refers} but there is no such object")),

@@ -33,7 +33,9 @@ pub trait ApiServers: Debug + Send + Sync {
 
 impl ApiServers for Vec<SocketAddr> {
     fn servers(&self) -> Vec<ApiServer> {
-        self.iter().map(|address| ApiServer { address: *address, heard: Some(Duration::ZERO) }).collect()
+        self.iter()
+            .map(|address| ApiServer { address: *address, heard: Some(Duration::ZERO) })
+            .collect()
     }
 }
 
@@ -54,9 +56,13 @@ impl MemberLiveness {
         before: &HashSet<SocketAddr>,
         now: Instant,
     ) -> Vec<SocketAddr> {
-        let paused = self.observed_at.is_none_or(|last| now.saturating_duration_since(last) > MAX_OBSERVATION_GAP);
+        let paused = self
+            .observed_at
+            .is_none_or(|last| now.saturating_duration_since(last) > MAX_OBSERVATION_GAP);
         self.observed_at = Some(now);
-        self.silent_since.retain(|address, _| !paused && servers.iter().any(|server| server.address == *address));
+        self.silent_since.retain(|address, _| {
+            !paused && servers.iter().any(|server| server.address == *address)
+        });
         let mut leads = |server: &ApiServer| {
             let since = self.silent_since.entry(server.address).or_insert(now);
             if let Some(answered) = server.heard.and_then(|ago| now.checked_sub(ago)) {
@@ -82,7 +88,8 @@ mod tests {
     /// One member at these seconds: how long ago it answered, and whether it is published then.
     fn check(published: bool, looks: &[(u64, Option<u64>, bool)]) {
         let address = SocketAddr::from(([10, 0, 0, 1], 6443));
-        let (mut liveness, start) = (MemberLiveness::default(), Instant::now() + Duration::from_secs(1000));
+        let (mut liveness, start) =
+            (MemberLiveness::default(), Instant::now() + Duration::from_secs(1000));
         let mut before: HashSet<_> = published.then_some(address).into_iter().collect();
         for (second, heard, expect) in looks {
             let server = ApiServer { address, heard: heard.map(Duration::from_secs) };
@@ -93,7 +100,12 @@ mod tests {
     }
 
     /// The same observation every two seconds until then.
-    fn looks(from: u64, until: u64, heard: impl Fn(u64) -> Option<u64>, expect: bool) -> Vec<(u64, Option<u64>, bool)> {
+    fn looks(
+        from: u64,
+        until: u64,
+        heard: impl Fn(u64) -> Option<u64>,
+        expect: bool,
+    ) -> Vec<(u64, Option<u64>, bool)> {
         (from..until).step_by(2).map(|second| (second, heard(second), expect)).collect()
     }
 
@@ -102,7 +114,11 @@ mod tests {
         let silent = |from| move |second| Some(second - from);
         let calm = looks(0, 10, |_| Some(0), true);
         let going = looks(10, 38, silent(8), true);
-        check(true, &[calm, going, looks(38, 60, silent(8), false), looks(60, 64, |_| Some(1), true)].concat());
+        check(
+            true,
+            &[calm, going, looks(38, 60, silent(8), false), looks(60, 64, |_| Some(1), true)]
+                .concat(),
+        );
     }
 
     #[test]
@@ -114,22 +130,36 @@ mod tests {
         check(true, &[looks(0, 10, |_| Some(0), true), looks(10, 38, |_| None, true)].concat());
         // A new run knows from Raft how long it has been silent, and judges only what it sees
         // itself.
-        check(true, &[looks(0, 30, |second| Some(100 + second), true), looks(30, 34, |_| Some(130), false)].concat());
+        check(
+            true,
+            &[looks(0, 30, |second| Some(100 + second), true), looks(30, 34, |_| Some(130), false)]
+                .concat(),
+        );
         check(false, &looks(0, 50, |second| Some(100 + second), false));
     }
 
     #[test]
     fn a_leader_that_stood_still_takes_nobody_away() {
         let calm = looks(0, 10, |_| Some(0), true);
-        check(true, &[calm.clone(), vec![(50, Some(42), true)], looks(52, 60, |_| Some(0), true)].concat());
+        check(
+            true,
+            &[calm.clone(), vec![(50, Some(42), true)], looks(52, 60, |_| Some(0), true)].concat(),
+        );
         // Deposed meanwhile, it hears no member.
-        check(true, &[calm.clone(), vec![(50, Some(42), true)], looks(52, 80, |_| None, true)].concat());
+        check(
+            true,
+            &[calm.clone(), vec![(50, Some(42), true)], looks(52, 80, |_| None, true)].concat(),
+        );
         // It goes on silent from there, and that counts from there.
         let silent = |second| Some(second - 8);
         check(true, &[calm, looks(50, 80, silent, true), looks(80, 84, silent, false)].concat());
         // A few observations that took long are no standstill.
         let slow: Vec<_> = (0..3).map(|look| (8 + 9 * look, Some(9 * look), true)).collect();
-        check(true, &[vec![(0, Some(0), true)], slow, vec![(35, Some(27), true), (38, Some(30), false)]].concat());
+        check(
+            true,
+            &[vec![(0, Some(0), true)], slow, vec![(35, Some(27), true), (38, Some(30), false)]]
+                .concat(),
+        );
     }
 
     #[test]

@@ -43,7 +43,8 @@ impl NamespaceObject {
         );
         let annotations = Map::from([(names.domain_key("description"), description)]);
         let metadata = Map::from([("annotations", annotations)]);
-        let fields = Map::from([("metadata", metadata), ("data", Map::from([("ca.crt", certificate)]))]);
+        let fields =
+            Map::from([("metadata", metadata), ("data", Map::from([("ca.crt", certificate)]))]);
         Some(Self { plural: "configmaps", name: names.configmap_root_ca.into(), fields })
     }
 }
@@ -51,10 +52,14 @@ impl NamespaceObject {
 /// Keeps the object in every namespace; returns only with an error, after which it is started
 /// again. `None` keeps nothing.
 pub(super) async fn run(context: &Context, object: Option<NamespaceObject>) -> Result<(), Error> {
-    let Some(object) = &object else { return pending().await };
+    let Some(object) = &object else {
+        return pending().await;
+    };
     let (namespaces, own) = (context.resource(NAMESPACES)?, context.resource(object.plural)?);
     let snapshot = context.current().await?;
-    let watch = |prefix, after: Revision| -> Result<Watch, Error> { Ok(context.store.watch(prefix, after)?) };
+    let watch = |prefix, after: Revision| -> Result<Watch, Error> {
+        Ok(context.store.watch(prefix, after)?)
+    };
     let mut namespaces = watch(namespaces.prefix(None), snapshot.revision())?;
     let mut objects = watch(own.prefix(None), snapshot.revision())?;
     let mut retries = RetryQueue::default();
@@ -81,10 +86,17 @@ pub(super) async fn run(context: &Context, object: Option<NamespaceObject>) -> R
 fn created_namespaces(context: &Context, batch: &WatchBatch) -> Result<Vec<String>, Error> {
     let resource = &*context.resource(NAMESPACES)?;
     let created = batch.events().filter(|event| event.previous.is_none());
-    Ok(created.filter_map(|event| resource.parse_key(&event.key)).map(|(_, name)| name.to_owned()).collect())
+    Ok(created
+        .filter_map(|event| resource.parse_key(&event.key))
+        .map(|(_, name)| name.to_owned())
+        .collect())
 }
 
-fn namespaces_of(context: &Context, object: &NamespaceObject, batch: &WatchBatch) -> Result<Vec<String>, Error> {
+fn namespaces_of(
+    context: &Context,
+    object: &NamespaceObject,
+    batch: &WatchBatch,
+) -> Result<Vec<String>, Error> {
     let resource = &*context.resource(object.plural)?;
     let keys = batch.events().filter_map(|event| resource.parse_key(&event.key));
     let own = keys.filter(|(_, name)| *name == object.name);
@@ -92,7 +104,11 @@ fn namespaces_of(context: &Context, object: &NamespaceObject, batch: &WatchBatch
 }
 
 /// Reconciles the object of one namespace.
-async fn reconcile(context: &Context, object: &NamespaceObject, namespace: &str) -> Result<(), Error> {
+async fn reconcile(
+    context: &Context,
+    object: &NamespaceObject,
+    namespace: &str,
+) -> Result<(), Error> {
     let resource = &*context.resource(object.plural)?;
     let target = Target { resource, namespace: Some(namespace), name: &object.name };
     context.ensure_fields(target, &object.fields).await

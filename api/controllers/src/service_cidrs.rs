@@ -39,10 +39,14 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         let mut changes = context.store.watch(resource.prefix(None), snapshot.revision())?;
         let all = read(resource, &snapshot);
         let any_terminates = all.iter().any(is_terminating);
-        let addresses = if any_terminates { addresses_of(addresses, &snapshot).await } else { Vec::new() };
+        let addresses =
+            if any_terminates { addresses_of(addresses, &snapshot).await } else { Vec::new() };
         for object in &all {
             let target = Target { resource, namespace: None, name: text(object, "name") };
-            retries.record(target.name.to_owned(), reconcile(context, target, object, &all, &addresses).await)?;
+            retries.record(
+                target.name.to_owned(),
+                reconcile(context, target, object, &all, &addresses).await,
+            )?;
         }
         drop(snapshot);
         let wait = async {
@@ -112,7 +116,13 @@ async fn reconcile(
     if strands_addresses(object, all, addresses) {
         let why = "There are still IPAddresses referencing the ServiceCIDR, \
                    please remove them or create a new ServiceCIDR";
-        return conditions::set(context, target, object, (READY, false, "Terminating", why.to_owned())).await;
+        return conditions::set(
+            context,
+            target,
+            object,
+            (READY, false, "Terminating", why.to_owned()),
+        )
+        .await;
     }
     let since = Time::parse(text(object, "deletionTimestamp")).map(Time::ms).unwrap_or_default();
     if context.env.clock.now_ms() < since + GRACE_MS {
@@ -124,17 +134,27 @@ async fn reconcile(
 /// Whether some address lies in no other range that stays.
 fn strands_addresses(object: &Value, all: &[Value], addresses: &[IpAddr]) -> bool {
     let own: Vec<Range> = ranges(object).collect();
-    let stay = all.iter().filter(|other| !is_terminating(other) && text(other, "uid") != text(object, "uid"));
+    let stay = all
+        .iter()
+        .filter(|other| !is_terminating(other) && text(other, "uid") != text(object, "uid"));
     let others: Vec<Range> = stay.flat_map(ranges).collect();
-    let lies = |ranges: &[Range], address: &IpAddr| ranges.iter().any(|range| range.contains(*address));
+    let lies =
+        |ranges: &[Range], address: &IpAddr| ranges.iter().any(|range| range.contains(*address));
     addresses.iter().any(|address| lies(&own, address) && !lies(&others, address))
 }
 
 /// Puts the finalizer that holds a range in its place, or takes it away.
-async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, held: bool) -> Result<(), Error> {
+async fn set_finalizer(
+    context: &Context,
+    target: Target<'_>,
+    object: &Value,
+    held: bool,
+) -> Result<(), Error> {
     const FINALIZERS: [&str; 2] = ["metadata", "finalizers"];
     let own = Value::from(format!("{}/service-cidr-finalizer", context.names.group("networking")));
-    let list = |object: &Value| object.at(&FINALIZERS).and_then(Value::as_list).unwrap_or_default().to_vec();
+    let list = |object: &Value| {
+        object.at(&FINALIZERS).and_then(Value::as_list).unwrap_or_default().to_vec()
+    };
     if list(object).contains(&own) == held {
         return Ok(());
     }
@@ -148,8 +168,13 @@ async fn set_finalizer(context: &Context, target: Target<'_>, object: &Value, he
         object.set_at(&FINALIZERS, finalizers);
         Ok(object)
     };
-    let options =
-        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
+    let options = UpdateOptions {
+        write: context.options(),
+        part: Part::Main,
+        if_match: None,
+        replaces: false,
+        named: None,
+    };
     match context.writer.update(target, options, change).await {
         Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         updated => updated.map(drop),
@@ -173,8 +198,13 @@ mod tests {
         let check = |others: &[Value], addresses: &[&str], expect: bool| {
             let own = range("own", "10.0.0.0/24", true);
             let all = [std::slice::from_ref(&own), others].concat();
-            let addresses: Vec<IpAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
-            assert_eq!(strands_addresses(&own, &all, &addresses), expect, "{others:?} {addresses:?}");
+            let addresses: Vec<IpAddr> =
+                addresses.iter().map(|text| text.parse().unwrap()).collect();
+            assert_eq!(
+                strands_addresses(&own, &all, &addresses),
+                expect,
+                "{others:?} {addresses:?}"
+            );
         };
         check(&[], &[], false);
         check(&[], &["10.0.1.1", "fd00::1"], false);

@@ -13,8 +13,8 @@ use crate::namespace_objects::{self, NamespaceObject};
 use crate::options::ControllersOptions;
 use crate::token_secrets::{self, Contents};
 use crate::{
-    api_endpoints, api_services, bootstrap, event_expiry, flow_schemas, garbage, namespaces, quotas, roles,
-    service_cidrs,
+    api_endpoints, api_services, bootstrap, event_expiry, flow_schemas, garbage, namespaces,
+    quotas, roles, service_cidrs,
 };
 
 /// One row of the table.
@@ -85,7 +85,10 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     Controller {
         name: "service-account-controller",
         parts: &[Part::Always(|with| {
-            Box::pin(namespace_objects::run(&with.context, Some(NamespaceObject::default_account())))
+            Box::pin(namespace_objects::run(
+                &with.context,
+                Some(NamespaceObject::default_account()),
+            ))
         })],
         hooks: &[],
     },
@@ -102,7 +105,8 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
         parts: &[
             Part::Always(|with| Box::pin(certificates::clean(&with.context))),
             Part::Always(|with| {
-                let (authorizer, signing) = (&with.options.cluster.authorizer, with.options.signing.as_ref());
+                let (authorizer, signing) =
+                    (&with.options.cluster.authorizer, with.options.signing.as_ref());
                 Box::pin(certificates::sign(&with.context, authorizer, signing))
             }),
         ],
@@ -120,12 +124,16 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     },
     Controller {
         name: "api-endpoints-controller",
-        parts: &[Part::Always(|with| Box::pin(api_endpoints::run(&with.context, &*with.options.api_servers)))],
+        parts: &[Part::Always(|with| {
+            Box::pin(api_endpoints::run(&with.context, &*with.options.api_servers))
+        })],
         hooks: &[],
     },
     Controller {
         name: "resourcequota-controller",
-        parts: &[Part::Always(|with| Box::pin(quotas::run(&with.context, &with.options.cluster.quota_locks)))],
+        parts: &[Part::Always(|with| {
+            Box::pin(quotas::run(&with.context, &with.options.cluster.quota_locks))
+        })],
         hooks: &[],
     },
     Controller {
@@ -137,16 +145,21 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
         name: "root-ca-publisher",
         parts: &[
             Part::Always(|with| {
-                let certificate = NamespaceObject::root_ca(with.context.names, &with.options.root_ca);
+                let certificate =
+                    NamespaceObject::root_ca(with.context.names, &with.options.root_ca);
                 Box::pin(namespace_objects::run(&with.context, certificate))
             }),
-            Part::Always(|with| Box::pin(certificates::publish(&with.context, &with.options.root_ca))),
+            Part::Always(|with| {
+                Box::pin(certificates::publish(&with.context, &with.options.root_ca))
+            }),
         ],
         hooks: &[],
     },
     Controller {
         name: "event-ttl-controller",
-        parts: &[Part::Always(|with| Box::pin(event_expiry::run(&with.context, with.options.event_lifetime)))],
+        parts: &[Part::Always(|with| {
+            Box::pin(event_expiry::run(&with.context, with.options.event_lifetime))
+        })],
         hooks: &[],
     },
 ];

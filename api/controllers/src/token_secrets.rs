@@ -65,13 +65,21 @@ pub(super) async fn run(context: &Context, contents: Contents<'_>) -> Result<(),
 }
 
 /// Every Secret of the type, in one namespace or all.
-fn token_secrets(context: &Context, snapshot: &Snapshot, namespace: Option<&str>) -> Result<Vec<SecretName>, Error> {
+fn token_secrets(
+    context: &Context,
+    snapshot: &Snapshot,
+    namespace: Option<&str>,
+) -> Result<Vec<SecretName>, Error> {
     let (resource, kind) = (&*context.resource(SECRETS)?, kind(context));
     let mut found = Vec::new();
     for (key, entry) in snapshot.range(&resource.prefix(namespace), None) {
-        let Some((Some(namespace), name)) = resource.parse_key(key) else { continue };
+        let Some((Some(namespace), name)) = resource.parse_key(key) else {
+            continue;
+        };
         // One that cannot be read has no type.
-        if stored_codec::header(resource, &entry.value).is_ok_and(|header| header.field("type") == Some(&kind)) {
+        if stored_codec::header(resource, &entry.value)
+            .is_ok_and(|header| header.field("type") == Some(&kind))
+        {
             found.push((namespace.to_owned(), name.to_owned()));
         }
     }
@@ -82,29 +90,42 @@ fn written_secrets(context: &Context, batch: &WatchBatch) -> Result<Vec<SecretNa
     let resource = &*context.resource(SECRETS)?;
     let written = batch.events().filter(|event| event.current.is_some());
     let keys = written.filter_map(|event| resource.parse_key(&event.key));
-    Ok(keys.filter_map(|(namespace, name)| Some((namespace?.to_owned(), name.to_owned()))).collect())
+    Ok(keys
+        .filter_map(|(namespace, name)| Some((namespace?.to_owned(), name.to_owned())))
+        .collect())
 }
 
-fn secrets_of_changed_accounts(context: &Context, batch: &WatchBatch) -> Result<Vec<SecretName>, Error> {
+fn secrets_of_changed_accounts(
+    context: &Context,
+    batch: &WatchBatch,
+) -> Result<Vec<SecretName>, Error> {
     let resource = &*context.resource(ACCOUNTS)?;
     // An update of an account concerns no Secret; its creation and its deletion do.
-    let changed = batch.events().filter(|event| event.current.is_none() || event.previous.is_none());
+    let changed =
+        batch.events().filter(|event| event.current.is_none() || event.previous.is_none());
     let mut namespaces: Vec<String> =
         changed.filter_map(|event| Some(resource.parse_key(&event.key)?.0?.to_owned())).collect();
     namespaces.sort();
     namespaces.dedup();
     let snapshot = context.store.snapshot();
-    let found = namespaces.iter().map(|namespace| token_secrets(context, &snapshot, Some(namespace)));
+    let found =
+        namespaces.iter().map(|namespace| token_secrets(context, &snapshot, Some(namespace)));
     Ok(found.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 /// Fills or removes one Secret.
-async fn reconcile(context: &Context, contents: Contents<'_>, (namespace, name): &SecretName) -> Result<(), Error> {
+async fn reconcile(
+    context: &Context,
+    contents: Contents<'_>,
+    (namespace, name): &SecretName,
+) -> Result<(), Error> {
     let (secrets, accounts) = (&*context.resource(SECRETS)?, &*context.resource(ACCOUNTS)?);
     let target = Target { resource: secrets, namespace: Some(namespace), name };
     let mut snapshot = context.store.snapshot();
     for is_current in [false, true] {
-        let Some(entry) = snapshot.get(&target.key()) else { return Ok(()) };
+        let Some(entry) = snapshot.get(&target.key()) else {
+            return Ok(());
+        };
         if stored_codec::header(secrets, &entry.value)?.field("type") != Some(&kind(context)) {
             return Ok(());
         }
@@ -113,9 +134,14 @@ async fn reconcile(context: &Context, contents: Contents<'_>, (namespace, name):
         let stored = snapshot.get(&accounts.key(Some(namespace), account));
         let stored = stored.map(|entry| stored_codec::decode(accounts, entry)).transpose()?;
         let bound_to = annotation(context, &secret, "service-account.uid");
-        let owner = stored.as_ref().map(identified).filter(|owner| bound_to.is_empty() || owner.uid == bound_to);
+        let owner = stored
+            .as_ref()
+            .map(identified)
+            .filter(|owner| bound_to.is_empty() || owner.uid == bound_to);
         match owner {
-            Some(owner) => return fill(context, contents, target, &identified(&secret).uid, &owner).await,
+            Some(owner) => {
+                return fill(context, contents, target, &identified(&secret).uid, &owner).await;
+            }
             None if is_current => return remove(context, target, &identified(&secret).uid).await,
             None => snapshot = context.current().await?,
         }
@@ -140,12 +166,18 @@ async fn fill(
     uid: &str,
     owner: &ObjectIdentity,
 ) -> Result<(), Error> {
-    let options =
-        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
+    let options = UpdateOptions {
+        write: context.options(),
+        part: Part::Main,
+        if_match: None,
+        replaces: false,
+        named: None,
+    };
     let change = |current: Option<&Value>| {
         let same = current.filter(|secret| identified(secret).uid == uid).cloned();
         let mut secret = same.ok_or_else(|| {
-            let status = quorate_meta::Status::not_found(&target.resource.group_resource(), target.name);
+            let status =
+                quorate_meta::Status::not_found(&target.resource.group_resource(), target.name);
             Error::from(status)
         })?;
         complete(context, contents, &mut secret, owner)?;
@@ -198,15 +230,21 @@ fn complete(
 /// Whether no key verifies the token any more, because its key was removed, or it names an issuer
 /// or audiences that the cluster does not have any more.
 fn is_unverifiable(context: &Context, tokens: &ServiceAccountTokens, held: &str) -> bool {
-    let Some(token) = STANDARD.decode(held).ok().and_then(|bytes| String::from_utf8(bytes).ok()) else { return false };
+    let Some(token) = STANDARD.decode(held).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+    else {
+        return false;
+    };
     let now_ms = context.env.clock.now_ms();
-    let checked = tokens.check(&token, &tokens.options().audiences, &context.store.snapshot(), now_ms);
+    let checked =
+        tokens.check(&token, &tokens.options().audiences, &context.store.snapshot(), now_ms);
     matches!(checked, Err(Refusal::Signature | Refusal::Issuer | Refusal::Audience { .. }))
 }
 
 /// Whether a further attempt would be refused as well.
 fn is_refused(error: &Error) -> bool {
-    let Error::Status(status) = error else { return false };
+    let Error::Status(status) = error else {
+        return false;
+    };
     matches!(status.reason, Reason::Invalid | Reason::Conflict)
 }
 

@@ -16,9 +16,9 @@ pub(super) fn of_address(field: &Field<'_>) -> Option<String> {
         None => Some(format!(
             "{path}: non-standard IP address {text:?} will be considered invalid in a future Kubernetes release: use \"{address}\""
         )),
-        Some(_) if address.is_ipv6() && address.to_string() != text => {
-            Some(format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format (\"{address}\")"))
-        }
+        Some(_) if address.is_ipv6() && address.to_string() != text => Some(format!(
+            "{path}: IPv6 address {text:?} should be in RFC 5952 canonical format (\"{address}\")"
+        )),
         Some(_) => None,
     }
 }
@@ -26,8 +26,12 @@ pub(super) fn of_address(field: &Field<'_>) -> Option<String> {
 /// The warnings about a CIDR.
 pub(super) fn of_range(field: &Field<'_>) -> Vec<String> {
     let (path, text) = (field.path().as_str(), field.text());
-    let (Some(range), Some((start, prefix))) = (Range::parse(text), text.split_once('/')) else { return Vec::new() };
-    let Some(address) = net::address(start) else { return Vec::new() };
+    let (Some(range), Some((start, prefix))) = (Range::parse(text), text.split_once('/')) else {
+        return Vec::new();
+    };
+    let Some(address) = net::address(start) else {
+        return Vec::new();
+    };
     let mut warnings = Vec::new();
     if range.first() != address {
         let alone = if address.is_ipv4() { 32 } else { 128 };
@@ -41,7 +45,9 @@ pub(super) fn of_range(field: &Field<'_>) -> Vec<String> {
         ));
     }
     if warnings.is_empty() && address.is_ipv6() && range.to_string() != text {
-        warnings.push(format!("{path}: IPv6 CIDR value {text:?} should be in RFC 5952 canonical format (\"{range}\")"));
+        warnings.push(format!(
+            "{path}: IPv6 CIDR value {text:?} should be in RFC 5952 canonical format (\"{range}\")"
+        ));
     }
     warnings
 }
@@ -69,9 +75,20 @@ mod tests {
             check(good, None);
         }
         let future = "will be considered invalid in a future Kubernetes release: use";
-        check("010.1.1.1", Some(&format!("a: non-standard IP address \"010.1.1.1\" {future} \"10.1.1.1\"")));
-        check("::ffff:1.2.3.4", Some(&format!("a: non-standard IP address \"::ffff:1.2.3.4\" {future} \"1.2.3.4\"")));
-        check("fd00:0::1", Some("a: IPv6 address \"fd00:0::1\" should be in RFC 5952 canonical format (\"fd00::1\")"));
+        check(
+            "010.1.1.1",
+            Some(&format!("a: non-standard IP address \"010.1.1.1\" {future} \"10.1.1.1\"")),
+        );
+        check(
+            "::ffff:1.2.3.4",
+            Some(&format!("a: non-standard IP address \"::ffff:1.2.3.4\" {future} \"1.2.3.4\"")),
+        );
+        check(
+            "fd00:0::1",
+            Some(
+                "a: IPv6 address \"fd00:0::1\" should be in RFC 5952 canonical format (\"fd00::1\")",
+            ),
+        );
     }
 
     #[test]
@@ -86,7 +103,9 @@ mod tests {
         let ambiguous = "is ambiguous in this context";
         check(
             "10.0.0.1/24",
-            &[&format!("a: CIDR value \"10.0.0.1/24\" {ambiguous} (should be \"10.0.0.0/24\" or \"10.0.0.1/32\"?)")],
+            &[&format!(
+                "a: CIDR value \"10.0.0.1/24\" {ambiguous} (should be \"10.0.0.0/24\" or \"10.0.0.1/32\"?)"
+            )],
         );
         let future = "will be considered invalid in a future Kubernetes release: use";
         for (text, canonical) in [("010.0.0.0/8", "10.0.0.0/8"), ("10.0.0.0/08", "10.0.0.0/8")] {
@@ -94,7 +113,9 @@ mod tests {
         }
         check(
             "fd00:0::/64",
-            &["a: IPv6 CIDR value \"fd00:0::/64\" should be in RFC 5952 canonical format (\"fd00::/64\")"],
+            &[
+                "a: IPv6 CIDR value \"fd00:0::/64\" should be in RFC 5952 canonical format (\"fd00::/64\")",
+            ],
         );
     }
 }

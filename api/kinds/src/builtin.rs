@@ -34,7 +34,8 @@ const VIRTUAL: [(&str, &str); 7] = [
 const COMPUTED: [(&str, &str); 1] = [("core", "ComponentStatus")];
 
 /// Neutral group and kind of what is served while a feature gate is on.
-const GATED: [(&str, &str, Feature); 1] = [("certificates", "ClusterTrustBundle", Feature::ClusterTrustBundle)];
+const GATED: [(&str, &str, Feature); 1] =
+    [("certificates", "ClusterTrustBundle", Feature::ClusterTrustBundle)];
 
 /// Neutral groups in the order of discovery, by which clients resolve short names; other groups
 /// follow.
@@ -62,11 +63,20 @@ const GROUP_ORDER: [&str; 20] = [
 ];
 
 /// The successors of deprecated kinds: neutral group and kind, and group and kind of the successor.
-const SUCCESSORS: [(&str, &str, &str, &str); 1] = [("core", "Endpoints", "discovery", "v1 EndpointSlice")];
+const SUCCESSORS: [(&str, &str, &str, &str); 1] =
+    [("core", "Endpoints", "discovery", "v1 EndpointSlice")];
 
 /// The subresources that are served.
-const SERVED_SUBRESOURCES: [&str; 8] =
-    ["approval", "binding", "ephemeralcontainers", "eviction", "finalize", "scale", "status", "token"];
+const SERVED_SUBRESOURCES: [&str; 8] = [
+    "approval",
+    "binding",
+    "ephemeralcontainers",
+    "eviction",
+    "finalize",
+    "scale",
+    "status",
+    "token",
+];
 
 /// The catalogue of the built-in resources of a naming profile, with a schema of its own and every
 /// feature gate at its default.
@@ -87,7 +97,8 @@ pub fn catalogue_with(graph: &Arc<Graph>, gates: &Gates) -> Catalogue {
     let mut served: Vec<(&KindDef, Option<StoredForm>)> =
         graph.kinds().iter().filter_map(|kind| Some((kind, served(graph, gates, kind)?))).collect();
     served.sort_by_key(|(kind, _)| {
-        let group = GROUP_ORDER.iter().position(|group| *group == kind.neutral_group).unwrap_or(usize::MAX);
+        let group =
+            GROUP_ORDER.iter().position(|group| *group == kind.neutral_group).unwrap_or(usize::MAX);
         (group, Reverse(maturity(&kind.version)))
     });
     let resources = served.into_iter().map(|(kind, form)| Arc::new(resource(graph, kind, form)));
@@ -103,7 +114,9 @@ fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredF
         return Some(None);
     }
     let version = kind.storage_version.as_ref()?;
-    let gate = GATED.iter().find(|(group, name, _)| (*group, *name) == (kind.neutral_group, kind.kind.as_ref()));
+    let gate = GATED
+        .iter()
+        .find(|(group, name, _)| (*group, *name) == (kind.neutral_group, kind.kind.as_ref()));
     let on = gate.map_or(!kind.off_by_default, |(.., feature)| gates.has(*feature));
     let listed = NOT_SERVED.contains(&(kind.neutral_group, kind.kind.as_ref()));
     if kind.resource.is_empty() || !on || listed {
@@ -112,11 +125,14 @@ fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredF
     let stored = GroupVersionKind::new(&*kind.storage_group, version.as_ref(), kind.kind.as_ref());
     // A version that the schema has no longer only names the storage; the stored objects have the
     // form of the served version.
-    let Some(stored) = graph.kind(&stored) else { return Some(None) };
+    let Some(stored) = graph.kind(&stored) else {
+        return Some(None);
+    };
     if (&stored.group, &stored.version) == (&kind.group, &kind.version) {
         return Some(None);
     }
-    let conversion = crate::conversion(graph.names(), kind.neutral_group, &kind.version, &kind.kind)?;
+    let conversion =
+        crate::conversion(graph.names(), kind.neutral_group, &kind.version, &kind.kind)?;
     Some(Some(StoredForm {
         conversion,
         selectable_fields: strings(&stored.selectable_fields),
@@ -141,24 +157,30 @@ fn maturity(version: &str) -> (u8, Option<u32>, Option<u32>) {
 
 /// The conversions of a kind's versions, by version.
 fn conversions(graph: &Graph, kind: &KindDef) -> Vec<(String, Arc<dyn Conversion>)> {
-    let is_same = |other: &&KindDef| other.neutral_group == kind.neutral_group && other.kind == kind.kind;
+    let is_same =
+        |other: &&KindDef| other.neutral_group == kind.neutral_group && other.kind == kind.kind;
     let versions = graph.kinds().iter().filter(is_same);
     versions
         .filter_map(|kind| {
-            let conversion = crate::conversion(graph.names(), kind.neutral_group, &kind.version, &kind.kind)?;
+            let conversion =
+                crate::conversion(graph.names(), kind.neutral_group, &kind.version, &kind.kind)?;
             Some((kind.version.to_string(), conversion))
         })
         .collect()
 }
 
 fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>) -> Resource {
-    let served = kind.subresources.iter().filter(|sub| SERVED_SUBRESOURCES.contains(&sub.name.as_ref()));
+    let served =
+        kind.subresources.iter().filter(|sub| SERVED_SUBRESOURCES.contains(&sub.name.as_ref()));
     Resource {
         group: kind.group.clone(),
         version: kind.version.to_string(),
         api_version: kind.api_version(),
         kind: kind.kind.to_string(),
-        list_kind: kind.list_kind.as_ref().map_or_else(|| format!("{}List", kind.kind), ToString::to_string),
+        list_kind: kind
+            .list_kind
+            .as_ref()
+            .map_or_else(|| format!("{}List", kind.kind), ToString::to_string),
         plural: kind.resource.to_string(),
         singular: kind.singular.to_string(),
         short_names: strings(&kind.short_names),
@@ -174,7 +196,10 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
         delete_returns_object: kind.delete_returns_object,
         deprecation: deprecation(graph.names(), kind),
         storage_group: kind.storage_group.clone(),
-        storage_version: kind.storage_version.as_ref().map_or_else(String::new, ToString::to_string),
+        storage_version: kind
+            .storage_version
+            .as_ref()
+            .map_or_else(String::new, ToString::to_string),
         stored_form,
         conversions: conversions(graph, kind),
         strategy: crate::strategy(kind.neutral_group, &kind.version, &kind.kind),
@@ -183,18 +208,33 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
 }
 
 fn deprecation(names: &Names, kind: &KindDef) -> Option<String> {
-    let mut text = format!("{} {} is deprecated in {}+", kind.api_version(), kind.kind, kind.deprecated.as_ref()?);
-    if let Some((_, _, group, instead)) =
-        SUCCESSORS.iter().find(|(group, own, ..)| (*group, *own) == (kind.neutral_group, kind.kind.as_ref()))
+    let mut text = format!(
+        "{} {} is deprecated in {}+",
+        kind.api_version(),
+        kind.kind,
+        kind.deprecated.as_ref()?
+    );
+    if let Some((_, _, group, instead)) = SUCCESSORS
+        .iter()
+        .find(|(group, own, ..)| (*group, *own) == (kind.neutral_group, kind.kind.as_ref()))
     {
         text = format!("{text}; use {}/{instead}", names.group(group));
     }
     Some(text)
 }
 
-fn subresource(graph: &Arc<Graph>, kind: &KindDef, sub: &quorate_schema::Subresource) -> Subresource {
-    let other = Some(&sub.kind).filter(|body| body.kind != *kind.kind).and_then(|body| graph.kind(body));
-    let body = other.map(|body| Resource { namespaced: true, stored: false, ..resource(graph, body, None) });
+fn subresource(
+    graph: &Arc<Graph>,
+    kind: &KindDef,
+    sub: &quorate_schema::Subresource,
+) -> Subresource {
+    let other =
+        Some(&sub.kind).filter(|body| body.kind != *kind.kind).and_then(|body| graph.kind(body));
+    let body = other.map(|body| Resource {
+        namespaced: true,
+        stored: false,
+        ..resource(graph, body, None)
+    });
     Subresource {
         body: body.map(Arc::new),
         name: sub.name.to_string(),
@@ -222,7 +262,10 @@ mod tests {
         };
         assert_eq!(plurals(Naming::Svc), plurals(Naming::Kubernetes));
         assert!(plurals(Naming::Svc).contains(&"deployments".to_owned()));
-        assert!(plurals(Naming::Svc).contains(&"volumeattributesclasses".to_owned()), "stored under an older name");
+        assert!(
+            plurals(Naming::Svc).contains(&"volumeattributesclasses".to_owned()),
+            "stored under an older name"
+        );
     }
 
     #[test]
@@ -236,7 +279,8 @@ mod tests {
     #[test]
     fn versions_of_one_kind_share_their_objects() {
         let catalogue = catalogue_of(Naming::Svc.names());
-        let find = |version| catalogue.find("autoscaling", version, "horizontalpodautoscalers").unwrap();
+        let find =
+            |version| catalogue.find("autoscaling", version, "horizontalpodautoscalers").unwrap();
         let (old, new) = (find("v1"), find("v2"));
         assert_eq!(old.key(Some("n"), "a"), new.key(Some("n"), "a"));
         assert!(new.is_stored_form() && !old.is_stored_form());
@@ -258,8 +302,14 @@ mod tests {
     #[test]
     fn a_feature_can_be_switched_off() {
         let check = |gates: &str, expect: bool| {
-            let catalogue = catalogue_with(&Arc::new(Graph::builtin(Naming::Svc.names())), &gates.parse().unwrap());
-            assert_eq!(catalogue.find("certificates.svc.io", "v1beta1", "clustertrustbundles").is_some(), expect);
+            let catalogue = catalogue_with(
+                &Arc::new(Graph::builtin(Naming::Svc.names())),
+                &gates.parse().unwrap(),
+            );
+            assert_eq!(
+                catalogue.find("certificates.svc.io", "v1beta1", "clustertrustbundles").is_some(),
+                expect
+            );
         };
         check("", true);
         check("ClusterTrustBundle=false", false);
@@ -269,7 +319,11 @@ mod tests {
     fn resources_follow_their_kinds() {
         let catalogue = catalogue_of(Naming::Svc.names());
         let namespaces = catalogue.find("", "v1", "namespaces").unwrap();
-        assert!(!namespaces.namespaced && namespaces.delete_returns_object && !namespaces.serves("deletecollection"));
+        assert!(
+            !namespaces.namespaced
+                && namespaces.delete_returns_object
+                && !namespaces.serves("deletecollection")
+        );
         assert_eq!(
             namespaces.subresources.iter().map(|sub| sub.name.as_str()).collect::<Vec<_>>(),
             ["finalize", "status"]

@@ -68,7 +68,12 @@ pub(crate) fn strategy(group: &str, version: &str, kind: &str) -> Arc<dyn Strate
 /// The conversion between a version of a kind and the version that is stored; `None` for versions
 /// that are stored as they are.
 #[must_use]
-pub(crate) fn conversion(names: &'static Names, group: &str, version: &str, kind: &str) -> Option<Arc<dyn Conversion>> {
+pub(crate) fn conversion(
+    names: &'static Names,
+    group: &str,
+    version: &str,
+    kind: &str,
+) -> Option<Arc<dyn Conversion>> {
     match group {
         "autoscaling" => autoscaling::conversion(names, version, kind),
         "events" => events::conversion(kind),

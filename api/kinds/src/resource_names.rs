@@ -36,12 +36,21 @@ pub(super) fn check(amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>
     let wrong = name::qualified_name(resource);
     causes.extend(wrong.iter().map(|why| invalid(amounts, resource, why)));
     if wrong.is_empty() && !resource.contains('/') && !is_standard(resource) {
-        causes.push(invalid(amounts, resource, "must be a standard resource type or fully qualified"));
+        causes.push(invalid(
+            amounts,
+            resource,
+            "must be a standard resource type or fully qualified",
+        ));
     }
 }
 
 /// Checks the resource name of a container's requests or limits.
-pub(super) fn check_container_resource(names: &Names, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+pub(super) fn check_container_resource(
+    names: &Names,
+    amounts: &Field<'_>,
+    resource: &str,
+    causes: &mut Vec<Cause>,
+) {
     check(amounts, resource, causes);
     let why = if !resource.contains('/') {
         let known = CONTAINER_RESOURCES.contains(&resource) || is_huge_pages(resource);
@@ -58,7 +67,8 @@ fn invalid(amounts: &Field<'_>, resource: &str, why: &str) -> Cause {
 }
 
 fn is_standard(resource: &str) -> bool {
-    let pages = is_huge_pages(resource) || resource.strip_prefix(REQUESTS).is_some_and(is_huge_pages);
+    let pages =
+        is_huge_pages(resource) || resource.strip_prefix(REQUESTS).is_some_and(is_huge_pages);
     CONTAINER_RESOURCES.contains(&resource) || QUOTA_RESOURCES.contains(&resource) || pages
 }
 
@@ -121,7 +131,11 @@ mod tests {
     fn extensions() {
         let check = |resource: &str, expect: bool| {
             assert_eq!(is_extended(Naming::Svc.names(), resource), expect, "{resource}");
-            assert_eq!(may_overcommit(Naming::Svc.names(), resource), !resource.contains('.'), "{resource}");
+            assert_eq!(
+                may_overcommit(Naming::Svc.names(), resource),
+                !resource.contains('.'),
+                "{resource}"
+            );
         };
         check("cpu", false);
         check("example.com/gpu", true);

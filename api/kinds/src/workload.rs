@@ -12,11 +12,21 @@ pub(super) fn not_negative(object: &Field<'_>, fields: &[&str], causes: &mut Vec
 }
 
 /// Checks that a number of a status is not larger than another one.
-pub(super) fn at_most(status: &Field<'_>, field: &str, limit: &str, name: &str, causes: &mut Vec<Cause>) {
+pub(super) fn at_most(
+    status: &Field<'_>,
+    field: &str,
+    limit: &str,
+    name: &str,
+    causes: &mut Vec<Cause>,
+) {
     let (value, limit) = (status.get(field), status.get(limit));
     let number = value.int().unwrap_or_default();
     if number > limit.int().unwrap_or_default() {
-        causes.push(Cause::invalid(value.path(), number, &format!("cannot be greater than {name}")));
+        causes.push(Cause::invalid(
+            value.path(),
+            number,
+            &format!("cannot be greater than {name}"),
+        ));
     }
 }
 
@@ -39,7 +49,11 @@ pub(super) fn check_replicas(status: &Field<'_>, causes: &mut Vec<Cause>) {
 
 /// Checks the required selector of a workload: well formed and not empty. Returns whether the
 /// template can be checked against it.
-pub(super) fn check_selector(selector: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) -> bool {
+pub(super) fn check_selector(
+    selector: &Field<'_>,
+    workload: &str,
+    causes: &mut Vec<Cause>,
+) -> bool {
     if !selector.is_set() {
         causes.push(selector.required(""));
         return true;
@@ -48,7 +62,11 @@ pub(super) fn check_selector(selector: &Field<'_>, workload: &str, causes: &mut 
 }
 
 /// Like [`check_selector`], for an optional selector.
-pub(super) fn check_optional_selector(selector: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) -> bool {
+pub(super) fn check_optional_selector(
+    selector: &Field<'_>,
+    workload: &str,
+    causes: &mut Vec<Cause>,
+) -> bool {
     if !selector.is_set() {
         return true;
     }
@@ -112,7 +130,15 @@ mod tests {
         for good in [json!(0), json!(7), json!("0%"), json!("100%"), json!(null)] {
             check(good, &[]);
         }
-        for bad in [json!(-1), json!("1"), json!("%"), json!("1.5%"), json!("-5%"), json!("101%"), json!("many")] {
+        for bad in [
+            json!(-1),
+            json!("1"),
+            json!("%"),
+            json!("1.5%"),
+            json!("-5%"),
+            json!("101%"),
+            json!("many"),
+        ] {
             check(bad, &["Invalid v"]);
         }
     }

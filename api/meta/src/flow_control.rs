@@ -34,7 +34,9 @@ pub fn level(name: &str) -> Option<Map> {
 pub fn schema(name: &str) -> Option<Map> {
     let (precedence, groups) = match name {
         EXEMPT => (1, vec![well_known::GROUP_MASTERS]),
-        CATCH_ALL => (10_000, vec![well_known::GROUP_UNAUTHENTICATED, well_known::GROUP_AUTHENTICATED]),
+        CATCH_ALL => {
+            (10_000, vec![well_known::GROUP_UNAUTHENTICATED, well_known::GROUP_AUTHENTICATED])
+        }
         _ => return None,
     };
     let subject = |group: &&str| {

@@ -44,7 +44,11 @@ impl GroupVersion {
 impl fmt::Display for GroupVersion {
     /// The `apiVersion` text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.group.is_empty() { f.write_str(&self.version) } else { write!(f, "{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            f.write_str(&self.version)
+        } else {
+            write!(f, "{}/{}", self.group, self.version)
+        }
     }
 }
 
@@ -61,7 +65,11 @@ pub struct GroupVersionKind {
 
 impl GroupVersionKind {
     /// Makes an identifier from its three parts.
-    pub fn new(group: impl Into<String>, version: impl Into<String>, kind: impl Into<String>) -> Self {
+    pub fn new(
+        group: impl Into<String>,
+        version: impl Into<String>,
+        kind: impl Into<String>,
+    ) -> Self {
         Self { group: group.into(), version: version.into(), kind: kind.into() }
     }
 
@@ -96,7 +104,11 @@ pub struct GroupVersionResource {
 
 impl GroupVersionResource {
     /// Makes an identifier from its three parts.
-    pub fn new(group: impl Into<String>, version: impl Into<String>, resource: impl Into<String>) -> Self {
+    pub fn new(
+        group: impl Into<String>,
+        version: impl Into<String>,
+        resource: impl Into<String>,
+    ) -> Self {
         Self { group: group.into(), version: version.into(), resource: resource.into() }
     }
 

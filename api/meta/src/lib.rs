@@ -20,7 +20,9 @@ mod value;
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 pub use naming::{Names, Naming, UnknownNaming};
 pub use quantity::Quantity;
-pub use selector::{FieldSelector, FieldTerm, LabelOperator, LabelRequirement, LabelSelector, SelectorError};
+pub use selector::{
+    FieldSelector, FieldTerm, LabelOperator, LabelRequirement, LabelSelector, SelectorError,
+};
 pub use status::{Cause, CauseReason, Details, Path, Reason, Status, quoted};
 pub use time::{InvalidTime, Time};
 pub use value::{Map, PathStep, SmolStr, Value};

@@ -12,7 +12,8 @@ pub const NOT_A_RANGE: &str = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 
 
 /// The message about text that is no interface address: an address with the prefix length of its
 /// network.
-pub const NOT_AN_INTERFACE_ADDRESS: &str = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
+pub const NOT_AN_INTERFACE_ADDRESS: &str =
+    "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)";
 
 /// The canonical form of an interface address: an address with the prefix length of its network.
 pub fn interface_address(text: &str) -> Option<String> {
@@ -41,7 +42,9 @@ pub fn address(text: &str) -> Option<IpAddr> {
 pub fn not_of_an_endpoint(address: IpAddr) -> Vec<String> {
     let (link_local, local_multicast) = match address {
         IpAddr::V4(address) => (address.is_link_local(), address.octets()[..3] == [224, 0, 0]),
-        IpAddr::V6(address) => (address.is_unicast_link_local(), address.segments()[0] & 0xff0f == 0xff02),
+        IpAddr::V6(address) => {
+            (address.is_unicast_link_local(), address.segments()[0] & 0xff0f == 0xff02)
+        }
     };
     let checks = [
         (address.is_unspecified(), "may not be unspecified (0.0.0.0 or ::)"),
@@ -142,20 +145,28 @@ mod tests {
     #[test]
     fn addresses() {
         let check = |text: &str, expect: Option<&str>| {
-            assert_eq!(address(text).map(|address| address.to_string()).as_deref(), expect, "{text}");
+            assert_eq!(
+                address(text).map(|address| address.to_string()).as_deref(),
+                expect,
+                "{text}"
+            );
         };
         check("10.1.2.3", Some("10.1.2.3"));
         check("010.001.2.000", Some("10.1.2.0"));
         check("FD00::1", Some("fd00::1"));
         check("::ffff:1.2.3.4", Some("1.2.3.4"));
-        for bad in ["", "x", "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.+4", "fd00::1%eth0", "1..2.3"] {
+        for bad in
+            ["", "x", "1.2.3", "1.2.3.4.5", "256.1.1.1", "1.2.3.+4", "fd00::1%eth0", "1..2.3"]
+        {
             check(bad, None);
         }
     }
 
     #[test]
     fn addresses_of_interfaces() {
-        let check = |text: &str, expect: Option<&str>| assert_eq!(interface_address(text).as_deref(), expect, "{text}");
+        let check = |text: &str, expect: Option<&str>| {
+            assert_eq!(interface_address(text).as_deref(), expect, "{text}")
+        };
         check("10.1.2.3/24", Some("10.1.2.3/24"));
         check("010.1.2.3/24", Some("10.1.2.3/24"));
         check("FD00::1/64", Some("fd00::1/64"));
@@ -168,7 +179,8 @@ mod tests {
             let range = Range::parse(text);
             let first = range.and_then(|range| range.usable_at(0)).map(|first| first.to_string());
             let found = range.map(|range| (range.to_string(), range.usable(), first));
-            let expect = expect.map(|(text, usable, first)| (text.to_owned(), usable, first.map(str::to_owned)));
+            let expect = expect
+                .map(|(text, usable, first)| (text.to_owned(), usable, first.map(str::to_owned)));
             assert_eq!(found, expect, "{text}");
         };
         check("10.0.0.7/24", Some(("10.0.0.0/24", 254, Some("10.0.0.1"))));

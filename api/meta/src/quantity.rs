@@ -67,14 +67,22 @@ impl Quantity {
     /// The canonical form of a text; `None` when it is no quantity.
     pub fn canonical(text: &str) -> Option<String> {
         let parts = Parts::of(text)?;
-        Some(if text == "0" || parts.is_kept() { text.to_owned() } else { parts.amount().to_string() })
+        Some(if text == "0" || parts.is_kept() {
+            text.to_owned()
+        } else {
+            parts.amount().to_string()
+        })
     }
 
     /// The canonical form of a text, rounded up to thousandths; `None` when it is no quantity.
     pub fn canonical_in_milli(text: &str) -> Option<String> {
         let amount = Self::parse(text)?;
         let rounded = Self { nanos: round_up(amount.nanos, MILLI_NANOS) * MILLI_NANOS, ..amount };
-        if rounded.nanos == amount.nanos { Self::canonical(text) } else { Some(rounded.to_string()) }
+        if rounded.nanos == amount.nanos {
+            Self::canonical(text)
+        } else {
+            Some(rounded.to_string())
+        }
     }
 
     /// Whether it is negative.
@@ -211,7 +219,8 @@ impl<'t> Parts<'t> {
     fn amount(&self) -> Quantity {
         let digits = [self.whole, self.fraction].concat();
         let binary = self.family == Family::Binary;
-        let scale = if binary { 0 } else { self.exponent } - i32::try_from(self.fraction.len()).unwrap_or(i32::MAX);
+        let scale = if binary { 0 } else { self.exponent }
+            - i32::try_from(self.fraction.len()).unwrap_or(i32::MAX);
         let factor = if binary { 1024_i128.pow(self.exponent.unsigned_abs()) } else { 1 };
         let size = scaled(digits.trim_start_matches('0'), scale.saturating_add(9), factor);
         let family = if binary && size > 0 && size < NANO { Family::Decimal } else { self.family };
@@ -229,7 +238,8 @@ fn scaled(digits: &str, scale: i32, factor: i128) -> i128 {
         return MAX_NANOS;
     }
     // Digits that only decide about rounding are left out, so that the rest fits.
-    let kept = usize::try_from((length.saturating_add(scale) + 20).clamp(0, length).min(38)).unwrap_or_default();
+    let kept = usize::try_from((length.saturating_add(scale) + 20).clamp(0, length).min(38))
+        .unwrap_or_default();
     let mut number: i128 = if kept == 0 { 0 } else { digits[..kept].parse().unwrap_or(i128::MAX) };
     let mut rest = digits[kept..].bytes().any(|digit| digit != b'0');
     let mut scale = scale.saturating_add(length - i32::try_from(kept).unwrap_or(i32::MAX));
@@ -249,7 +259,9 @@ fn scaled(digits: &str, scale: i32, factor: i128) -> i128 {
 }
 
 fn suffix_of(suffix: &str) -> Option<(Family, i32)> {
-    let power = |table: &[&str]| table.iter().position(|known| *known == suffix).and_then(|at| i32::try_from(at).ok());
+    let power = |table: &[&str]| {
+        table.iter().position(|known| *known == suffix).and_then(|at| i32::try_from(at).ok())
+    };
     if let Some(power) = power(&DECIMAL) {
         return Some((Family::Decimal, power * 3 - 9));
     }
@@ -260,7 +272,8 @@ fn suffix_of(suffix: &str) -> Option<(Family, i32)> {
     let unsigned = digits.strip_prefix(['+', '-']).unwrap_or(digits);
     let number = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
     // More digits exceed every cap.
-    let exponent = digits.parse().unwrap_or(if digits.starts_with('-') { i32::MIN / 2 } else { i32::MAX / 2 });
+    let exponent =
+        digits.parse().unwrap_or(if digits.starts_with('-') { i32::MIN / 2 } else { i32::MAX / 2 });
     number.then_some((Family::Exponent, exponent))
 }
 
@@ -275,8 +288,13 @@ mod tests {
 
     #[test]
     fn written_forms() {
-        let check = |text: &str, expect: &str| assert_eq!(Quantity::canonical(text).as_deref(), Some(expect), "{text}");
-        for text in ["0", "1", "100m", "1e3", "1E3", "1k", "1024", "1Ki", "1048576", "1G", "12e6", "-1", "3E", "3Ei"] {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(Quantity::canonical(text).as_deref(), Some(expect), "{text}")
+        };
+        for text in [
+            "0", "1", "100m", "1e3", "1E3", "1k", "1024", "1Ki", "1048576", "1G", "12e6", "-1",
+            "3E", "3Ei",
+        ] {
             check(text, text);
         }
         check("1000m", "1");
@@ -310,7 +328,9 @@ mod tests {
 
     #[test]
     fn rounded_to_thousandths() {
-        let check = |text: &str, expect: &str| assert_eq!(Quantity::canonical_in_milli(text).as_deref(), Some(expect));
+        let check = |text: &str, expect: &str| {
+            assert_eq!(Quantity::canonical_in_milli(text).as_deref(), Some(expect))
+        };
         check("1.2345", "1235m");
         check("-1.2345", "-1235m");
         check("1n", "1m");
@@ -320,7 +340,9 @@ mod tests {
 
     #[test]
     fn what_is_no_quantity() {
-        for text in ["", "x", "1KI", "1kb", "1..5", "0x1", "--1", "1e", "1e+", ".", "-", "1 ", "1ee3"] {
+        for text in
+            ["", "x", "1KI", "1kb", "1..5", "0x1", "--1", "1e", "1e+", ".", "-", "1 ", "1ee3"]
+        {
             assert!(Quantity::parse(text).is_none(), "{text:?}");
         }
     }
@@ -330,7 +352,9 @@ mod tests {
         let amount = |text: &str| Quantity::parse(text).unwrap();
         assert_eq!(amount("1024Mi"), amount("1Gi"));
         assert_eq!(amount("1000m"), Quantity::from_units(1));
-        assert!(amount("1") < amount("1001m") && amount("-1").is_negative() && amount("0e9").is_zero());
+        assert!(
+            amount("1") < amount("1001m") && amount("-1").is_negative() && amount("0e9").is_zero()
+        );
         assert!(amount("2").is_whole() && !amount("1500m").is_whole());
         assert_eq!((amount("1500m").units(), amount("-1500m").units()), (2, -2));
         assert_eq!((amount("1Ki") + amount("1Ki")).to_string(), "2Ki");
@@ -341,6 +365,9 @@ mod tests {
         assert_eq!((amount("1") - amount("1500m")).to_string(), "-500m");
         assert_eq!((Quantity::ZERO - amount("1Mi")).to_string(), "-1Mi");
         assert_eq!((amount("-9E") - amount("9E")).to_string(), "-9223372036854775807");
-        assert_eq!((amount("1500u").millis(), amount("-1500u").millis(), amount("1Ki").millis()), (2, -2, 1_024_000));
+        assert_eq!(
+            (amount("1500u").millis(), amount("-1500u").millis(), amount("1Ki").millis()),
+            (2, -2, 1_024_000)
+        );
     }
 }

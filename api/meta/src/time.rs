@@ -51,7 +51,8 @@ impl Time {
 
     /// Whole seconds since 1970, rounded down, and the microseconds that follow.
     pub fn unix(self) -> (i64, u32) {
-        let micros = u32::try_from(self.micros.rem_euclid(1_000_000)).expect("a remainder of a million fits");
+        let micros = u32::try_from(self.micros.rem_euclid(1_000_000))
+            .expect("a remainder of a million fits");
         (self.micros.div_euclid(1_000_000), micros)
     }
 
@@ -65,7 +66,8 @@ impl Time {
 
     /// `2026-01-02T03:04:05Z`, the fraction cut off.
     pub fn seconds(self) -> String {
-        let mut text: String = self.text()[..SECONDS].iter().map(|byte| char::from(*byte)).collect();
+        let mut text: String =
+            self.text()[..SECONDS].iter().map(|byte| char::from(*byte)).collect();
         text.push('Z');
         text
     }
@@ -147,7 +149,10 @@ mod tests {
     fn formats() {
         let check = |ms: u64, seconds: &str, micros: &str| {
             let time = Time::from_ms(ms);
-            assert_eq!((time.seconds(), time.microseconds()), (seconds.to_owned(), micros.to_owned()));
+            assert_eq!(
+                (time.seconds(), time.microseconds()),
+                (seconds.to_owned(), micros.to_owned())
+            );
         };
         check(0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000Z");
         check(1_767_323_045_678, "2026-01-02T03:04:05Z", "2026-01-02T03:04:05.678000Z");
@@ -159,7 +164,8 @@ mod tests {
         let mut day = Date::from_calendar_date(0, Month::January, 1).unwrap();
         for days in 0.. {
             let (year, month, number) = day.to_calendar_date();
-            let expect = (u32::try_from(year).unwrap(), u32::from(u8::from(month)), u32::from(number));
+            let expect =
+                (u32::try_from(year).unwrap(), u32::from(u8::from(month)), u32::from(number));
             assert_eq!(date(days), expect, "{days}");
             match day.next_day() {
                 Some(next) => day = next,

@@ -31,7 +31,11 @@ pub trait Admission: Debug + Send + Sync {
     ///
     /// # Errors
     /// The refusal: in general a 403.
-    async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<Mutation, Error>;
+    async fn mutate(
+        &self,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<Mutation, Error>;
 
     /// Validating admission: admits or refuses a valid object (a deletion: the object that is
     /// deleted).

@@ -33,7 +33,8 @@ impl AllocationView<'_> {
     /// Whether another object has the allocation, or an object exists under the name of its shadow.
     #[must_use]
     pub fn is_taken(&self, allocation: &Allocation) -> bool {
-        let keys = [Some(allocation.key()), allocation.shadow.as_ref().map(|shadow| shadow.key.clone())];
+        let keys =
+            [Some(allocation.key()), allocation.shadow.as_ref().map(|shadow| shadow.key.clone())];
         keys.into_iter().flatten().any(|key| self.snapshot.get(&key).is_some())
     }
 
@@ -90,14 +91,26 @@ pub trait Allocator: Send + Sync {
     ///
     /// # Errors
     /// Causes, when a requested value is not available; a text, when none is left.
-    fn choose(&self, view: AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable>;
+    fn choose(
+        &self,
+        view: AllocationView<'_>,
+        old: Option<&Value>,
+        new: &mut Value,
+    ) -> Result<(), Unavailable>;
 
     /// Every allocation of the object.
     fn allocations(&self, names: &Names, object: &Value) -> Vec<Allocation>;
 
     /// The allocation of this class and name as the object of this namespace and name would have
     /// it, for objects that cannot be read; `None` when its kind has none of the class.
-    fn allocation(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Allocation>;
+    fn allocation(
+        &self,
+        names: &Names,
+        namespace: &str,
+        name: &str,
+        class: &str,
+        which: &str,
+    ) -> Option<Allocation>;
 }
 
 /// The reason why an allocation fails.

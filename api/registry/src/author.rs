@@ -29,7 +29,12 @@ pub trait Author: Debug + Send + Sync {
     ///
     /// # Errors
     /// The refusal: a 403.
-    fn check_object(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error>;
+    fn check_object(
+        &self,
+        target: Target<'_>,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), Error>;
 
     /// Admits rights that the user may grant by writing this object (RBAC escalation).
     ///

@@ -65,16 +65,18 @@ impl Catalogue {
     /// The resource whose objects have this kind.
     #[must_use]
     pub fn find_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Resource>> {
-        self.resources
-            .iter()
-            .find(|resource| resource.kind == kind && resource.group == group && resource.version == version)
+        self.resources.iter().find(|resource| {
+            resource.kind == kind && resource.group == group && resource.version == version
+        })
     }
 
     /// The resource that an object's key in the store belongs to, in the version that its objects
     /// are stored in.
     #[must_use]
     pub fn of_key(&self, key: &[u8]) -> Option<&Arc<Resource>> {
-        let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else { return None };
+        let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else {
+            return None;
+        };
         let resources = self.by_name.get(plural)?.iter().map(|index| &self.resources[*index]);
         resources.into_iter().find(|resource| resource.group == group && resource.is_stored_form())
     }
@@ -85,8 +87,14 @@ impl Catalogue {
     }
 
     /// The resources of one group version, in the order of discovery; empty when it is not served.
-    pub fn version<'a>(&'a self, group: &'a str, version: &'a str) -> impl Iterator<Item = &'a Arc<Resource>> {
-        self.resources.iter().filter(move |resource| resource.group == group && resource.version == version)
+    pub fn version<'a>(
+        &'a self,
+        group: &'a str,
+        version: &'a str,
+    ) -> impl Iterator<Item = &'a Arc<Resource>> {
+        self.resources
+            .iter()
+            .filter(move |resource| resource.group == group && resource.version == version)
     }
 
     /// Whether any resource of the group version is served.
@@ -178,7 +186,10 @@ mod tests {
     use super::*;
 
     fn empty() -> Arc<CurrentCatalogue> {
-        CurrentCatalogue::new(Catalogue::new(Arc::new(Graph::builtin(Naming::Svc.names())), Vec::new()))
+        CurrentCatalogue::new(Catalogue::new(
+            Arc::new(Graph::builtin(Naming::Svc.names())),
+            Vec::new(),
+        ))
     }
 
     #[test]

@@ -128,7 +128,9 @@ impl<D: Derived> DerivedState<D> {
         let DerivedStateOptions { store, what, .. } = &self.options;
         let acknowledged = Revision::new(self.acknowledged.load(Ordering::Acquire));
         let applied = store.snapshot().revision();
-        if applied < acknowledged && timeout(SYNC_TIMEOUT, store.applied(acknowledged)).await.is_err() {
+        if applied < acknowledged
+            && timeout(SYNC_TIMEOUT, store.applied(acknowledged)).await.is_err()
+        {
             return Err(not_ready(format!("this node has not caught up with a change of {what}")));
         }
         let wanted = applied.max(acknowledged);
@@ -180,8 +182,10 @@ impl<D: Derived> DerivedState<D> {
         }
         let from = Revision::new(self.complete.load(Ordering::Acquire));
         let DerivedStateOptions { store, prefixes, .. } = &self.options;
-        let mut wakers =
-            prefixes.iter().map(|prefix| store.watch(prefix.clone(), from)).collect::<Result<Vec<_>, _>>()?;
+        let mut wakers = prefixes
+            .iter()
+            .map(|prefix| store.watch(prefix.clone(), from))
+            .collect::<Result<Vec<_>, _>>()?;
         loop {
             select_all(wakers.iter_mut().map(|waker| Box::pin(waker.next()))).await.0?;
             if !self.catch_up() {
@@ -198,7 +202,9 @@ impl<D: Derived> DerivedState<D> {
 
     fn catch_up_with(&self, changes: &mut Option<Vec<Watch>>) -> bool {
         let Some(watches) = changes else { return false };
-        let Err(error) = self.drain(watches, None) else { return true };
+        let Err(error) = self.drain(watches, None) else {
+            return true;
+        };
         tracing::warn!(%error, "{} are read anew", self.options.what);
         *changes = None;
         self.synced.send_replace(false);
@@ -222,7 +228,8 @@ impl<D: Derived> DerivedState<D> {
             self.epoch.fetch_add(1, Ordering::AcqRel);
         }
         // One watch may have been drained before a write, another after it.
-        let complete = watches.iter_mut().map(|watch| watch.position().get()).min().unwrap_or_default();
+        let complete =
+            watches.iter_mut().map(|watch| watch.position().get()).min().unwrap_or_default();
         self.complete.store(complete, Ordering::Release);
         Ok(())
     }
@@ -261,9 +268,15 @@ impl<D: Derived> DerivedState<D> {
     }
 
     /// Shares a value that was read from a snapshot, updated by the watches that start there.
-    fn share(&self, changes: &mut Option<Vec<Watch>>, value: D, snapshot: &Snapshot) -> Result<(), HistoryError> {
+    fn share(
+        &self,
+        changes: &mut Option<Vec<Watch>>,
+        value: D,
+        snapshot: &Snapshot,
+    ) -> Result<(), HistoryError> {
         let DerivedStateOptions { store, prefixes, .. } = &self.options;
-        let watches = prefixes.iter().map(|prefix| store.watch(prefix.clone(), snapshot.revision()));
+        let watches =
+            prefixes.iter().map(|prefix| store.watch(prefix.clone(), snapshot.revision()));
         let mut watches = watches.collect::<Result<Vec<_>, _>>()?;
         self.drain(&mut watches, Some(value))?;
         *changes = Some(watches);
@@ -274,7 +287,9 @@ impl<D: Derived> DerivedState<D> {
     fn update(&self, value: &mut D, key: &[u8], old: Option<&Entry>, new: Option<&Entry>) {
         let mut resources = self.options.resources.iter();
         let found = resources.find_map(|resource| Some((resource, resource.parse_key(key)?)));
-        let Some((resource, (namespace, name))) = found else { return };
+        let Some((resource, (namespace, name))) = found else {
+            return;
+        };
         let decode = |entry: Option<&Entry>| {
             let decoded = entry.map(|entry| stored_codec::decode(resource, entry)).transpose();
             decoded.unwrap_or_else(|error| {
@@ -284,7 +299,13 @@ impl<D: Derived> DerivedState<D> {
         };
         let (old, new) = (decode(old), decode(new));
         let (plural, namespace) = (resource.plural.as_str(), namespace.unwrap_or_default());
-        value.update(ObjectChange { plural, namespace, name, old: old.as_ref(), new: new.as_ref() });
+        value.update(ObjectChange {
+            plural,
+            namespace,
+            name,
+            old: old.as_ref(),
+            new: new.as_ref(),
+        });
     }
 }
 

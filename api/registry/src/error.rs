@@ -76,26 +76,33 @@ impl Error {
         match self {
             Self::Status(status) | Self::Read(status, _) => *status,
             Self::Store(quorate_store::Error::NotApplied(reason)) => not_applied(&reason),
-            Self::Store(quorate_store::Error::Unknown(why)) => {
-                Status::timeout(&format!("request did not complete within the time allowed: {why}"), 0)
-            }
+            Self::Store(quorate_store::Error::Unknown(why)) => Status::timeout(
+                &format!("request did not complete within the time allowed: {why}"),
+                0,
+            ),
             Self::History(HistoryError::Compacted { .. }) => Status::list_expired(),
             Self::History(HistoryError::Future { at, applied }) => {
                 Status::too_large_resource_version(at.get(), applied.get())
             }
-            Self::History(HistoryError::Unreadable) => Status::internal("the kept history cannot be read"),
+            Self::History(HistoryError::Unreadable) => {
+                Status::internal("the kept history cannot be read")
+            }
         }
     }
 }
 
 fn not_applied(reason: &NotApplied) -> Status {
     match reason {
-        NotApplied::NoLeader | NotApplied::Unavailable(_) => {
-            Status::service_unavailable(format!("the cluster cannot serve the request now: {reason}"))
-                .with_retry_after(RETRY_AFTER_SECONDS)
+        NotApplied::NoLeader | NotApplied::Unavailable(_) => Status::service_unavailable(format!(
+            "the cluster cannot serve the request now: {reason}"
+        ))
+        .with_retry_after(RETRY_AFTER_SECONDS),
+        NotApplied::Overloaded => {
+            Status::too_many_requests(reason.to_string(), RETRY_AFTER_SECONDS)
         }
-        NotApplied::Overloaded => Status::too_many_requests(reason.to_string(), RETRY_AFTER_SECONDS),
-        NotApplied::OutOfSpace { .. } => Status::storage_full(format!("database space exceeded: {reason}")),
+        NotApplied::OutOfSpace { .. } => {
+            Status::storage_full(format!("database space exceeded: {reason}"))
+        }
         NotApplied::TooLarge { .. } => Status::request_entity_too_large(&reason.to_string()),
         NotApplied::Invalid(_) => Status::internal(reason.to_string()),
     }

@@ -73,7 +73,13 @@ pub struct FeatureRow {
     pub prerequisites: &'static [Feature],
 }
 
-const fn row(name: &'static str, feature: Feature, stage: Stage, since: &'static str, default: bool) -> FeatureRow {
+const fn row(
+    name: &'static str,
+    feature: Feature,
+    stage: Stage,
+    since: &'static str,
+    default: bool,
+) -> FeatureRow {
     FeatureRow { name, feature, stage, since, default, locked: false, prerequisites: &[] }
 }
 
@@ -82,12 +88,24 @@ const DEVICES: &[Feature] = &[Feature::DynamicResourceAllocation];
 /// Every feature with a gate.
 pub const FEATURES: [FeatureRow; 11] = [
     row("APIResponseCompression", Feature::ApiResponseCompression, Stage::Beta, "1.16", true),
-    row("AllowUnsafeMalformedObjectDeletion", Feature::AllowUnsafeMalformedObjectDeletion, Stage::Alpha, "1.32", false),
+    row(
+        "AllowUnsafeMalformedObjectDeletion",
+        Feature::AllowUnsafeMalformedObjectDeletion,
+        Stage::Alpha,
+        "1.32",
+        false,
+    ),
     row("CBORServingAndStorage", Feature::CborServingAndStorage, Stage::Alpha, "1.32", false),
     // Enabled by default, other than in the release.
     row("ClusterTrustBundle", Feature::ClusterTrustBundle, Stage::Beta, "1.33", true),
     row("ContainerStopSignals", Feature::ContainerStopSignals, Stage::Alpha, "1.33", false),
-    row("CoordinatedLeaderElection", Feature::CoordinatedLeaderElection, Stage::Beta, "1.33", false),
+    row(
+        "CoordinatedLeaderElection",
+        Feature::CoordinatedLeaderElection,
+        Stage::Beta,
+        "1.33",
+        false,
+    ),
     FeatureRow {
         prerequisites: DEVICES,
         ..row("DRAConsumableCapacity", Feature::DraConsumableCapacity, Stage::Alpha, "1.34", false)
@@ -98,10 +116,22 @@ pub const FEATURES: [FeatureRow; 11] = [
     },
     FeatureRow {
         locked: true,
-        ..row("DynamicResourceAllocation", Feature::DynamicResourceAllocation, Stage::Stable, "1.34", true)
+        ..row(
+            "DynamicResourceAllocation",
+            Feature::DynamicResourceAllocation,
+            Stage::Stable,
+            "1.34",
+            true,
+        )
     },
     row("GenericWorkload", Feature::GenericWorkload, Stage::Alpha, "1.35", false),
-    row("MaxUnavailableStatefulSet", Feature::MaxUnavailableStatefulSet, Stage::Beta, "1.35", false),
+    row(
+        "MaxUnavailableStatefulSet",
+        Feature::MaxUnavailableStatefulSet,
+        Stage::Beta,
+        "1.35",
+        false,
+    ),
 ];
 
 impl Feature {
@@ -221,10 +251,15 @@ mod tests {
     fn check(text: &str, expect: Result<&[(&str, bool)], &str>) {
         let states = |gates: Gates| FEATURES.map(|row| (row.name, gates.has(row.feature)));
         let expect = expect.map_err(str::to_owned).map(|changed| {
-            states(Gates::default())
-                .map(|(name, on)| *changed.iter().find(|(own, _)| *own == name).unwrap_or(&(name, on)))
+            states(Gates::default()).map(|(name, on)| {
+                *changed.iter().find(|(own, _)| *own == name).unwrap_or(&(name, on))
+            })
         });
-        assert_eq!(text.parse::<Gates>().map(states).map_err(|error| error.to_string()), expect, "{text}");
+        assert_eq!(
+            text.parse::<Gates>().map(states).map_err(|error| error.to_string()),
+            expect,
+            "{text}"
+        );
     }
 
     #[test]
@@ -245,7 +280,12 @@ mod tests {
             assert_eq!(gates.to_string().parse(), Ok(gates));
         }
         let shown = Gates::default().to_string();
-        assert!(shown.starts_with("APIResponseCompression=true,AllowUnsafeMalformedObjectDeletion=false,"), "{shown}");
+        assert!(
+            shown.starts_with(
+                "APIResponseCompression=true,AllowUnsafeMalformedObjectDeletion=false,"
+            ),
+            "{shown}"
+        );
     }
 
     #[test]
@@ -253,7 +293,9 @@ mod tests {
         check("DynamicResourceAllocation=true", Ok(&[]));
         check(
             "DynamicResourceAllocation=false",
-            Err("cannot set feature gate DynamicResourceAllocation to false, feature is locked to true"),
+            Err(
+                "cannot set feature gate DynamicResourceAllocation to false, feature is locked to true",
+            ),
         );
     }
 
@@ -264,17 +306,32 @@ mod tests {
         assert_eq!(gates.clone().check_prerequisites(), Ok(gates.clone()));
         gates.set(Feature::DynamicResourceAllocation, false);
         let why = "DRADeviceTaints is enabled, but depends on features that are disabled: [DynamicResourceAllocation]";
-        assert_eq!(gates.check_prerequisites().map_err(|error| error.to_string()), Err(why.to_owned()));
+        assert_eq!(
+            gates.check_prerequisites().map_err(|error| error.to_string()),
+            Err(why.to_owned())
+        );
     }
 
     #[test]
     fn rows_are_in_order_and_consistent() {
         for (index, row) in FEATURES.iter().enumerate() {
             assert_eq!((row.feature as usize, row.feature.row().name), (index, row.name));
-            assert!(row.stage != Stage::Alpha || !row.default, "{}: alpha features are off by default", row.name);
-            assert!(!row.locked || row.stage == Stage::Stable || row.stage == Stage::Deprecated, "{}", row.name);
+            assert!(
+                row.stage != Stage::Alpha || !row.default,
+                "{}: alpha features are off by default",
+                row.name
+            );
+            assert!(
+                !row.locked || row.stage == Stage::Stable || row.stage == Stage::Deprecated,
+                "{}",
+                row.name
+            );
             for needed in row.prerequisites {
-                assert!(!row.default || needed.row().default, "{}: on by default, {needed:?} is not", row.name);
+                assert!(
+                    !row.default || needed.row().default,
+                    "{}: on by default, {needed:?} is not",
+                    row.name
+                );
             }
         }
         let names = FEATURES.map(|row| row.name);

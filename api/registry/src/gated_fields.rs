@@ -35,7 +35,9 @@ impl GatedFields {
 }
 
 fn has(value: &Value, steps: &[&str]) -> bool {
-    let Some((step, rest)) = steps.split_first() else { return !value.is_null() };
+    let Some((step, rest)) = steps.split_first() else {
+        return !value.is_null();
+    };
     match step.strip_suffix(EACH) {
         Some(list) => {
             let items = value.get(list).and_then(Value::as_list).unwrap_or_default();
@@ -46,7 +48,9 @@ fn has(value: &Value, steps: &[&str]) -> bool {
 }
 
 fn remove(value: &mut Value, steps: &[&str]) {
-    let Some((step, rest)) = steps.split_first() else { return };
+    let Some((step, rest)) = steps.split_first() else {
+        return;
+    };
     match step.strip_suffix(EACH) {
         Some(list) => {
             let items = value.get_mut(list).and_then(Value::as_list_mut);
@@ -75,7 +79,10 @@ mod tests {
     fn new_ones_go_and_old_ones_stay() {
         let check = |old: Option<Json>, expect: Json| {
             let mut new = Value::from(json!({"spec": {"soon": 2, "now": 1}}));
-            let gated = GatedFields { below: "spec", fields: &[(OFF, "soon"), (OFF, "never.soon"), (ON, "now")] };
+            let gated = GatedFields {
+                below: "spec",
+                fields: &[(OFF, "soon"), (OFF, "never.soon"), (ON, "now")],
+            };
             gated.clear(&Gates::default(), old.map(Value::from).as_ref(), &mut new);
             assert_eq!(new, expect.into());
         };
@@ -87,8 +94,9 @@ mod tests {
     #[test]
     fn an_element_that_has_one_keeps_it_for_all() {
         let check = |old: Option<Json>, expect: Json| {
-            let mut new =
-                Value::from(json!({"spec": {"list": [{"in": {"soon": 1}}, {"in": {"now": 1, "soon": 2}}, {}]}}));
+            let mut new = Value::from(
+                json!({"spec": {"list": [{"in": {"soon": 1}}, {"in": {"now": 1, "soon": 2}}, {}]}}),
+            );
             let gated = GatedFields { below: "spec", fields: &[(OFF, "list[].in.soon")] };
             gated.clear(&Gates::default(), old.map(Value::from).as_ref(), &mut new);
             assert_eq!(new, json!({"spec": {"list": expect}}).into());

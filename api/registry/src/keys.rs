@@ -79,7 +79,9 @@ impl<'a> Key<'a> {
         let (class, rest) = str::from_utf8(key).ok()?.split_once('/')?;
         match class {
             "o" => Self::parse_object(rest),
-            "n" => (!rest.is_empty() && !rest.contains('/')).then_some(Self::Live { namespace: rest }),
+            "n" => {
+                (!rest.is_empty() && !rest.contains('/')).then_some(Self::Live { namespace: rest })
+            }
             "h" => {
                 let (class, name) = rest.split_once('/')?;
                 let whole = !class.is_empty() && !name.is_empty() && !name.contains('/');
@@ -102,7 +104,8 @@ impl<'a> Key<'a> {
             Some(name) => (Some(first), name),
             None => (None, first),
         };
-        let whole = [resource, name].into_iter().chain(namespace).all(|segment| !segment.is_empty());
+        let whole =
+            [resource, name].into_iter().chain(namespace).all(|segment| !segment.is_empty());
         whole.then_some(Self::Object { group, resource, namespace, name })
     }
 }
@@ -151,7 +154,10 @@ mod tests {
             Key::Object { group: "", resource: "configmaps", namespace: Some("a"), name: "b" },
             "o/core/configmaps/a/b",
         );
-        check(Key::Object { group: "", resource: "namespaces", namespace: None, name: "a" }, "o/core/namespaces/a");
+        check(
+            Key::Object { group: "", resource: "namespaces", namespace: None, name: "a" },
+            "o/core/namespaces/a",
+        );
         check(
             Key::Object { group: "x.example", resource: "ws", namespace: Some("a"), name: "b.c" },
             "o/x.example/ws/a/b.c",

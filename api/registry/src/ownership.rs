@@ -43,7 +43,12 @@ impl FieldManager<'_> {
     ///
     /// # Errors
     /// Conflicts with other managers, unless the apply is forced.
-    pub fn apply(&self, live: Option<&Value>, config: &Config, force: bool) -> Result<Value, ApplyError> {
+    pub fn apply(
+        &self,
+        live: Option<&Value>,
+        config: &Config,
+        force: bool,
+    ) -> Result<Value, ApplyError> {
         let (graph, ty) = (&*self.resource.graph, self.resource.ty);
         self.with_writer(|writer| Applier { graph, ty, writer, force }.apply(live, config))
     }
@@ -77,12 +82,22 @@ struct OtherVersions<'a> {
 impl Versions for OtherVersions<'_> {
     fn convert(&self, from: &str, to: &str, object: &Value) -> Seen {
         // Entries of another group's kind that shares the objects are left unchanged.
-        let version = |text: &str| GroupVersion::parse(text).filter(|found| found.group == self.resource.group);
-        let (Some(from), Some(to)) = (version(from), version(to)) else { return Seen::Unknown };
-        let kind = |of: GroupVersion| {
-            self.resource.graph.kind(&GroupVersionKind::new(of.group, of.version, self.resource.kind.as_str()))
+        let version = |text: &str| {
+            GroupVersion::parse(text).filter(|found| found.group == self.resource.group)
         };
-        let (Some(from), Some(to)) = (kind(from), kind(to)) else { return Seen::Gone };
+        let (Some(from), Some(to)) = (version(from), version(to)) else {
+            return Seen::Unknown;
+        };
+        let kind = |of: GroupVersion| {
+            self.resource.graph.kind(&GroupVersionKind::new(
+                of.group,
+                of.version,
+                self.resource.kind.as_str(),
+            ))
+        };
+        let (Some(from), Some(to)) = (kind(from), kind(to)) else {
+            return Seen::Gone;
+        };
         let mut object = object.clone();
         if let Some(conversion) = self.resource.conversion(&from.version) {
             conversion.to_stored(&mut object);

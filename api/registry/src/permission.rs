@@ -42,7 +42,9 @@ impl UserInfo<'_> {
     /// The attributes under the field names of the API; empty ones are left out.
     #[must_use]
     pub fn to_fields(&self) -> Map {
-        let texts = |texts: &[String]| Value::List(texts.iter().map(|text| Value::from(text.as_str())).collect());
+        let texts = |texts: &[String]| {
+            Value::List(texts.iter().map(|text| Value::from(text.as_str())).collect())
+        };
         let mut fields = Map::new();
         fields.insert("username", self.name);
         fields.insert("uid", self.uid);
@@ -79,8 +81,9 @@ mod tests {
     fn empty_attributes_are_left_out() {
         let groups = ["a".to_owned()];
         let extra = [("k".to_owned(), vec!["v".to_owned()])];
-        let check =
-            |who: UserInfo<'_>, expect: serde_json::Value| assert_eq!(Value::Map(who.to_fields()), expect.into());
+        let check = |who: UserInfo<'_>, expect: serde_json::Value| {
+            assert_eq!(Value::Map(who.to_fields()), expect.into())
+        };
         check(UserInfo { name: "n", uid: "", groups: &[], extra: &[] }, json!({"username": "n"}));
         let all = json!({"username": "n", "uid": "u", "groups": ["a"], "extra": {"k": ["v"]}});
         check(UserInfo { name: "n", uid: "u", groups: &groups, extra: &extra }, all);

@@ -97,7 +97,8 @@ impl Resource {
     #[must_use]
     pub fn key(&self, namespace: Option<&str>, name: &str) -> Bytes {
         let namespace = if self.namespaced { namespace.or(Some("")) } else { None };
-        let length = self.prefix.len() + namespace.map_or(0, |namespace| namespace.len() + 1) + name.len();
+        let length =
+            self.prefix.len() + namespace.map_or(0, |namespace| namespace.len() + 1) + name.len();
         let mut key = BytesMut::with_capacity(length);
         key.put_slice(&self.prefix);
         if let Some(namespace) = namespace {
@@ -127,7 +128,9 @@ impl Resource {
     #[must_use]
     pub fn parse_key<'k>(&self, key: &'k [u8]) -> Option<(Option<&'k str>, &'k str)> {
         match Key::parse(key)? {
-            Key::Object { namespace, name, .. } if key.starts_with(&self.prefix) => Some((namespace, name)),
+            Key::Object { namespace, name, .. } if key.starts_with(&self.prefix) => {
+                Some((namespace, name))
+            }
             _ => None,
         }
     }

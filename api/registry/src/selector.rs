@@ -14,11 +14,14 @@ pub fn of(value: &Value) -> Result<LabelSelector, String> {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut requirements = Vec::new();
     let mut add = |key: &str, operator: LabelOperator, values: Vec<String>| {
-        let requirement = LabelRequirement::new(key, operator, values).map_err(|error| error.to_string())?;
+        let requirement =
+            LabelRequirement::new(key, operator, values).map_err(|error| error.to_string())?;
         requirements.push(requirement);
         Ok::<_, String>(())
     };
-    for (key, label) in value.get("matchLabels").and_then(Value::as_map).into_iter().flat_map(|map| map.iter()) {
+    for (key, label) in
+        value.get("matchLabels").and_then(Value::as_map).into_iter().flat_map(|map| map.iter())
+    {
         add(key, LabelOperator::In, vec![text(Some(label))])?;
     }
     for term in value.get("matchExpressions").and_then(Value::as_list).unwrap_or_default() {
@@ -30,7 +33,11 @@ pub fn of(value: &Value) -> Result<LabelSelector, String> {
             other => return Err(format!("{other:?} is not a valid label selector operator")),
         };
         let values = term.get("values").and_then(Value::as_list).unwrap_or_default();
-        add(&text(term.get("key")), operator, values.iter().map(|value| text(Some(value))).collect())?;
+        add(
+            &text(term.get("key")),
+            operator,
+            values.iter().map(|value| text(Some(value))).collect(),
+        )?;
     }
     Ok(LabelSelector::new(requirements))
 }
@@ -49,7 +56,10 @@ mod tests {
         check(json!({}), true);
         check(json!({"matchLabels": {"a": "1", "b": ""}}), true);
         check(json!({"matchLabels": {"a": "2"}}), false);
-        check(json!({"matchExpressions": [{"key": "a", "operator": "In", "values": ["2", "1"]}]}), true);
+        check(
+            json!({"matchExpressions": [{"key": "a", "operator": "In", "values": ["2", "1"]}]}),
+            true,
+        );
         check(json!({"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}), false);
     }
 

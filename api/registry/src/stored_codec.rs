@@ -29,7 +29,11 @@ pub fn encode(resource: &Resource, object: &Value) -> Result<Bytes, Error> {
     encode_as_it_is(&form.selectable_fields, &*form.strategy, &object)
 }
 
-fn encode_as_it_is(fields: &[String], strategy: &dyn Strategy, object: &Value) -> Result<Bytes, Error> {
+fn encode_as_it_is(
+    fields: &[String],
+    strategy: &dyn Strategy,
+    object: &Value,
+) -> Result<Bytes, Error> {
     let fields = fields.iter().filter(|field| !HEADER_FIELDS.contains(&field.as_str()));
     let selectable: Vec<(&str, String)> =
         fields.map(|field| (field.as_str(), strategy.selectable(object, field))).collect();
@@ -49,7 +53,11 @@ pub fn decode(resource: &Resource, entry: &Entry) -> Result<Value, Error> {
 }
 
 /// An object without a revision, as clients see it: the result of a creation in a dry run.
-pub fn decode_unversioned(resource: &Resource, api_version: &str, value: &Bytes) -> Result<Value, Error> {
+pub fn decode_unversioned(
+    resource: &Resource,
+    api_version: &str,
+    value: &Bytes,
+) -> Result<Value, Error> {
     let value = served(resource, value).map_err(|error| unreadable(resource, &error))?;
     let object = header(resource, &value)?.to_value(api_version, &resource.kind, 0);
     let mut object = object.map_err(|error| unreadable(resource, &error))?;
@@ -64,7 +72,9 @@ pub fn decode_unversioned(resource: &Resource, api_version: &str, value: &Bytes)
 /// A value that does not read back.
 pub fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes>, CorruptValue> {
     // Not even the reference count is touched: concurrent lists would contend for its memory.
-    let Some(form) = &resource.stored_form else { return Ok(Cow::Borrowed(value)) };
+    let Some(form) = &resource.stored_form else {
+        return Ok(Cow::Borrowed(value));
+    };
     let mut object = StoredRef::parse(value)?.to_value("", "", 0)?;
     form.conversion.to_served(&mut object);
     stored::encode(&object, &[])

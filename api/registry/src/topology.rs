@@ -23,8 +23,12 @@ pub fn label(
     node: &str,
     object: &mut Value,
 ) -> Result<(), Error> {
-    let Some(nodes) = catalogue.find("", "v1", "nodes") else { return Ok(()) };
-    let Some(entry) = snapshot.get(&nodes.key(None, node)) else { return Ok(()) };
+    let Some(nodes) = catalogue.find("", "v1", "nodes") else {
+        return Ok(());
+    };
+    let Some(entry) = snapshot.get(&nodes.key(None, node)) else {
+        return Ok(());
+    };
     let known = PLACES.map(|place| format!("topology.{}", names.domain_key(place)));
     let labels = stored_codec::header(nodes, &entry.value)?.labels();
     for (key, value) in labels.filter(|(key, _)| known.iter().any(|known| known == key)) {

@@ -31,7 +31,14 @@ impl Subject {
 
     fn writer<'a>(&'a self, name: &'a str) -> Writer<'a> {
         let time = "2026-01-01T00:00:00Z";
-        Writer { name, api_version: "apps/v1", subresource: "", time, reach: &self.reach, versions: &OneVersion }
+        Writer {
+            name,
+            api_version: "apps/v1",
+            subresource: "",
+            time,
+            reach: &self.reach,
+            versions: &OneVersion,
+        }
     }
 
     fn config(&self, body: &str) -> Config {
@@ -39,7 +46,8 @@ impl Subject {
     }
 
     fn apply(&self, live: Option<&Value>, name: &str, config: &Config) -> Value {
-        let applier = Applier { graph: &self.graph, ty: self.ty, writer: self.writer(name), force: true };
+        let applier =
+            Applier { graph: &self.graph, ty: self.ty, writer: self.writer(name), force: true };
         let mut object = applier.apply(live, config).expect("no entries that cannot be read");
         apply_defaults(&self.graph, self.ty, &mut object);
         object
@@ -79,7 +87,8 @@ fn deployments(criterion: &mut Criterion) {
     let marker = subject.config(r#"{"metadata":{"name":"d","annotations":{"a":"1","b":"2"}}}"#);
     let live = subject.apply(Some(&live), "marker", &marker);
     let changed = subject.config(&deployment("i:2"));
-    let mut group = criterion.benchmark_group(format!("deployment of {} bytes, 3 managers", text.len()));
+    let mut group =
+        criterion.benchmark_group(format!("deployment of {} bytes, 3 managers", text.len()));
     group.bench_function("check a body", |bencher| {
         let value = json(&text);
         bencher.iter(|| Config::new(&subject.graph, subject.ty, black_box(value.clone())));
@@ -95,7 +104,13 @@ fn deployments(criterion: &mut Criterion) {
         new.set_at(&["spec", "replicas"], 5);
         bencher.iter(|| {
             let mut new = black_box(new.clone());
-            update_managed_fields(&subject.graph, subject.ty, Some(&live), &mut new, &subject.writer("updater"));
+            update_managed_fields(
+                &subject.graph,
+                subject.ty,
+                Some(&live),
+                &mut new,
+                &subject.writer("updater"),
+            );
             new
         });
     });
@@ -121,18 +136,33 @@ fn hostile(criterion: &mut Criterion) {
     let map = Subject::new("core/v1.ConfigMap");
     let pod = Subject::new("core/v1.PodTemplateSpec");
     let bodies = [
-        ("map entries", &map, filled(r#"{"metadata":{"name":"a"},"data":{"#, |at| format!(r#""{at}":"""#), "}}")),
-        ("set elements", &map, filled(r#"{"metadata":{"finalizers":["#, |at| format!("\"{at}\""), "]}}")),
+        (
+            "map entries",
+            &map,
+            filled(r#"{"metadata":{"name":"a"},"data":{"#, |at| format!(r#""{at}":"""#), "}}"),
+        ),
+        (
+            "set elements",
+            &map,
+            filled(r#"{"metadata":{"finalizers":["#, |at| format!("\"{at}\""), "]}}"),
+        ),
         (
             "keyed elements",
             &pod,
-            filled(r#"{"spec":{"containers":[{"name":"c","env":["#, |at| format!(r#"{{"name":"{at}"}}"#), "]}]}}"),
+            filled(
+                r#"{"spec":{"containers":[{"name":"c","env":["#,
+                |at| format!(r#"{{"name":"{at}"}}"#),
+                "]}]}}",
+            ),
         ),
         (
             "parts below a long key",
             &pod,
             filled(
-                &format!(r#"{{"spec":{{"containers":[{{"name":"{}","env":["#, "n".repeat(HOSTILE_BYTES / 2)),
+                &format!(
+                    r#"{{"spec":{{"containers":[{{"name":"{}","env":["#,
+                    "n".repeat(HOSTILE_BYTES / 2)
+                ),
                 |at| format!(r#"{{"name":"{at}"}}"#),
                 "]}]}}",
             ),

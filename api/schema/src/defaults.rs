@@ -34,7 +34,9 @@ fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
 }
 
 fn set_default(graph: &Graph, field: &Field, map: &mut Map) {
-    let Some(mut default) = field.default.clone() else { return };
+    let Some(mut default) = field.default.clone() else {
+        return;
+    };
     if let Shape::Message(id) = field.shape {
         canonicalize(graph, id, &mut default);
     }
@@ -47,8 +49,7 @@ fn set_default(graph: &Graph, field: &Field, map: &mut Map) {
 
 /// A message field that is no pointer always exists, so its defaults apply even when it is absent.
 fn descend(graph: &Graph, ty: &TypeDef, field: &Field, map: &mut Map) {
-    let implied =
-        matches!(field.shape, Shape::Message(id) if !field.pointer && id != ty.id && graph.ty(id).mixed.is_none());
+    let implied = matches!(field.shape, Shape::Message(id) if !field.pointer && id != ty.id && graph.ty(id).mixed.is_none());
     if let Some(value) = map.get_mut(&field.name) {
         shape(graph, &field.shape, value);
     } else if implied {
@@ -63,8 +64,12 @@ fn descend(graph: &Graph, ty: &TypeDef, field: &Field, map: &mut Map) {
 fn shape(graph: &Graph, form: &Shape, value: &mut Value) {
     match (form, value) {
         (Shape::Message(id), Value::Map(map)) => message(graph, graph.ty(*id), map),
-        (Shape::List(inner), Value::List(items)) => items.iter_mut().for_each(|item| shape(graph, inner, item)),
-        (Shape::Map(inner), Value::Map(map)) => map.values_mut().for_each(|item| shape(graph, inner, item)),
+        (Shape::List(inner), Value::List(items)) => {
+            items.iter_mut().for_each(|item| shape(graph, inner, item))
+        }
+        (Shape::Map(inner), Value::Map(map)) => {
+            map.values_mut().for_each(|item| shape(graph, inner, item))
+        }
         _ => {}
     }
 }
@@ -92,9 +97,21 @@ mod tests {
         };
         check("core/v1.Secret", "{}", r#"{"metadata":{},"type":"Opaque"}"#);
         check("core/v1.Secret", r#"{"type":""}"#, r#"{"metadata":{},"type":"Opaque"}"#);
-        check("core/v1.Namespace", "{}", r#"{"metadata":{},"spec":{},"status":{"phase":"Active"}}"#);
-        check("core/v1.ContainerPort", r#"{"containerPort":80}"#, r#"{"containerPort":80,"protocol":"TCP"}"#);
-        check("core/v1.HTTPGetAction", r#"{"port":80}"#, r#"{"path":"/","port":80,"scheme":"HTTP"}"#);
+        check(
+            "core/v1.Namespace",
+            "{}",
+            r#"{"metadata":{},"spec":{},"status":{"phase":"Active"}}"#,
+        );
+        check(
+            "core/v1.ContainerPort",
+            r#"{"containerPort":80}"#,
+            r#"{"containerPort":80,"protocol":"TCP"}"#,
+        );
+        check(
+            "core/v1.HTTPGetAction",
+            r#"{"port":80}"#,
+            r#"{"path":"/","port":80,"scheme":"HTTP"}"#,
+        );
         check("core/v1.ReplicationControllerSpec", "{}", r#"{"replicas":1}"#);
         let subject = r#"{"kind":"Role","name":"r"}"#;
         check(

@@ -24,11 +24,13 @@ pub mod structural;
 mod testing;
 mod validate;
 
-pub use decode::{DecodeError, Unknown, canonicalize, check_types, decode, is_zero, unknown_fields, zero};
+pub use decode::{
+    DecodeError, Unknown, canonicalize, check_types, decode, is_zero, unknown_fields, zero,
+};
 pub use defaults::apply_defaults;
 pub use graph::{
-    Column, ElementDef, Field, Graph, KindDef, ListKind, MapKind, Mixed, Patch, Scalar, Shape, Subresource, Text,
-    TypeDef, TypeId, Union, Unknowns,
+    Column, ElementDef, Field, Graph, KindDef, ListKind, MapKind, Mixed, Patch, Scalar, Shape,
+    Subresource, Text, TypeDef, TypeId, Union, Unknowns,
 };
 pub use strategic::{PatchError, strategic};
 pub use validate::validate_structure;

@@ -20,7 +20,10 @@ pub fn validate_structure(graph: &Graph, ty: TypeId, value: &Value) -> Vec<Cause
     let mut walk = Walk { graph, path: FieldPath::default(), causes: Vec::new() };
     if let Value::Map(map) = value {
         let ty = graph.ty(ty);
-        walk.properties(ty.properties.iter().filter(|field| !ty.object || field.name != "metadata"), map);
+        walk.properties(
+            ty.properties.iter().filter(|field| !ty.object || field.name != "metadata"),
+            map,
+        );
     }
     walk.causes
 }
@@ -53,7 +56,9 @@ impl Walk<'_> {
     fn is_missing(&self, field: &Field, value: &Value) -> bool {
         match field.shape {
             Shape::Message(_) => value.is_null(),
-            _ => value.is_null() || (field.required && !field.pointer && value.as_str() == Some("")),
+            _ => {
+                value.is_null() || (field.required && !field.pointer && value.as_str() == Some(""))
+            }
         }
     }
 
@@ -73,7 +78,8 @@ impl Walk<'_> {
 
     fn allowed(&mut self, field: &Field, value: &Value) {
         let text = value.as_str().filter(|text| !text.is_empty() && !field.allowed.is_empty());
-        if let Some(text) = text.filter(|text| !field.allowed.iter().any(|allowed| allowed == text)) {
+        if let Some(text) = text.filter(|text| !field.allowed.iter().any(|allowed| allowed == text))
+        {
             self.tell(|path| {
                 let supported: Vec<&str> = field.allowed.iter().map(AsRef::as_ref).collect();
                 Cause::not_supported(path, text, &supported)
@@ -121,7 +127,8 @@ mod tests {
         let graph = graph();
         let check = |name: &str, body: &str, expect: &[(&str, &str)]| {
             let causes = validate_structure(&graph, ty(&graph, name), &json(body));
-            let found: Vec<_> = causes.iter().map(|cause| (cause.reason.as_str(), cause.field.as_str())).collect();
+            let found: Vec<_> =
+                causes.iter().map(|cause| (cause.reason.as_str(), cause.field.as_str())).collect();
             assert_eq!(found, expect, "{body}");
         };
         check(
@@ -135,8 +142,16 @@ mod tests {
             &[("FieldValueRequired", "containers[1].name")],
         );
         check("core/v1.PodSpec", "{}", &[("FieldValueRequired", "containers")]);
-        check("core/v1.NamespaceStatus", r#"{"phase":"Gone"}"#, &[("FieldValueNotSupported", "phase")]);
-        check("meta/v1.DeleteOptions", r#"{"dryRun":["All","Some"]}"#, &[("FieldValueNotSupported", "dryRun[1]")]);
+        check(
+            "core/v1.NamespaceStatus",
+            r#"{"phase":"Gone"}"#,
+            &[("FieldValueNotSupported", "phase")],
+        );
+        check(
+            "meta/v1.DeleteOptions",
+            r#"{"dryRun":["All","Some"]}"#,
+            &[("FieldValueNotSupported", "dryRun[1]")],
+        );
         check("core/v1.ConfigMap", r#"{"metadata":{"ownerReferences":[{}]}}"#, &[]);
     }
 
@@ -146,7 +161,11 @@ mod tests {
         let check = |count: usize, key: &str, expect: (usize, &str)| {
             let rules = vec!["{}"; count].join(",");
             let body = format!(r#"{{"properties":{{"{key}":{{"x-svc-validations":[{rules}]}}}}}}"#);
-            let causes = validate_structure(&graph, ty(&graph, "apiextensions/v1.JSONSchemaProps"), &json(&body));
+            let causes = validate_structure(
+                &graph,
+                ty(&graph, "apiextensions/v1.JSONSchemaProps"),
+                &json(&body),
+            );
             assert_eq!((causes.len(), causes[0].field.as_str()), expect);
             assert!(causes.iter().all(|cause| cause.field.len() <= 1027));
         };

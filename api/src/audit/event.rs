@@ -54,8 +54,9 @@ impl Phrases {
         let group = names.group_audit;
         let decision = |decision| format!(r#","{}":"{decision}""#, names.audit_decision);
         Self {
-            openings: Level::NAMES
-                .map(|(level, _)| format!(r#"{{"kind":"Event","apiVersion":"{group}/v1","level":"{level}""#)),
+            openings: Level::NAMES.map(|(level, _)| {
+                format!(r#"{{"kind":"Event","apiVersion":"{group}/v1","level":"{level}""#)
+            }),
             allow: decision("allow"),
             forbid: decision("forbid"),
             reason: format!(r#","{}":"#, names.audit_reason),
@@ -109,7 +110,8 @@ impl Draft {
         out.extend_from_slice(b",\"requestReceivedTimestamp\":\"");
         facts.received.write_microseconds(out);
         let decision_at = out.len();
-        let (received, further, outcome, details, left_out) = (facts.received, Vec::new(), None, Vec::new(), false);
+        let (received, further, outcome, details, left_out) =
+            (facts.received, Vec::new(), None, Vec::new(), false);
         Self {
             text,
             name_at,
@@ -126,7 +128,9 @@ impl Draft {
 
     /// Says what the object is called, unless that was known before.
     pub(super) fn name(&mut self, name: &str) {
-        let Some(at) = self.name_at.take() else { return };
+        let Some(at) = self.name_at.take() else {
+            return;
+        };
         let mut field = Vec::new();
         write_text(",\"name\":", name, &mut field);
         self.decision_at += field.len();
@@ -159,7 +163,9 @@ impl Draft {
     /// Says how the request has ended: with this code and, for a failure, this Status.
     pub(super) fn conclude(&mut self, code: u16, why: Option<Box<Status>>) {
         let details = why.as_ref().and_then(|why| why.details.as_ref()).map(Details::to_value);
-        self.details = details.map_or(Vec::new(), |details| [&b",\"details\":"[..], &json::to_vec(&details)].concat());
+        self.details = details.map_or(Vec::new(), |details| {
+            [&b",\"details\":"[..], &json::to_vec(&details)].concat()
+        });
         self.outcome = Some((code, why));
     }
 
@@ -167,13 +173,20 @@ impl Draft {
     pub(super) fn room(&self) -> usize {
         let why = self.outcome.as_ref().and_then(|(_, why)| why.as_ref());
         let why = why.map_or(0, |why| why.message.len() + why.reason.as_str().len());
-        let bodies = [&self.request, &self.response].map(|body| body.as_ref().map_or(0, Bytes::len));
+        let bodies =
+            [&self.request, &self.response].map(|body| body.as_ref().map_or(0, Bytes::len));
         let own: usize = [&self.text, &self.further, &self.details].map(Vec::len).iter().sum();
         own + LINE_BYTES + ESCAPE_BYTES * why + bodies.iter().sum::<usize>()
     }
 
     /// Writes the line of one stage; without a time, it is that of the request.
-    pub(super) fn write(&self, phrases: &Phrases, stage: Stage, now: Option<Time>, out: &mut Vec<u8>) {
+    pub(super) fn write(
+        &self,
+        phrases: &Phrases,
+        stage: Stage,
+        now: Option<Time>,
+        out: &mut Vec<u8>,
+    ) {
         let (facts, decision) = self.text.split_at(self.decision_at);
         out.extend_from_slice(facts);
         out.extend_from_slice(b"\",\"stageTimestamp\":\"");
@@ -189,7 +202,9 @@ impl Draft {
                 write_outcome(*code, why.as_deref(), &self.details, out);
             });
         }
-        for (key, body) in [(",\"requestObject\":", &self.request), (",\"responseObject\":", &self.response)] {
+        for (key, body) in
+            [(",\"requestObject\":", &self.request), (",\"responseObject\":", &self.response)]
+        {
             if let Some(body) = body {
                 out.extend_from_slice(key.as_bytes());
                 out.extend_from_slice(body);

@@ -30,7 +30,11 @@ pub(super) fn write_text(key: &'static str, text: &str, out: &mut Vec<u8>) {
 }
 
 /// Writes a field, unless it is empty.
-pub(super) fn write_texts(key: &'static str, texts: impl Iterator<Item = impl AsRef<str>>, out: &mut Vec<u8>) {
+pub(super) fn write_texts(
+    key: &'static str,
+    texts: impl Iterator<Item = impl AsRef<str>>,
+    out: &mut Vec<u8>,
+) {
     let mut texts = texts.peekable();
     if texts.peek().is_some() {
         out.extend_from_slice(key.as_bytes());

@@ -50,7 +50,8 @@ impl Audit {
         clock: Arc<dyn Clock>,
         names: &'static Names,
     ) -> (Self, Vec<(AuditWriter, AuditWriterHandle)>) {
-        let writers: Vec<_> = sinks.into_iter().map(|(sink, options)| AuditWriter::new(sink, options)).collect();
+        let writers: Vec<_> =
+            sinks.into_iter().map(|(sink, options)| AuditWriter::new(sink, options)).collect();
         let spools = writers.iter().map(|(writer, _)| writer.spool()).collect();
         (Self { policy, spools, clock, names, phrases: Phrases::new(names) }, writers)
     }

@@ -127,7 +127,9 @@ pub(super) struct Scope {
 impl Policy {
     /// What is told of a request; the user is `None` when authentication has failed.
     pub(super) fn scope(&self, names: &Names, user: Option<&User>, info: &RequestInfo) -> Scope {
-        let Some(rule) = self.rules.iter().find(|rule| rule.fits(user, info)) else { return Scope::default() };
+        let Some(rule) = self.rules.iter().find(|rule| rule.fits(user, info)) else {
+            return Scope::default();
+        };
         let private = carries_secrets(names, info);
         Scope {
             level: rule.level.min(if private { Level::Metadata } else { Level::RequestResponse }),
@@ -140,24 +142,31 @@ impl Policy {
 
 /// Whether bodies of such requests and answers hold secrets or tokens.
 fn carries_secrets(names: &Names, info: &RequestInfo) -> bool {
-    let resource = (names.neutral(&info.group), info.resource.as_str(), info.subresource.as_deref());
+    let resource =
+        (names.neutral(&info.group), info.resource.as_str(), info.subresource.as_deref());
     matches!(
         resource,
-        ("", "secrets", _) | ("", "serviceaccounts", Some("token")) | ("authentication", "tokenreviews", _)
+        ("", "secrets", _)
+            | ("", "serviceaccounts", Some("token"))
+            | ("authentication", "tokenreviews", _)
     )
 }
 
 impl Rule {
     fn fits(&self, user: Option<&User>, info: &RequestInfo) -> bool {
-        let named = |list: &[String], text: &str| list.is_empty() || list.iter().any(|own| own == text);
-        let user_fits = self.users.is_empty() || user.is_some_and(|user| self.users.contains(&user.name));
-        let group_fits = self.groups.is_empty() || user.is_some_and(|user| self.groups.iter().any(|g| user.is_in(g)));
+        let named =
+            |list: &[String], text: &str| list.is_empty() || list.iter().any(|own| own == text);
+        let user_fits =
+            self.users.is_empty() || user.is_some_and(|user| self.users.contains(&user.name));
+        let group_fits = self.groups.is_empty()
+            || user.is_some_and(|user| self.groups.iter().any(|g| user.is_in(g)));
         if !user_fits || !group_fits || !named(&self.verbs, verb(info)) {
             return false;
         }
         if !self.namespaces.is_empty() || !self.resources.is_empty() {
             let namespace = info.namespace.as_deref().unwrap_or_default();
-            let resource_fits = self.resources.is_empty() || self.resources.iter().any(|some| some.hold(info));
+            let resource_fits =
+                self.resources.is_empty() || self.resources.iter().any(|some| some.hold(info));
             return info.is_resource && named(&self.namespaces, namespace) && resource_fits;
         }
         if self.paths.is_empty() {
@@ -174,8 +183,10 @@ impl Rule {
 impl Resources {
     fn hold(&self, info: &RequestInfo) -> bool {
         let subresource = info.subresource.as_deref().unwrap_or_default();
-        let named =
-            || self.names.is_empty() || info.name.as_ref().is_some_and(|name| self.names.iter().any(|own| own == name));
+        let named = || {
+            self.names.is_empty()
+                || info.name.as_ref().is_some_and(|name| self.names.iter().any(|own| own == name))
+        };
         let fits = |own: &String| match own.split_once('/') {
             None if own == "*" => true,
             None => *own == info.resource && subresource.is_empty(),
@@ -183,7 +194,8 @@ impl Resources {
             Some((resource, "*")) => resource == info.resource,
             Some((resource, of)) => resource == info.resource && of == subresource,
         };
-        self.group == info.group && (self.resources.is_empty() || (named() && self.resources.iter().any(fits)))
+        self.group == info.group
+            && (self.resources.is_empty() || (named() && self.resources.iter().any(fits)))
     }
 }
 
@@ -224,7 +236,9 @@ mod tests {
         let all = rules("[{level: None, users: [ann], verbs: [list]}, {level: Request}]");
         check(&all, "/api/v1/configmaps", Level::None);
         check(&all, "/api/v1/namespaces/a/configmaps/b", Level::Request);
-        let some = rules("[{level: Metadata, users: [bob]}, {level: Request, userGroups: [dev], verbs: [get]}]");
+        let some = rules(
+            "[{level: Metadata, users: [bob]}, {level: Request, userGroups: [dev], verbs: [get]}]",
+        );
         check(&some, "/api/v1/namespaces/a/configmaps/b", Level::Request);
         check(&some, "/api/v1/configmaps", Level::None);
         check(&some, "/version", Level::Request);

@@ -19,7 +19,8 @@ fn wrong<T>(why: impl Into<String>) -> Result<T, InvalidPolicy> {
 /// # Errors
 /// What is wrong with it.
 pub fn parse_policy(names: &Names, text: &[u8]) -> Result<Policy, InvalidPolicy> {
-    let (document, duplicates) = quorate_wire::yaml::parse(text).map_err(|error| InvalidPolicy(error.to_string()))?;
+    let (document, duplicates) =
+        quorate_wire::yaml::parse(text).map_err(|error| InvalidPolicy(error.to_string()))?;
     if !duplicates.is_empty() {
         return wrong("a field is given twice");
     }
@@ -27,15 +28,22 @@ pub fn parse_policy(names: &Names, text: &[u8]) -> Result<Policy, InvalidPolicy>
     let fields = Fields::new("policy", &document, &known)?;
     let (version, kind) = (fields.text("apiVersion")?, fields.text("kind")?);
     let group = version.split('/').next().unwrap_or_default();
-    let own = group == names.group_audit || names.edge_group(group).as_deref() == Some(names.group_audit);
+    let own =
+        group == names.group_audit || names.edge_group(group).as_deref() == Some(names.group_audit);
     if !own || !version.ends_with("/v1") || kind != "Policy" {
-        return wrong(format!("expected a Policy of {}/v1, found a {kind} of {version}", names.group_audit));
+        return wrong(format!(
+            "expected a Policy of {}/v1, found a {kind} of {version}",
+            names.group_audit
+        ));
     }
     let rules = fields.list("rules")?;
     if rules.is_empty() {
         return wrong("the policy has no rules");
     }
-    let rules = rules.iter().enumerate().map(|(index, rule)| read_rule(names, &format!("rules[{index}]"), rule));
+    let rules = rules
+        .iter()
+        .enumerate()
+        .map(|(index, rule)| read_rule(names, &format!("rules[{index}]"), rule));
     Ok(Policy {
         rules: rules.collect::<Result<_, _>>()?,
         omit_stages: fields.stages()?,
@@ -59,10 +67,13 @@ fn read_rule(names: &Names, place: &str, rule: &Value) -> Result<Rule, InvalidPo
     let level = fields.text("level")?;
     let found = Level::NAMES.iter().find(|(name, _)| *name == level);
     let Some((_, level)) = found else {
-        return wrong(format!("{place}.level: '{level}' is none of None, Metadata, Request, RequestResponse"));
+        return wrong(format!(
+            "{place}.level: '{level}' is none of None, Metadata, Request, RequestResponse"
+        ));
     };
     let resources = fields.list("resources")?.iter().enumerate();
-    let resources = resources.map(|(index, some)| read_resources(names, &format!("{place}.resources[{index}]"), some));
+    let resources = resources
+        .map(|(index, some)| read_resources(names, &format!("{place}.resources[{index}]"), some));
     let rule = Rule {
         level: *level,
         users: fields.texts("users")?,
@@ -76,7 +87,9 @@ fn read_rule(names: &Names, place: &str, rule: &Value) -> Result<Rule, InvalidPo
     };
     let about_resources = !rule.resources.is_empty() || !rule.namespaces.is_empty();
     if about_resources && !rule.paths.is_empty() {
-        return wrong(format!("{place}: a rule is about resources or about nonResourceURLs, not both"));
+        return wrong(format!(
+            "{place}: a rule is about resources or about nonResourceURLs, not both"
+        ));
     }
     for path in &rule.paths {
         let inside = path.strip_suffix('*').unwrap_or(path);
@@ -99,8 +112,12 @@ fn read_resources(names: &Names, place: &str, value: &Value) -> Result<Resources
     if resources.is_empty() && !own.is_empty() {
         return wrong(format!("{place}: resourceNames need resources"));
     }
-    if let Some(resource) = resources.iter().find(|resource| resource.matches('/').count() > 1 || resource.is_empty()) {
-        return wrong(format!("{place}.resources: '{resource}' is not of the form resource or resource/subresource"));
+    if let Some(resource) =
+        resources.iter().find(|resource| resource.matches('/').count() > 1 || resource.is_empty())
+    {
+        return wrong(format!(
+            "{place}.resources: '{resource}' is not of the form resource or resource/subresource"
+        ));
     }
     let group = names.edge_group(group).unwrap_or_else(|| group.to_owned());
     Ok(Resources { group, resources, names: own })
@@ -114,7 +131,9 @@ struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     fn new(place: &'a str, value: &'a Value, known: &[&str]) -> Result<Self, InvalidPolicy> {
-        let Some(map) = value.as_map() else { return wrong(format!("{place} is not an object")) };
+        let Some(map) = value.as_map() else {
+            return wrong(format!("{place} is not an object"));
+        };
         match map.keys().find(|key| !known.contains(key)) {
             Some(key) => wrong(format!("{place} has an unknown field '{key}'")),
             None => Ok(Self { place, map }),
@@ -192,22 +211,41 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_in_one_line() {
         let check = |rest: &str, expect: &str| {
-            check(Naming::Svc, &format!("apiVersion: audit.svc.io/v1\nkind: Policy\n{rest}"), Err(expect));
+            check(
+                Naming::Svc,
+                &format!("apiVersion: audit.svc.io/v1\nkind: Policy\n{rest}"),
+                Err(expect),
+            );
         };
         check("", "the policy has no rules");
         check("rule: []", "policy has an unknown field 'rule'");
-        check("rules: [{}]", "rules[0].level: '' is none of None, Metadata, Request, RequestResponse");
-        check("rules: [{level: All}]", "rules[0].level: 'All' is none of None, Metadata, Request, RequestResponse");
+        check(
+            "rules: [{}]",
+            "rules[0].level: '' is none of None, Metadata, Request, RequestResponse",
+        );
+        check(
+            "rules: [{level: All}]",
+            "rules[0].level: 'All' is none of None, Metadata, Request, RequestResponse",
+        );
         check("rules: [{level: None, user: [a]}]", "rules[0] has an unknown field 'user'");
         check("rules: [{level: None, users: a}]", "rules[0].users is not a list");
-        check("rules: [{level: None, users: [1]}]", "rules[0].users has something that is not a text");
-        check("rules: [{level: None, omitManagedFields: 1}]", "rules[0].omitManagedFields is neither true nor false");
+        check(
+            "rules: [{level: None, users: [1]}]",
+            "rules[0].users has something that is not a text",
+        );
+        check(
+            "rules: [{level: None, omitManagedFields: 1}]",
+            "rules[0].omitManagedFields is neither true nor false",
+        );
         let stages = "'X' is none of RequestReceived, ResponseStarted, ResponseComplete, Panic";
         check("rules: [{level: None, omitStages: [X]}]", &format!("rules[0].omitStages: {stages}"));
         let both = "rules[0]: a rule is about resources or about nonResourceURLs, not both";
         check("rules: [{level: None, namespaces: [a], nonResourceURLs: [/a]}]", both);
         let path = "must begin with '/', and may have a '*' at its end only";
-        check("rules: [{level: None, nonResourceURLs: [a]}]", &format!("rules[0].nonResourceURLs: 'a' {path}"));
+        check(
+            "rules: [{level: None, nonResourceURLs: [a]}]",
+            &format!("rules[0].nonResourceURLs: 'a' {path}"),
+        );
         let names = "rules[0].resources[0]: resourceNames need resources";
         check("rules: [{level: None, resources: [{group: '', resourceNames: [a]}]}]", names);
         let group = "rules[0].resources[0].group: 'apps/v1' is a group without a version";

@@ -80,8 +80,16 @@ impl RequestEvents {
     }
 
     /// The body of the request; `ty` is what a protobuf message holds that does not say so itself.
-    pub(crate) fn request_body(&mut self, graph: &Graph, ty: Option<TypeId>, headers: &HeaderMap, body: &[u8]) {
-        if let Some(told) = self.told.as_mut().filter(|told| told.scope.level >= Level::Request && !body.is_empty()) {
+    pub(crate) fn request_body(
+        &mut self,
+        graph: &Graph,
+        ty: Option<TypeId>,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) {
+        if let Some(told) =
+            self.told.as_mut().filter(|told| told.scope.level >= Level::Request && !body.is_empty())
+        {
             let object = read(headers, body, |body| message(graph, ty, body));
             told.draft.request = told.kept(object);
         }
@@ -95,10 +103,13 @@ impl RequestEvents {
         graph: &Graph,
         response: Response<Body>,
     ) -> Response<Body> {
-        let Some(mut told) = self.told else { return response };
+        let Some(mut told) = self.told else {
+            return response;
+        };
         let (mut head, body) = response.into_parts();
         told.read(audit, record);
-        told.draft.conclude(head.status.as_u16(), record.failure().map(|failure| told.failure(failure)));
+        told.draft
+            .conclude(head.status.as_u16(), record.failure().map(|failure| told.failure(failure)));
         if told.long {
             told.tell(audit, Stage::ResponseStarted);
         }
@@ -176,7 +187,12 @@ impl Told {
 
     /// The answer as an event has it; `whole` is its body, unless that is made while the client
     /// reads.
-    fn answer(&mut self, graph: &Graph, headers: &HeaderMap, whole: Option<&Bytes>) -> Option<Bytes> {
+    fn answer(
+        &mut self,
+        graph: &Graph,
+        headers: &HeaderMap,
+        whole: Option<&Bytes>,
+    ) -> Option<Bytes> {
         // What a watch sends is no body, and of an empty one nothing is left out.
         if whole.map_or(self.long, Bytes::is_empty) {
             return None;
@@ -200,8 +216,15 @@ impl Told {
 }
 
 /// A body as a tree.
-fn read(headers: &HeaderMap, body: &[u8], binary: impl FnOnce(&[u8]) -> Option<Value>) -> Option<Value> {
-    let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("application/json");
+fn read(
+    headers: &HeaderMap,
+    body: &[u8],
+    binary: impl FnOnce(&[u8]) -> Option<Value>,
+) -> Option<Value> {
+    let media = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("application/json");
     match media.split(';').next().unwrap_or_default().trim() {
         media if media.ends_with("json") => json::parse(body).ok().map(|(value, _)| value),
         media if media.ends_with("yaml") => yaml::parse(body).ok().map(|(value, _)| value),

@@ -38,7 +38,8 @@ impl<'a> Sender<'a> {
         headers: &'a HeaderMap,
     ) -> Self {
         let (proxied, peer) = sources(headers, identity.peer.as_deref());
-        let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let agent =
+            headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Self { user, impersonated, proxied, peer, agent, audit_user: &identity.audit_user }
     }
 
@@ -54,11 +55,17 @@ impl<'a> Sender<'a> {
     }
 
     fn write_anew(&self, out: &mut Vec<u8>) {
-        write_object(",\"user\":", out, |out| self.user.iter().for_each(|user| write_user(user, out)));
+        write_object(",\"user\":", out, |out| {
+            self.user.iter().for_each(|user| write_user(user, out))
+        });
         if let Some(user) = self.impersonated {
             write_object(",\"impersonatedUser\":", out, |out| write_user(user, out));
         }
-        write_texts(",\"sourceIPs\":", self.proxied.iter().map(String::as_str).chain(self.peer), out);
+        write_texts(
+            ",\"sourceIPs\":",
+            self.proxied.iter().map(String::as_str).chain(self.peer),
+            out,
+        );
         write_text(",\"userAgent\":", self.agent, out);
     }
 }
@@ -84,7 +91,8 @@ fn write_user(user: &User, out: &mut Vec<u8>) {
 /// say that.
 fn sources<'a>(headers: &HeaderMap, peer: Option<&'a str>) -> (Vec<String>, Option<&'a str>) {
     let mut proxied = Vec::new();
-    let headers = [&FORWARDED_FOR, &REAL_IP].map(|name| headers.get(name).and_then(|value| value.to_str().ok()));
+    let headers = [&FORWARDED_FOR, &REAL_IP]
+        .map(|name| headers.get(name).and_then(|value| value.to_str().ok()));
     for address in headers.into_iter().flatten().flat_map(|addresses| addresses.split(',')) {
         if let Ok(address) = address.trim().trim_matches(['[', ']']).parse::<IpAddr>() {
             let text = address.to_string();
@@ -94,7 +102,8 @@ fn sources<'a>(headers: &HeaderMap, peer: Option<&'a str>) -> (Vec<String>, Opti
         }
     }
     // The system has written this address, so it is as addresses are written.
-    let peer = peer.map(|peer| peer.rsplit_once(':').map_or(peer, |(host, _)| host).trim_matches(['[', ']']));
+    let peer = peer
+        .map(|peer| peer.rsplit_once(':').map_or(peer, |(host, _)| host).trim_matches(['[', ']']));
     let peer = peer.filter(|peer| !peer.is_empty() && proxied.iter().all(|other| other != peer));
     (proxied, peer)
 }
@@ -117,7 +126,8 @@ mod tests {
                      acting: Option<&User>,
                      headers: &[(HeaderName, &'static str)],
                      expect: Value| {
-            let headers = headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
+            let headers =
+                headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value)));
             let headers = HeaderMap::from_iter(headers);
             let mut out = Vec::new();
             Sender::new(identity, Some(user), acting, &headers).write(&mut out);
@@ -167,9 +177,13 @@ mod tests {
     #[test]
     fn sources_are_what_proxies_say_and_the_peer() {
         let check = |forwarded: &'static str, peer: Option<&str>, expect: &[&str]| {
-            let headers = HeaderMap::from_iter([(FORWARDED_FOR, HeaderValue::from_static(forwarded))]);
+            let headers =
+                HeaderMap::from_iter([(FORWARDED_FOR, HeaderValue::from_static(forwarded))]);
             let (proxied, peer) = sources(&headers, peer);
-            assert!(proxied.iter().map(String::as_str).chain(peer).eq(expect.iter().copied()), "{proxied:?} {peer:?}");
+            assert!(
+                proxied.iter().map(String::as_str).chain(peer).eq(expect.iter().copied()),
+                "{proxied:?} {peer:?}"
+            );
         };
         check("", Some("127.0.0.1:5000"), &["127.0.0.1"]);
         check("10.0.0.1, 10.0.0.2", Some("[::1]:5000"), &["10.0.0.1", "10.0.0.2", "::1"]);

@@ -229,7 +229,8 @@ impl AuditWriterHandle {
 impl AuditWriter {
     pub(super) fn new(sink: Box<dyn Sink>, options: SpoolOptions) -> (Self, AuditWriterHandle) {
         let (arrived, filled, dropped) = (Notify::new(), Notify::new(), AtomicU64::new(0));
-        let spool = Arc::new(Spool { waiting: Mutex::default(), arrived, filled, dropped, options });
+        let spool =
+            Arc::new(Spool { waiting: Mutex::default(), arrived, filled, dropped, options });
         let stop = CancellationToken::new();
         (Self { spool, sink, stop: stop.clone() }, AuditWriterHandle { stop })
     }
@@ -272,7 +273,9 @@ impl AuditWriter {
         for attempt in 1..=ATTEMPTS {
             match self.sink.write(batch).await {
                 Ok(()) => return,
-                Err(error) => tracing::warn!(error, sink = self.sink.name(), "audit events cannot be written"),
+                Err(error) => {
+                    tracing::warn!(error, sink = self.sink.name(), "audit events cannot be written")
+                }
             }
             if attempt == ATTEMPTS || self.stop.is_cancelled() {
                 break;
@@ -318,20 +321,30 @@ mod tests {
                 self.failures -= 1;
                 return Err("not now".to_owned());
             }
-            self.got.lock().push(events.iter().map(|event| String::from_utf8_lossy(event).into_owned()).collect());
+            self.got.lock().push(
+                events.iter().map(|event| String::from_utf8_lossy(event).into_owned()).collect(),
+            );
             Ok(())
         }
     }
 
     /// What a sink got of these events in which batches, and how many were dropped.
-    async fn check(failures: u32, bytes: usize, events: &[&'static str], expect: &[&[&str]], dropped: u64) {
+    async fn check(
+        failures: u32,
+        bytes: usize,
+        events: &[&'static str],
+        expect: &[&[&str]],
+        dropped: u64,
+    ) {
         let got = Arc::default();
         let sink = Box::new(Memory { got: Arc::clone(&got), failures });
         let batching = Batching { events: 2, bytes: 4, wait: Duration::from_millis(10) };
         let (writer, handle) = AuditWriter::new(sink, SpoolOptions { bytes, batching });
         let spool = writer.spool();
         let running = tokio::spawn(writer.run());
-        events.iter().for_each(|event| spool.put(event.len(), |text| text.extend_from_slice(event.as_bytes())));
+        events.iter().for_each(|event| {
+            spool.put(event.len(), |text| text.extend_from_slice(event.as_bytes()))
+        });
         // Longer than all the rests.
         sleep(Duration::from_secs(600)).await;
         handle.stop();

@@ -41,7 +41,10 @@ pub(super) fn impatient(chunks: Chunks, held: impl Any + Send) -> Chunks {
         making.asked = Instant::now();
         match &mut making.source {
             Some((chunks, _)) => chunks.as_mut().poll_next(cx),
-            None => Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::TimedOut, "the client took nothing")))),
+            None => Poll::Ready(Some(Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the client took nothing",
+            )))),
         }
     }))
 }

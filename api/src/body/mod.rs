@@ -62,10 +62,12 @@ impl Body {
     pub fn holding(self, held: impl Send + 'static) -> Self {
         match self.0 {
             Kind::Full(_) => self,
-            Kind::Stream(mut chunks) => Self::stream(Box::pin(futures::stream::poll_fn(move |cx| {
-                let _ = &held;
-                chunks.as_mut().poll_next(cx)
-            }))),
+            Kind::Stream(mut chunks) => {
+                Self::stream(Box::pin(futures::stream::poll_fn(move |cx| {
+                    let _ = &held;
+                    chunks.as_mut().poll_next(cx)
+                })))
+            }
         }
     }
 
@@ -101,10 +103,15 @@ impl http_body::Body for Body {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut self.0 {
             Kind::Full(bytes) => Poll::Ready(bytes.take().map(|b| Ok(Frame::data(b)))),
-            Kind::Stream(chunks) => chunks.as_mut().poll_next(cx).map(|next| next.map(|r| r.map(Frame::data))),
+            Kind::Stream(chunks) => {
+                chunks.as_mut().poll_next(cx).map(|next| next.map(|r| r.map(Frame::data)))
+            }
         }
     }
 

@@ -45,7 +45,12 @@ impl Cbor {
     }
 
     /// Appends one data item of a body, from JSON.
-    pub(crate) fn item_of_json(&self, ty: Option<TypeId>, text: &[u8], out: &mut Vec<u8>) -> Result<(), Box<Status>> {
+    pub(crate) fn item_of_json(
+        &self,
+        ty: Option<TypeId>,
+        text: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), Box<Status>> {
         cbor::encode_item(self.schema(ty), text, out).map_err(unwritable)
     }
 

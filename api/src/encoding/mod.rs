@@ -15,7 +15,8 @@ pub(crate) fn type_of(graph: &Graph, api_version: &str, kind: &str) -> Option<Ty
     let names = graph.names();
     let asked = GroupVersion::parse(api_version).unwrap_or_default();
     let group = names.edge_group(&asked.group).unwrap_or(asked.group);
-    let mut kinds = graph.kinds().iter().filter(|def| def.group == group && def.version == asked.version);
+    let mut kinds =
+        graph.kinds().iter().filter(|def| def.group == group && def.version == asked.version);
     let found = kinds.find_map(|def| match &def.list_kind {
         _ if def.kind == kind => Some(def.ty),
         Some(list) if list == kind => def.list_ty,

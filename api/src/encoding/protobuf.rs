@@ -60,7 +60,9 @@ impl Protobuf {
     /// 406 for a kind that has no protobuf form.
     pub(crate) fn type_of(&self, api_version: &str, kind: &str) -> Result<TypeId, Box<Status>> {
         let found = super::type_of(&self.graph, api_version, kind);
-        found.ok_or_else(|| Box::new(Status::not_acceptable(&[well_known::MEDIA_JSON, well_known::MEDIA_YAML])))
+        found.ok_or_else(|| {
+            Box::new(Status::not_acceptable(&[well_known::MEDIA_JSON, well_known::MEDIA_YAML]))
+        })
     }
 }
 

@@ -45,7 +45,12 @@ impl Default for Beat {
 impl Beat {
     /// A beat that is counted from here.
     pub(crate) fn new(start: Instant) -> Self {
-        Self { start, window: AtomicU64::default(), sent: AtomicU32::default(), doublings: AtomicU32::default() }
+        Self {
+            start,
+            window: AtomicU64::default(),
+            sent: AtomicU32::default(),
+            doublings: AtomicU32::default(),
+        }
     }
 
     /// Counts a buffer. Gives the current period.
@@ -53,7 +58,10 @@ impl Beat {
         let window = ((now - self.start).as_millis() / WINDOW.as_millis()) as u64;
         let before = self.window.load(Ordering::Relaxed);
         let turned = window > before
-            && self.window.compare_exchange(before, window, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+            && self
+                .window
+                .compare_exchange(before, window, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok();
         if turned {
             let sent = self.sent.swap(0, Ordering::Relaxed);
             self.adapt(sent, window - before);
@@ -115,7 +123,10 @@ mod tests {
         let beat = Beat::default();
         let check = |doublings: u32, now: u64, expect: u64| {
             beat.doublings.store(doublings, Ordering::Relaxed);
-            assert_eq!(beat.next(beat.start + Duration::from_millis(now)) - beat.start, Duration::from_millis(expect));
+            assert_eq!(
+                beat.next(beat.start + Duration::from_millis(now)) - beat.start,
+                Duration::from_millis(expect)
+            );
         };
         check(0, 0, 10);
         check(0, 19, 20);

@@ -103,11 +103,16 @@ impl Watcher {
     }
 
     /// The bytes of an event, made by the first watcher that asks.
-    pub(crate) fn share<E>(&self, key: EventKey, make: impl FnOnce() -> Result<Bytes, E>) -> Result<Bytes, E> {
+    pub(crate) fn share<E>(
+        &self,
+        key: EventKey,
+        make: impl FnOnce() -> Result<Bytes, E>,
+    ) -> Result<Bytes, E> {
         if self.is_alone() {
             return make();
         }
-        let shard = &self.0.events[usize::try_from(key.revision.get()).unwrap_or_default() % SHARDS];
+        let shard =
+            &self.0.events[usize::try_from(key.revision.get()).unwrap_or_default() % SHARDS];
         let mut shard = shard.lock();
         if let Some(bytes) = shard.get(&key) {
             return Ok(bytes);
@@ -156,7 +161,9 @@ impl<K: Clone + Eq + Hash, V: Clone> Kept<K, V> {
         self.order.push_back(key.clone());
         self.entries.insert(key, (value, bytes));
         while self.bytes > most {
-            let Some(oldest) = self.order.pop_front() else { return };
+            let Some(oldest) = self.order.pop_front() else {
+                return;
+            };
             self.bytes -= self.entries.remove(&oldest).map_or(0, |(_, bytes)| bytes);
         }
     }
@@ -167,7 +174,12 @@ mod tests {
     use super::*;
 
     fn key(revision: u64, kind: &'static str) -> EventKey {
-        EventKey { revision: Revision::new(revision), key: Bytes::from_static(b"k"), kind, variant: "v1 X".into() }
+        EventKey {
+            revision: Revision::new(revision),
+            key: Bytes::from_static(b"k"),
+            kind,
+            variant: "v1 X".into(),
+        }
     }
 
     #[test]
@@ -191,10 +203,16 @@ mod tests {
         let (watcher, _other) = (fanout.join(), fanout.join());
         let large = Bytes::from(vec![0; KEPT_BYTES / SHARDS / 4]);
         for round in 0..100 {
-            watcher.share(key(round * SHARDS as u64, "ADDED"), || Ok::<_, ()>(large.clone())).unwrap();
+            watcher
+                .share(key(round * SHARDS as u64, "ADDED"), || Ok::<_, ()>(large.clone()))
+                .unwrap();
         }
         let shard = fanout.events[0].lock();
-        assert!(shard.bytes <= KEPT_BYTES / SHARDS && shard.entries.len() == 4 && shard.order.len() == 4);
+        assert!(
+            shard.bytes <= KEPT_BYTES / SHARDS
+                && shard.entries.len() == 4
+                && shard.order.len() == 4
+        );
     }
 
     #[test]
@@ -221,7 +239,11 @@ mod tests {
         let (first, second) = (fanout.join(), fanout.join());
         first.keep_run(run_key("a/", 3), run(b"three, four", 4));
         first.keep_run(run_key("a/", 3), run(b"three, four, five", 5));
-        assert_eq!(second.run(&run_key("a/", 3)), Some(run(b"three, four", 4)), "the first one is as good");
+        assert_eq!(
+            second.run(&run_key("a/", 3)),
+            Some(run(b"three, four", 4)),
+            "the first one is as good"
+        );
         for other in [run_key("a/", 4), run_key("b/", 3)] {
             assert_eq!(second.run(&other), None);
         }

@@ -20,7 +20,12 @@ pub(super) fn request_received(x: &mut Exchange<'_>) {
 /// The body of the request has been read.
 pub(super) fn request_body(x: &mut Exchange<'_>, route: &Route, body: &Bytes) {
     if let Some(events) = &mut x.events {
-        events.request_body(x.catalogue.graph(), route.resource().map(|resource| resource.ty), &x.headers, body);
+        events.request_body(
+            x.catalogue.graph(),
+            route.resource().map(|resource| resource.ty),
+            &x.headers,
+            body,
+        );
     }
 }
 
@@ -30,7 +35,9 @@ pub(super) fn response_complete(x: &mut Exchange<'_>, response: Response<Body>) 
     // Of a request that was refused before its user was known nothing has been told yet.
     request_received(x);
     match (&x.api.audit, x.events.take()) {
-        (Some(audit), Some(events)) => events.response_complete(audit, &x.record, x.catalogue.graph(), response),
+        (Some(audit), Some(events)) => {
+            events.response_complete(audit, &x.record, x.catalogue.graph(), response)
+        }
         _ => response,
     }
 }

@@ -11,7 +11,8 @@ use quorate_registry::error::Error;
 pub(super) async fn authenticate(x: &mut Exchange<'_>) -> Result<Arc<User>, Error> {
     let is_health = Endpoint::find(&x.record.info().path).is_some();
     let (api, now_ms) = (x.api, x.record.received_ms());
-    let user = api.authentication.user(&*api.store, now_ms, x.identity, &x.headers, is_health).await?;
+    let user =
+        api.authentication.user(&*api.store, now_ms, x.identity, &x.headers, is_health).await?;
     x.record.authenticated(Arc::clone(&user));
     Ok(user)
 }

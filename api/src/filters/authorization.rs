@@ -7,9 +7,14 @@ use quorate_access::authorization::Action;
 use quorate_registry::error::Error;
 
 /// Asks the authorizer. The record keeps its decision.
-pub(super) async fn authorize(x: &mut Exchange<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+pub(super) async fn authorize(
+    x: &mut Exchange<'_>,
+    user: &User,
+    action: &Action<'_>,
+) -> Result<(), Error> {
     let decision = x.api.authorizer.decide(user, action).await;
-    let refused = if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(user, action) };
+    let refused =
+        if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(user, action) };
     x.record.decided(decision);
     refused
 }

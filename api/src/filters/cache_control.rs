@@ -7,5 +7,8 @@ use crate::body::Body;
 
 /// Writes the header.
 pub(super) fn write_header(response: &mut Response<Body>) {
-    response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache, private"));
+    response
+        .headers_mut()
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-cache, private"));
 }

@@ -18,8 +18,9 @@ use http::request::Parts;
 use http::{Request as HttpRequest, Response};
 
 use super::{
-    Exchange, audit, authentication, authorization, cache_control, deadline, error_response, flow_control, handler,
-    head_request, impersonation, in_flight, negotiation, panic_guard, request_body, request_id, routing, startup,
+    Exchange, audit, authentication, authorization, cache_control, deadline, error_response,
+    flow_control, handler, head_request, impersonation, in_flight, negotiation, panic_guard,
+    request_body, request_id, routing, startup,
 };
 use crate::Api;
 use crate::body::Body;
@@ -28,7 +29,11 @@ use quorate_access::authorization::Action;
 use quorate_access::request::RequestInfo;
 
 /// Answers a request. Never fails: every failure is a response.
-pub async fn handle<B>(api: &Arc<Api>, identity: &ConnectionIdentity, request: HttpRequest<B>) -> Response<Body>
+pub async fn handle<B>(
+    api: &Arc<Api>,
+    identity: &ConnectionIdentity,
+    request: HttpRequest<B>,
+) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::fmt::Display,

@@ -29,7 +29,9 @@ pub(super) fn render(x: &mut Exchange<'_>, failure: Failure) -> Response<Body> {
             x.record.panicked();
             Error::internal("the request could not be handled")
         }
-        Failure::TimedOut => Status::timeout("request did not complete within the allotted timeout", 0).into(),
+        Failure::TimedOut => {
+            Status::timeout("request did not complete within the allotted timeout", 0).into()
+        }
     };
     let status = error.clone().into_status();
     let is_forbidden = status.code == StatusCode::FORBIDDEN.as_u16();

@@ -42,7 +42,15 @@ impl<'a> Exchange<'a> {
         let id = request_id::of(&headers, api.process, &api.requests);
         let record = RequestRecord::new(id, uri, info, api.env.clock.now_ms());
         let catalogue = api.catalogue.load();
-        Self { api, catalogue, identity, headers, record, epoch: api.authorizer.epoch(), events: None }
+        Self {
+            api,
+            catalogue,
+            identity,
+            headers,
+            record,
+            epoch: api.authorizer.epoch(),
+            events: None,
+        }
     }
 }
 

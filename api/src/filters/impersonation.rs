@@ -17,8 +17,11 @@ pub(super) async fn impersonate(
     authenticated: Arc<User>,
     action: &Action<'_>,
 ) -> Result<Arc<User>, Error> {
-    let impersonated = authorization::impersonate(&x.api.authorizer, &authenticated, &x.headers, action).await?;
-    let Some(user) = impersonated.map(Arc::new) else { return Ok(authenticated) };
+    let impersonated =
+        authorization::impersonate(&x.api.authorizer, &authenticated, &x.headers, action).await?;
+    let Some(user) = impersonated.map(Arc::new) else {
+        return Ok(authenticated);
+    };
     x.record.impersonated(Arc::clone(&user));
     Ok(user)
 }

@@ -19,7 +19,11 @@ const RETRY_SECONDS: u32 = 1;
 
 /// Waits for a seat, which is held until the response has been sent; `None` for a request that
 /// needs none.
-pub(super) async fn enter(x: &mut Exchange<'_>, user: &User, route: &Route) -> Result<Option<Seat>, Error> {
+pub(super) async fn enter(
+    x: &mut Exchange<'_>,
+    user: &User,
+    route: &Route,
+) -> Result<Option<Seat>, Error> {
     if user.is_in(GROUP_MASTERS) || matches!(route, Route::Health(..)) {
         x.record.reach(Milestone::Admitted);
         return Ok(None);

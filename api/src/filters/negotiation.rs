@@ -19,9 +19,9 @@ pub(super) fn negotiate(x: &mut Exchange<'_>, route: &Route) -> Result<Format, E
     join_accept(&mut x.headers);
     let (formats, info) = (&x.api.formats, x.record.info());
     let format = match route.offer(info) {
-        Some(offer) => {
-            formats.negotiate(accept(&x.headers), offer).map_err(|why| respond::unacceptable(formats, why))?
-        }
+        Some(offer) => formats
+            .negotiate(accept(&x.headers), offer)
+            .map_err(|why| respond::unacceptable(formats, why))?,
         None => Format::JSON,
     };
     Ok(Format { pretty: is_pretty(info, &x.headers, format.pretty), ..format })
@@ -56,9 +56,12 @@ fn is_pretty(info: &RequestInfo, headers: &HeaderMap, asked: bool) -> bool {
         return info.verb != Verb::Watch;
     }
     match info.query.get("pretty") {
-        Some(value) if !value.is_empty() => matches!(value, "1" | "t" | "T" | "true" | "TRUE" | "True"),
+        Some(value) if !value.is_empty() => {
+            matches!(value, "1" | "t" | "T" | "true" | "TRUE" | "True")
+        }
         _ => {
-            let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+            let agent =
+                headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
             READ_BY_PEOPLE.iter().any(|program| agent.starts_with(program))
         }
     }
@@ -74,19 +77,24 @@ mod tests {
     #[test]
     fn several_accept_headers_are_one() {
         let check = |lines: &[&'static str], expect: &str| {
-            let mut headers: HeaderMap = lines.iter().map(|line| (ACCEPT, HeaderValue::from_static(line))).collect();
+            let mut headers: HeaderMap =
+                lines.iter().map(|line| (ACCEPT, HeaderValue::from_static(line))).collect();
             join_accept(&mut headers);
             assert_eq!(accept(&headers), expect, "{lines:?}");
         };
         check(&[], "");
         check(&["application/json"], "application/json");
-        check(&["application/yaml", "application/json;q=0.5"], "application/yaml, application/json;q=0.5");
+        check(
+            &["application/yaml", "application/json;q=0.5"],
+            "application/yaml, application/json;q=0.5",
+        );
     }
 
     #[test]
     fn json_is_indented_for_people_or_on_demand() {
         let check = |path: &'static str, agent: &'static str, asked: bool, expect: bool| {
-            let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &Uri::from_static(path));
+            let info =
+                RequestInfo::parse(Naming::Svc.names(), &Method::GET, &Uri::from_static(path));
             let headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
             assert_eq!(is_pretty(&info, &headers, asked), expect, "{path} {agent} {asked}");
         };

@@ -68,7 +68,9 @@ where
     let (mut one, mut many) = (Bytes::new(), BytesMut::new());
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
         let frame = frame.map_err(|error| unreadable(&error.to_string()))?;
-        let Ok(data) = frame.into_data() else { continue };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
         if one.len() + many.len() + data.len() > BODY_LIMIT {
             return Err(too_large());
         }
@@ -76,7 +78,11 @@ where
             one = data;
         } else {
             if many.is_empty() {
-                many.reserve(usize::try_from(body.size_hint().lower()).unwrap_or_default() + one.len() + data.len());
+                many.reserve(
+                    usize::try_from(body.size_hint().lower()).unwrap_or_default()
+                        + one.len()
+                        + data.len(),
+                );
             }
             many.extend_from_slice(&std::mem::take(&mut one));
             many.extend_from_slice(&data);

@@ -36,8 +36,8 @@ fn numbered(process: [u8; 16], number: u64) -> HeaderValue {
     }
     let mut text = Uuid::encode_buffer();
     let id = Builder::from_random_bytes(bytes).into_uuid();
-    let mut id =
-        HeaderValue::from_str(id.hyphenated().encode_lower(&mut text)).expect("a UUID's text is a header value");
+    let mut id = HeaderValue::from_str(id.hyphenated().encode_lower(&mut text))
+        .expect("a UUID's text is a header value");
     // It never comes again, so HTTP/2 need not remember it for the next answer.
     id.set_sensitive(true);
     id
@@ -58,7 +58,9 @@ mod tests {
         assert!(made.iter().all(|id| id.len() == 36));
         headers.insert(HEADER, HeaderValue::from_static("mine"));
         assert_eq!(of(&headers, [1; 16], &next), "mine");
-        for unusable in ["x".repeat(MAX_BYTES + 1).parse().unwrap(), HeaderValue::from_bytes(b"\xff").unwrap()] {
+        for unusable in
+            ["x".repeat(MAX_BYTES + 1).parse().unwrap(), HeaderValue::from_bytes(b"\xff").unwrap()]
+        {
             headers.insert(HEADER, unusable);
             assert_eq!(of(&headers, [1; 16], &next).len(), 36);
         }

@@ -13,7 +13,8 @@ const RETRY_SECONDS: u32 = 1;
 
 /// 503 until the node is ready.
 pub(super) fn admit(x: &Exchange<'_>) -> Result<(), Error> {
-    if x.api.lifecycle.phase() != Phase::Starting || Endpoint::find(&x.record.info().path).is_some() {
+    if x.api.lifecycle.phase() != Phase::Starting || Endpoint::find(&x.record.info().path).is_some()
+    {
         return Ok(());
     }
     let status = Status::service_unavailable("the server is starting and waits for a quorum");

@@ -25,7 +25,8 @@ use quorate_registry::{Part, Resource};
 
 /// Whether a patch of this media type is an apply.
 pub(super) fn is_apply(api: &Api, media: &str) -> bool {
-    media == well_known::MEDIA_APPLY_PATCH || (media == well_known::MEDIA_APPLY_PATCH_CBOR && api.formats.has_cbor())
+    media == well_known::MEDIA_APPLY_PATCH
+        || (media == well_known::MEDIA_APPLY_PATCH_CBOR && api.formats.has_cbor())
 }
 
 /// Applies the body; 200 with the new state, 201 when the object is new.
@@ -35,8 +36,13 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let parameters = Parameters::parse_apply(api.names, request)?;
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
     let if_match = request.if_match();
-    let options =
-        UpdateOptions { write: parameters.write(), part, if_match: if_match.as_deref(), replaces: false, named: None };
+    let options = UpdateOptions {
+        write: parameters.write(),
+        part,
+        if_match: if_match.as_deref(),
+        replaces: false,
+        named: None,
+    };
     let target = Target { resource, namespace: request.namespace(), name };
     let body = read(api, request, resource);
     let change = |live: Option<&Value>| {
@@ -54,11 +60,14 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let permit = || permit::creation(api, request);
     let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| {
-        let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
+        let status =
+            if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         response::object(api, request, status, &answer)
     });
     match body {
-        Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
+        Ok(body) if answer.is_ok() => {
+            warnings::attach(request, body.warnings(parameters.validation), answer)
+        }
         _ => answer,
     }
 }
@@ -89,15 +98,24 @@ impl Applied {
 }
 
 /// Reads the body as a part of an object of a resource.
-pub(super) fn read(api: &Api, request: &Request<'_>, resource: &Resource) -> Result<Applied, Error> {
+pub(super) fn read(
+    api: &Api,
+    request: &Request<'_>,
+    resource: &Resource,
+) -> Result<Applied, Error> {
     let is_cbor = decode::media_type(request) == well_known::MEDIA_APPLY_PATCH_CBOR;
-    let undecodable =
-        |why: String| Error::bad_request(format!("error decoding {}: {why}", if is_cbor { "CBOR" } else { "YAML" }));
+    let undecodable = |why: String| {
+        Error::bad_request(format!(
+            "error decoding {}: {why}",
+            if is_cbor { "CBOR" } else { "YAML" }
+        ))
+    };
     let (mut body, duplicates) = if is_cbor {
         (cbor::parse(&request.body).map_err(|error| undecodable(error.to_string()))?, Vec::new())
     } else {
         yaml::parse(&request.body).map_err(|error| {
-            decode::Unread::from(error).or(|why| undecodable(format!("error converting YAML to JSON: {why}")))
+            decode::Unread::from(error)
+                .or(|why| undecodable(format!("error converting YAML to JSON: {why}")))
         })?
     };
     body_size_limit::check_body(&body)?;
@@ -133,8 +151,13 @@ pub(super) fn fit(resource: &Resource, body: Value) -> Result<Config, Error> {
 fn check_kind(api: &Api, resource: &Resource, body: &mut Value) -> Result<(), Error> {
     let says = |field: &str| body.str_at(&[field]).unwrap_or_default();
     let (api_version, kind) = (says("apiVersion"), says("kind"));
-    if kind != resource.kind || !decode::means(api.names, api_version, decode::BodyKind::of(resource)) {
-        return Err(Error::bad_request(format!("invalid object type: {}", type_text(api_version, kind))));
+    if kind != resource.kind
+        || !decode::means(api.names, api_version, decode::BodyKind::of(resource))
+    {
+        return Err(Error::bad_request(format!(
+            "invalid object type: {}",
+            type_text(api_version, kind)
+        )));
     }
     // The one name of the group version that entries and objects have.
     body.set_at(&["apiVersion"], resource.api_version.as_str());
@@ -151,7 +174,12 @@ fn type_text(api_version: &str, kind: &str) -> String {
 /// Which object a message is about.
 fn described(resource: &Resource, body: &Value) -> String {
     let text = |field| body.str_at(&["metadata", field]).unwrap_or_default();
-    format!("{}/{}; {}", text("namespace"), text("name"), type_text(&resource.api_version, &resource.kind))
+    format!(
+        "{}/{}; {}",
+        text("namespace"),
+        text("name"),
+        type_text(&resource.api_version, &resource.kind)
+    )
 }
 
 /// The answer to an apply that does not happen.

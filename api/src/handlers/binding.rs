@@ -35,7 +35,10 @@ const NODE: &str = "Node";
 pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let subresource = resource.subresource(BINDING).ok_or_else(Error::no_such_path)?;
-    let form = subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of a binding"))?;
+    let form = subresource
+        .body
+        .as_ref()
+        .ok_or_else(|| Error::internal("the schema has no form of a binding"))?;
     bind(api, request, resource, form, Some(request.name()?)).await
 }
 
@@ -53,7 +56,8 @@ async fn bind(
     path_name: Option<&str>,
 ) -> Result<Response<Body>, Error> {
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
-    let decode::Decoded { object: mut binding, warnings } = decode::object(api, request, form, parameters.validation)?;
+    let decode::Decoded { object: mut binding, warnings } =
+        decode::object(api, request, form, parameters.validation)?;
     identity::set_namespace(form, request.namespace(), &mut binding)?;
     let own_name = binding.str_at(&["metadata", "name"]).unwrap_or_default().to_owned();
     let name = path_name.unwrap_or(&own_name);
@@ -75,15 +79,21 @@ async fn bind(
         return Err(Status::invalid(&form.group_kind(), name, causes).into());
     }
     let (write, now) = (parameters.write(), Time::from_ms(api.env.clock.now_ms()));
-    let options = UpdateOptions { write, part: Part::Binding, if_match: None, replaces: true, named: None };
+    let options =
+        UpdateOptions { write, part: Part::Binding, if_match: None, replaces: true, named: None };
     let change = |current: Option<&Value>| {
         let pod = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
-        let own = GroupResource::new(resource.group.as_str(), format!("{}/{BINDING}", resource.plural));
+        let own =
+            GroupResource::new(resource.group.as_str(), format!("{}/{BINDING}", resource.plural));
         Ok(bound(pod, &binding, now).map_err(|why| Status::conflict(&own, name, &why))?)
     };
     let answer = writer.update(target, options, change).await;
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
-    let answer = warnings::attach(request, &warnings, answer.map(|_| respond::status(&request.format, &created)));
+    let answer = warnings::attach(
+        request,
+        &warnings,
+        answer.map(|_| respond::status(&request.format, &created)),
+    );
     warnings::attach(request, &told, answer)
 }
 
@@ -130,9 +140,14 @@ fn bound(pod: &Value, binding: &Value, now: Time) -> Result<Value, String> {
 
 /// Adds a map of the binding's metadata to the pod's.
 fn add(pod: &mut Value, binding: &Value, field: &str) {
-    let brought = binding.at(&["metadata", field]).and_then(Value::as_map).filter(|brought| !brought.is_empty());
-    let own = pod.as_map_mut().and_then(|pod| pod.map_mut("metadata")).filter(|_| brought.is_some());
-    if let (Some(brought), Some(own)) = (brought, own.and_then(|metadata| metadata.map_mut(field))) {
+    let brought = binding
+        .at(&["metadata", field])
+        .and_then(Value::as_map)
+        .filter(|brought| !brought.is_empty());
+    let own =
+        pod.as_map_mut().and_then(|pod| pod.map_mut("metadata")).filter(|_| brought.is_some());
+    if let (Some(brought), Some(own)) = (brought, own.and_then(|metadata| metadata.map_mut(field)))
+    {
         own.merge(brought.clone());
     }
 }
@@ -187,7 +202,10 @@ mod tests {
             assert!(why.contains(expect), "{why}");
         };
         check(json!({"metadata": {"name": "p", "deletionTimestamp": "t"}}), "is being deleted");
-        check(json!({"metadata": {"name": "p"}, "spec": {"nodeName": "n"}}), "is already assigned to node \"n\"");
+        check(
+            json!({"metadata": {"name": "p"}, "spec": {"nodeName": "n"}}),
+            "is already assigned to node \"n\"",
+        );
         check(
             json!({"metadata": {"name": "p"}, "spec": {"schedulingGates": [{"name": "g"}]}}),
             ".spec.schedulingGates",

@@ -42,7 +42,8 @@ pub(super) async fn state(api: &Api, request: &Request<'_>, at: At) -> Result<Sn
 }
 
 fn component(name: &str, well: bool) -> Value {
-    let mut condition = Map::from([("status", if well { "True" } else { "False" }), ("type", "Healthy")]);
+    let mut condition =
+        Map::from([("status", if well { "True" } else { "False" }), ("type", "Healthy")]);
     if well {
         condition.insert("message", "ok");
     } else {
@@ -50,5 +51,8 @@ fn component(name: &str, well: bool) -> Value {
     }
     // Every object has a uid; there is only ever one component of a name.
     let metadata = Map::from([("name", name), ("uid", name)]);
-    Value::from([("conditions", Value::List(vec![condition.into()])), ("metadata", metadata.into())])
+    Value::from([
+        ("conditions", Value::List(vec![condition.into()])),
+        ("metadata", metadata.into()),
+    ])
 }

@@ -14,7 +14,10 @@ use quorate_registry::features::Feature;
 /// The same response, compressed if that is wanted and worth it.
 pub(super) fn apply(api: &Api, request: &Request<'_>, response: Response<Body>) -> Response<Body> {
     let is_read = matches!(request.info.verb, Verb::Get | Verb::List);
-    if !is_read || !api.gates.has(Feature::ApiResponseCompression) || !gzip::accepts(request.headers) {
+    if !is_read
+        || !api.gates.has(Feature::ApiResponseCompression)
+        || !gzip::accepts(request.headers)
+    {
         return response;
     }
     gzip::compress(response, api.audit.is_some())

@@ -19,13 +19,15 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let resource = request.resource()?;
     response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
-    let decode::Decoded { mut object, warnings } = decode::object(api, request, resource, parameters.validation)?;
+    let decode::Decoded { mut object, warnings } =
+        decode::object(api, request, resource, parameters.validation)?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
     if let Some(name) = object.str_at(&["metadata", "name"]).filter(|name| !name.is_empty()) {
         request.record.named(name);
     }
     let target = Target { resource, namespace: request.namespace(), name: "" };
     let answer = writer_for(api, request.user).create(target, object, parameters.write()).await;
-    let answer = answer.and_then(|answer| response::object(api, request, StatusCode::CREATED, &answer));
+    let answer =
+        answer.and_then(|answer| response::object(api, request, StatusCode::CREATED, &answer));
     warnings::attach(request, &warnings, answer)
 }

@@ -40,7 +40,10 @@ async fn delete(
     let answer = writer_for(api, request.user).delete(target, &asked.options).await?;
     if answer.outcome == Outcome::Removed && !resource.delete_returns_object {
         let uid = stored_codec::header(resource, &answer.value)?.uid();
-        let status = respond::status(&request.format, &Status::deleted(&resource.group_resource(), name, uid));
+        let status = respond::status(
+            &request.format,
+            &Status::deleted(&resource.group_resource(), name, uid),
+        );
         return warnings::attach(request, &answer.warnings, Ok(status));
     }
     let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;

@@ -33,7 +33,8 @@ pub(super) struct Asked {
 pub(super) const IGNORE_READ_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 const DRY_RUN: &str = "dryRun";
 /// Options that a forced deletion must not have.
-const OTHERS: [&str; 5] = [DRY_RUN, "gracePeriodSeconds", "orphanDependents", "preconditions", "propagationPolicy"];
+const OTHERS: [&str; 5] =
+    [DRY_RUN, "gracePeriodSeconds", "orphanDependents", "preconditions", "propagationPolicy"];
 
 /// Reads and checks the options of a deletion.
 pub(super) fn parse(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
@@ -57,8 +58,17 @@ fn from_query(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     let propagation = parse_policy(query.get("propagationPolicy"), orphan_dependents, &mut causes);
     let dry_run = check_dry_run(query.all(DRY_RUN), &mut causes);
     refuse(api.names, KIND, causes)?;
-    let options = DeleteOptions { dry_run, preconditions: Preconditions::default(), propagation, grace_seconds };
-    Ok(Asked { options, accepted_while_held: orphan_dependents == Some(false), ignores_read_errors: false })
+    let options = DeleteOptions {
+        dry_run,
+        preconditions: Preconditions::default(),
+        propagation,
+        grace_seconds,
+    };
+    Ok(Asked {
+        options,
+        accepted_while_held: orphan_dependents == Some(false),
+        ignores_read_errors: false,
+    })
 }
 
 fn from_body(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
@@ -69,7 +79,8 @@ fn from_body(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
         .ok_or_else(|| Error::internal("no type for options"))?;
     let expected = Expected { graph: request.catalogue.graph(), ty: ty.id, kind: KIND };
     let syntax = decode::syntax(api, request)?;
-    let (mut body, _) = decode::parse(syntax, expected, &request.body).map_err(|why| why.or(Error::bad_request))?;
+    let (mut body, _) =
+        decode::parse(syntax, expected, &request.body).map_err(|why| why.or(Error::bad_request))?;
     if let Some(kind) = body.str_at(&["kind"])
         && !kind.is_empty()
         && kind != KIND
@@ -78,21 +89,40 @@ fn from_body(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
     }
     quorate_schema::decode(request.catalogue.graph(), ty.id, &mut body)
         .map_err(|error| Error::bad_request(error.to_string()))?;
-    if body.get(IGNORE_READ_ERRORS).and_then(Value::as_bool) == Some(true) && may_ignore_read_errors(api) {
-        let beside = |option: &str| option == DRY_RUN && request.info.query.all(DRY_RUN).any(|value| !value.is_empty());
-        return forced(api.names, |option| body.get(option).is_some_and(|value| !value.is_null()) || beside(option));
+    if body.get(IGNORE_READ_ERRORS).and_then(Value::as_bool) == Some(true)
+        && may_ignore_read_errors(api)
+    {
+        let beside = |option: &str| {
+            option == DRY_RUN && request.info.query.all(DRY_RUN).any(|value| !value.is_empty())
+        };
+        return forced(api.names, |option| {
+            body.get(option).is_some_and(|value| !value.is_null()) || beside(option)
+        });
     }
     let mut causes = Vec::new();
     let orphan_dependents = body.get("orphanDependents").and_then(Value::as_bool);
-    let propagation = parse_policy(body.str_at(&["propagationPolicy"]), orphan_dependents, &mut causes);
-    let dry_run = body.get(DRY_RUN).and_then(Value::as_list).unwrap_or_default().iter().filter_map(Value::as_str);
+    let propagation =
+        parse_policy(body.str_at(&["propagationPolicy"]), orphan_dependents, &mut causes);
+    let dry_run = body
+        .get(DRY_RUN)
+        .and_then(Value::as_list)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(Value::as_str);
     let dry_run = check_dry_run(dry_run.chain(request.info.query.all(DRY_RUN)), &mut causes);
     refuse(api.names, KIND, causes)?;
     let grace_seconds = body.get("gracePeriodSeconds").and_then(Value::as_i64);
     let precondition = |field: &str| body.str_at(&["preconditions", field]).map(str::to_owned);
-    let preconditions = Preconditions { uid: precondition("uid"), resource_version: precondition("resourceVersion") };
+    let preconditions = Preconditions {
+        uid: precondition("uid"),
+        resource_version: precondition("resourceVersion"),
+    };
     let options = DeleteOptions { dry_run, preconditions, propagation, grace_seconds };
-    Ok(Asked { options, accepted_while_held: orphan_dependents == Some(false), ignores_read_errors: false })
+    Ok(Asked {
+        options,
+        accepted_while_held: orphan_dependents == Some(false),
+        ignores_read_errors: false,
+    })
 }
 
 /// Without the gate the option is as if it were not there.
@@ -104,8 +134,16 @@ fn may_ignore_read_errors(api: &Api) -> bool {
 fn forced(names: &Names, is_set: impl Fn(&str) -> bool) -> Result<Asked, Error> {
     let others = OTHERS.into_iter().filter(|option| is_set(option));
     let why = |other| format!("cannot be set together with .{other}");
-    refuse(names, KIND, others.map(|other| Cause::invalid(IGNORE_READ_ERRORS, true, &why(other))).collect())?;
-    Ok(Asked { options: DeleteOptions::default(), accepted_while_held: false, ignores_read_errors: true })
+    refuse(
+        names,
+        KIND,
+        others.map(|other| Cause::invalid(IGNORE_READ_ERRORS, true, &why(other))).collect(),
+    )?;
+    Ok(Asked {
+        options: DeleteOptions::default(),
+        accepted_while_held: false,
+        ignores_read_errors: true,
+    })
 }
 
 /// The policy, from its new or its old form, of which only one may be used.
@@ -115,7 +153,9 @@ pub(super) fn parse_policy(
     causes: &mut Vec<Cause>,
 ) -> Option<Propagation> {
     let old = orphan_dependents.map(Propagation::of_orphan_dependents);
-    let Some(policy) = policy.filter(|policy| !policy.is_empty()) else { return old };
+    let Some(policy) = policy.filter(|policy| !policy.is_empty()) else {
+        return old;
+    };
     let named = Propagation::named(policy);
     if old.is_some() {
         let why = "orphanDependents and deletionPropagation cannot be both set";

@@ -24,7 +24,8 @@ const CONCURRENT_DELETIONS: usize = 64;
 /// Objects looked at in one go before other requests get a turn.
 const SCAN_OBJECTS: usize = 4096;
 /// Why nothing is deleted by force here.
-const ONE_BY_ONE: &str = "is not allowed with DELETECOLLECTION, try again after removing the option";
+const ONE_BY_ONE: &str =
+    "is not allowed with DELETECOLLECTION, try again after removing the option";
 
 /// Namespace, name and uid of an object.
 type Chosen = (Option<String>, String, String);
@@ -41,7 +42,11 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     }
     let delete = asked.options;
     let mut told = delete_options::warnings(resource, &delete);
-    let details = Details { group: resource.group.clone(), kind: resource.plural.clone(), ..Details::default() };
+    let details = Details {
+        group: resource.group.clone(),
+        kind: resource.plural.clone(),
+        ..Details::default()
+    };
     let status = Status { details: Some(details), ..Status::ok() };
     let done = delete_listed(api, request, &listed, &delete, &mut told).await;
     warnings::attach(request, &told, done.map(|()| respond::status(&request.format, &status)))
@@ -70,7 +75,10 @@ async fn delete_listed(
         }
         match running.next().await {
             Some(Ok(warnings)) => {
-                let new = warnings.into_iter().filter(|warning| !told.contains(warning)).collect::<Vec<_>>();
+                let new = warnings
+                    .into_iter()
+                    .filter(|warning| !told.contains(warning))
+                    .collect::<Vec<_>>();
                 told.extend(new);
             }
             Some(Err(error)) => failed = failed.or(Some(error)),
@@ -81,7 +89,11 @@ async fn delete_listed(
 }
 
 /// The objects on the page that a list with these options gives.
-async fn choose(api: &Api, request: &Request<'_>, listed: &ListOptions) -> Result<Vec<Chosen>, Error> {
+async fn choose(
+    api: &Api,
+    request: &Request<'_>,
+    listed: &ListOptions,
+) -> Result<Vec<Chosen>, Error> {
     let resource = request.resource()?;
     let prefix = resource.prefix(request.namespace());
     let scope = list::scope_of(&prefix, listed);
@@ -92,7 +104,9 @@ async fn choose(api: &Api, request: &Request<'_>, listed: &ListOptions) -> Resul
         if seen % SCAN_OBJECTS == SCAN_OBJECTS - 1 {
             tokio::task::yield_now().await;
         }
-        let Some((namespace, name)) = resource.parse_key(key) else { continue };
+        let Some((namespace, name)) = resource.parse_key(key) else {
+            continue;
+        };
         let stored = stored_codec::header(resource, &entry.value)?;
         if !stored_codec::matches(&stored, &listed.selection.labels, &listed.selection.fields) {
             continue;
@@ -118,7 +132,10 @@ async fn delete_one(
     let target = Target { resource, namespace: namespace.as_deref(), name: &name };
     let resource_version = delete.preconditions.resource_version.clone();
     let uid = delete.preconditions.uid.clone().unwrap_or_else(|| own.clone());
-    let options = DeleteOptions { preconditions: Preconditions { uid: Some(uid), resource_version }, ..delete.clone() };
+    let options = DeleteOptions {
+        preconditions: Preconditions { uid: Some(uid), resource_version },
+        ..delete.clone()
+    };
     let error = match writer.delete(target, &options).await {
         Ok(answer) => return Ok(answer.warnings),
         Err(error) => error,
@@ -131,7 +148,9 @@ async fn delete_one(
         Reason::NotFound => true,
         // Another object has the name, which was not selected; or this one was changed again and
         // again.
-        Reason::Conflict if delete.preconditions == Preconditions::default() => is_gone(api, target, &own).await?,
+        Reason::Conflict if delete.preconditions == Preconditions::default() => {
+            is_gone(api, target, &own).await?
+        }
         _ => false,
     };
     if gone { Ok(Vec::new()) } else { Err(error) }
@@ -141,6 +160,8 @@ async fn delete_one(
 async fn is_gone(api: &Api, target: Target<'_>, uid: &str) -> Result<bool, Error> {
     api.store.read_index().await?;
     let snapshot = api.store.snapshot();
-    let Some(entry) = snapshot.get(&target.key()) else { return Ok(true) };
+    let Some(entry) = snapshot.get(&target.key()) else {
+        return Ok(true);
+    };
     Ok(stored_codec::header(target.resource, &entry.value)?.uid() != uid)
 }

@@ -22,9 +22,9 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     };
     let snapshot = component_status::state(api, request, at).await?;
     let name = request.name()?;
-    let entry = snapshot
-        .get(&resource.key(request.namespace(), name))
-        .ok_or_else(|| freshness::failure(api, snapshot.revision(), Status::not_found(&named(resource), name)))?;
+    let entry = snapshot.get(&resource.key(request.namespace(), name)).ok_or_else(|| {
+        freshness::failure(api, snapshot.revision(), Status::not_found(&named(resource), name))
+    })?;
     let mut response = answer::object(api, request, StatusCode::OK, &entry.value, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
@@ -32,6 +32,7 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
 
 /// What messages call the resource; of what is made up they say what one of it is.
 fn named(resource: &Resource) -> GroupResource {
-    let name = if component_status::is_observed(resource) { &resource.singular } else { &resource.plural };
+    let name =
+        if component_status::is_observed(resource) { &resource.singular } else { &resource.plural };
     GroupResource::new(resource.group.clone(), name.clone())
 }

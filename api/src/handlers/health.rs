@@ -34,7 +34,9 @@ const STARTED: [&str; 3] = [
 /// The paths of all endpoints and of each of their checks.
 pub(crate) fn paths(api: &Api) -> Vec<String> {
     let of_endpoint = |endpoint: Endpoint| {
-        let checks = names(api, endpoint).into_iter().map(move |check| format!("/{}/{check}", endpoint.name()));
+        let checks = names(api, endpoint)
+            .into_iter()
+            .map(move |check| format!("/{}/{check}", endpoint.name()));
         checks.chain([format!("/{}", endpoint.name())])
     };
     Endpoint::ALL.into_iter().flat_map(of_endpoint).collect()
@@ -50,7 +52,9 @@ pub(crate) async fn handle(
     if let Some(one) = one {
         return match names.iter().find(|name| *name == one) {
             None => Err(Error::no_such_path()),
-            Some(name) if passes(api, endpoint, name).await => Ok(text(StatusCode::OK, "ok".into())),
+            Some(name) if passes(api, endpoint, name).await => {
+                Ok(text(StatusCode::OK, "ok".into()))
+            }
             Some(name) => {
                 let why = format!("internal server error: {}\n", problem(name));
                 Ok(text(StatusCode::INTERNAL_SERVER_ERROR, why))
@@ -74,7 +78,10 @@ pub(crate) async fn handle(
     let verbose = request.info.query.get("verbose").is_some();
     Ok(if !failed.is_empty() {
         tracing::debug!(endpoint = endpoint.name(), ?failed, "health check failed");
-        text(StatusCode::INTERNAL_SERVER_ERROR, format!("{report}{} check failed\n", endpoint.name()))
+        text(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            format!("{report}{} check failed\n", endpoint.name()),
+        )
     } else if verbose {
         text(StatusCode::OK, format!("{report}{} check passed\n", endpoint.name()))
     } else {
@@ -123,7 +130,9 @@ async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
         // stops the process.
         "ping" | "log" | "etcd" => true,
         "quorum" => matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_))),
-        name if STARTED.contains(&name) => endpoint != Endpoint::Ready || api.lifecycle.phase() > Phase::Starting,
+        name if STARTED.contains(&name) => {
+            endpoint != Endpoint::Ready || api.lifecycle.phase() > Phase::Starting
+        }
         "shutdown" => api.lifecycle.phase() == Phase::Serving,
         _ => api.health.passes(endpoint, name),
     }
@@ -146,10 +155,14 @@ mod tests {
     #[test]
     fn what_cannot_be_left_out() {
         let names = ["ping", "log"].map(str::to_owned);
-        let check = |excluded: &[&str], expect: &str| assert_eq!(warning(excluded, &names), expect, "{excluded:?}");
+        let check = |excluded: &[&str], expect: &str| {
+            assert_eq!(warning(excluded, &names), expect, "{excluded:?}")
+        };
         check(&[], "");
         check(&["log", "ping"], "");
-        let line = |names: &str| format!("warn: some health checks cannot be excluded: no matches for {names}\n");
+        let line = |names: &str| {
+            format!("warn: some health checks cannot be excluded: no matches for {names}\n")
+        };
         check(&["zz"], &line("\"zz\""));
         check(&["zz", "ping", "a\"", "zz"], &line("\"a\\\"\",\"zz\""));
     }

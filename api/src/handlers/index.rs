@@ -30,7 +30,11 @@ const PAGES: [&str; 9] = [
 
 pub(crate) fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let paths: Vec<Value> = paths(api, request.catalogue).into_iter().map(Value::from).collect();
-    respond::value(&request.format, StatusCode::OK, &Value::Map(Map::from([("paths", Value::List(paths))])))
+    respond::value(
+        &request.format,
+        StatusCode::OK,
+        &Value::Map(Map::from([("paths", Value::List(paths))])),
+    )
 }
 
 fn paths(api: &Api, catalogue: &Catalogue) -> BTreeSet<String> {

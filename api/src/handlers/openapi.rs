@@ -48,17 +48,27 @@ impl OpenApiPage {
     }
 }
 
-pub(crate) async fn handle(api: &Api, request: &Request<'_>, page: &OpenApiPage) -> Result<Response<Body>, Error> {
+pub(crate) async fn handle(
+    api: &Api,
+    request: &Request<'_>,
+    page: &OpenApiPage,
+) -> Result<Response<Body>, Error> {
     let (protobuf, path) = match page {
         OpenApiPage::Index => return index(api, request).await,
         OpenApiPage::Part(path) => (PROTOBUF_V3, Some(path)),
         OpenApiPage::Whole => (PROTOBUF_V2, None),
     };
     let accept = request.header("accept").unwrap_or_default();
-    let Some(in_protobuf) = asks_protobuf(accept, protobuf) else { return Ok(plain(StatusCode::NOT_ACCEPTABLE)) };
+    let Some(in_protobuf) = asks_protobuf(accept, protobuf) else {
+        return Ok(plain(StatusCode::NOT_ACCEPTABLE));
+    };
     match path {
         Some(path) => part(api, request, path, in_protobuf).await,
-        None => send(api, request, documents(api, request).whole(served(api, request), in_protobuf).await?),
+        None => send(
+            api,
+            request,
+            documents(api, request).whole(served(api, request), in_protobuf).await?,
+        ),
     }
 }
 
@@ -78,7 +88,8 @@ fn asks_protobuf(accept: &str, protobuf: [&str; 2]) -> Option<bool> {
     }
     let offered = [well_known::MEDIA_JSON, protobuf[0]];
     let clauses = negotiation::clauses(accept);
-    let mut asked = clauses.iter().flat_map(|clause| negotiation::meant(clause, accept, || offered.to_vec()));
+    let mut asked =
+        clauses.iter().flat_map(|clause| negotiation::meant(clause, accept, || offered.to_vec()));
     asked.find_map(|media| match media {
         well_known::MEDIA_JSON => Some(false),
         media => protobuf.contains(&media).then_some(true),
@@ -93,10 +104,19 @@ async fn index(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error
         paths.insert(path, Value::Map(Map::from([("serverRelativeURL", Value::from(url))])));
     }
     let body = respond::json(&Value::Map(Map::from([("paths", Value::Map(paths))])));
-    send(api, request, &Document { etag: respond::etag(&body), body, media: well_known::MEDIA_JSON })
+    send(
+        api,
+        request,
+        &Document { etag: respond::etag(&body), body, media: well_known::MEDIA_JSON },
+    )
 }
 
-async fn part(api: &Api, request: &Request<'_>, path: &str, in_protobuf: bool) -> Result<Response<Body>, Error> {
+async fn part(
+    api: &Api,
+    request: &Request<'_>,
+    path: &str,
+    in_protobuf: bool,
+) -> Result<Response<Body>, Error> {
     let (documents, served) = (documents(api, request), served(api, request));
     let in_json = documents.part(served, path, false).await?;
     let hash = request.info.query.text("hash");

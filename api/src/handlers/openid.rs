@@ -41,7 +41,8 @@ impl OpenIdPage {
 
 pub(super) fn handle(api: &Api, page: OpenIdPage) -> Result<Response<Body>, Error> {
     let tokens = &api.authentication.service_accounts;
-    let keys = tokens.keys().ok_or_else(|| Status::service_unavailable(Refusal::NoKeys.to_string()))?;
+    let keys =
+        tokens.keys().ok_or_else(|| Status::service_unavailable(Refusal::NoKeys.to_string()))?;
     let (media, document) = match page {
         OpenIdPage::Configuration => ("application/json", configuration(api)),
         OpenIdPage::Keys => ("application/jwk-set+json", keys.published()),

@@ -73,19 +73,28 @@ pub(crate) enum Start {
 }
 
 impl ListOptions {
-    pub(crate) fn parse(names: &Names, request: &Request<'_>, resource: &Resource) -> Result<Self, Error> {
+    pub(crate) fn parse(
+        names: &Names,
+        request: &Request<'_>,
+        resource: &Resource,
+    ) -> Result<Self, Error> {
         let raw = Raw::parse(&request.info.query)?;
         let selection = raw.selection(resource)?;
         let mut causes = Vec::new();
         if raw.initial_events.is_some() {
-            causes.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+            causes.push(Cause::forbidden(
+                "sendInitialEvents",
+                "sendInitialEvents is forbidden for list",
+            ));
         } else {
             raw.check_match(&mut causes);
         }
         invalid(names, causes)?;
         let version = parse_version(raw.version)?;
         if !raw.token.is_empty() && version.is_some_and(|v| v != Revision::ZERO) {
-            return Err(Error::bad_request("specifying resource version is not allowed when using continue"));
+            return Err(Error::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
         }
         let at = match version {
             None => At::MostRecent,
@@ -102,7 +111,11 @@ impl ListOptions {
 }
 
 impl WatchOptions {
-    pub(crate) fn parse(names: &Names, request: &Request<'_>, resource: &Resource) -> Result<Self, Error> {
+    pub(crate) fn parse(
+        names: &Names,
+        request: &Request<'_>,
+        resource: &Resource,
+    ) -> Result<Self, Error> {
         let raw = Raw::parse(&request.info.query)?;
         let mut selection = raw.selection(resource)?;
         let mut causes = Vec::new();
@@ -123,7 +136,8 @@ impl WatchOptions {
             _ => Start::After(at),
         };
         let timeout = raw.timeout.filter(|seconds| *seconds != 0);
-        let timeout = timeout.map(|seconds| u64::try_from(seconds).unwrap_or_default().min(MAX_TIMEOUT_SECONDS));
+        let timeout = timeout
+            .map(|seconds| u64::try_from(seconds).unwrap_or_default().min(MAX_TIMEOUT_SECONDS));
         Ok(Self { start, selection, bookmarks: raw.bookmarks, timeout })
     }
 }
@@ -149,10 +163,13 @@ impl Selection {
     /// Leaves one name, as the path of an old-style watch does.
     fn restrict_to(&mut self, name: &str) -> Result<(), Error> {
         if self.fields.requires_exact(NAME).is_some_and(|other| other != name) {
-            return Err(Error::bad_request("fieldSelector metadata.name doesn't match requested name"));
+            return Err(Error::bad_request(
+                "fieldSelector metadata.name doesn't match requested name",
+            ));
         }
         let own = FieldTerm { field: NAME.into(), equal: true, value: name.into() };
-        self.fields = FieldSelector::new(self.fields.terms().iter().cloned().chain([own]).collect());
+        self.fields =
+            FieldSelector::new(self.fields.terms().iter().cloned().chain([own]).collect());
         Ok(())
     }
 }
@@ -196,18 +213,24 @@ impl<'a> Raw<'a> {
             return;
         }
         if self.version.is_empty() {
-            causes
-                .push(Cause::forbidden(FIELD, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+            causes.push(Cause::forbidden(
+                FIELD,
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            ));
         }
         if !self.token.is_empty() {
             causes.push(Cause::forbidden(FIELD, MATCH_WITH_TOKEN));
         }
         match self.matching {
             "NotOlderThan" => {}
-            "Exact" if self.version == "0" => causes
-                .push(Cause::forbidden(FIELD, "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"")),
+            "Exact" if self.version == "0" => causes.push(Cause::forbidden(
+                FIELD,
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+            )),
             "Exact" => {}
-            other => causes.push(Cause::not_supported(FIELD, other, &["Exact", "NotOlderThan", ""])),
+            other => {
+                causes.push(Cause::not_supported(FIELD, other, &["Exact", "NotOlderThan", ""]))
+            }
         }
     }
 
@@ -234,15 +257,27 @@ impl<'a> Raw<'a> {
 }
 
 /// The selectors of a request on a collection (list, watch, deletecollection).
-pub(crate) fn parse_selection(resource: &Resource, labels: &str, fields: &str) -> Result<Selection, Error> {
+pub(crate) fn parse_selection(
+    resource: &Resource,
+    labels: &str,
+    fields: &str,
+) -> Result<Selection, Error> {
     let labels = LabelSelector::parse(labels).map_err(|e| Error::bad_request(e.to_string()))?;
     let fields = FieldSelector::parse(fields).map_err(|e| Error::bad_request(e.to_string()))?;
-    fields.check_fields(&resource.selectable_fields).map_err(|e| Error::bad_request(e.to_string()))?;
+    fields
+        .check_fields(&resource.selectable_fields)
+        .map_err(|e| Error::bad_request(e.to_string()))?;
     if resource.stored_form.is_none() {
         return Ok(Selection { labels, fields });
     }
-    let stored = |term: &FieldTerm| FieldTerm { field: resource.stored_field(&term.field).into(), ..term.clone() };
-    Ok(Selection { labels, fields: FieldSelector::new(fields.terms().iter().map(stored).collect()) })
+    let stored = |term: &FieldTerm| FieldTerm {
+        field: resource.stored_field(&term.field).into(),
+        ..term.clone()
+    };
+    Ok(Selection {
+        labels,
+        fields: FieldSelector::new(fields.terms().iter().map(stored).collect()),
+    })
 }
 
 /// A `resourceVersion` parameter; `None` when it is empty.
@@ -280,10 +315,12 @@ mod tests {
             let mut causes = Vec::new();
             Raw::parse(&parameters).expect(query).check_watch_match(&mut causes);
             let texts: Vec<String> = causes.iter().map(Cause::text).collect();
-            let expect: Vec<String> = expect.iter().map(|text| format!("resourceVersionMatch: {text}")).collect();
+            let expect: Vec<String> =
+                expect.iter().map(|text| format!("resourceVersionMatch: {text}")).collect();
             assert_eq!(texts, expect, "{query}");
         };
-        let requires = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        let requires =
+            "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
         let unless = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
         let only = "Unsupported value: \"Exact\": supported values: \"NotOlderThan\"";
         let with_token = "Forbidden: resourceVersionMatch is forbidden when continue is provided";

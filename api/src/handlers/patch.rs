@@ -62,7 +62,13 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     }
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
     let (write, if_match, named) = (parameters.write(), request.if_match(), patch.named());
-    let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces: false, named: Some(&named) };
+    let options = UpdateOptions {
+        write,
+        part,
+        if_match: if_match.as_deref(),
+        replaces: false,
+        named: Some(&named),
+    };
     let target = Target { resource, namespace: request.namespace(), name };
     let mut unknown = FieldErrors::default();
     let change = |current: Option<&Value>| {
@@ -85,7 +91,9 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
 /// Refuses a body that is no patch.
 pub(super) fn check_media(media: &str) -> Result<(), Error> {
     match media {
-        well_known::MEDIA_JSON_PATCH | well_known::MEDIA_MERGE_PATCH | well_known::MEDIA_STRATEGIC_PATCH => Ok(()),
+        well_known::MEDIA_JSON_PATCH
+        | well_known::MEDIA_MERGE_PATCH
+        | well_known::MEDIA_STRATEGIC_PATCH => Ok(()),
         _ => Err(Status::unsupported_media_type().into()),
     }
 }
@@ -126,8 +134,10 @@ pub(super) fn patched(
     match patch {
         Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
         Patch::Merge(patch) => merge(&mut object, patch.clone()),
-        Patch::Strategic(patch) => quorate_schema::strategic(&resource.graph, resource.ty, &mut object, patch)
-            .map_err(|error| unusable(request, &error))?,
+        Patch::Strategic(patch) => {
+            quorate_schema::strategic(&resource.graph, resource.ty, &mut object, patch)
+                .map_err(|error| unusable(request, &error))?
+        }
     }
     body_size_limit::check_patched(current, &object)?;
     let says = |field: &str| object.str_at(&[field]).unwrap_or_default();

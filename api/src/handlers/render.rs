@@ -11,7 +11,9 @@ use quorate_meta::{GroupVersionKind, SmolStr, Status, Value, well_known};
 use quorate_schema::TypeId;
 use quorate_store::Revision;
 use quorate_wire::json;
-use quorate_wire::stored::{CorruptValue, StoredRef, splice_item, splice_object, splice_partial, splice_version};
+use quorate_wire::stored::{
+    CorruptValue, StoredRef, splice_item, splice_object, splice_partial, splice_version,
+};
 
 use crate::Api;
 use crate::handlers::Request;
@@ -50,7 +52,12 @@ pub(crate) struct ListMeta {
 
 impl Renderer {
     /// The renderer of a request for single objects (`list` false, also of a watch) or for a list.
-    pub(crate) fn new(api: &Api, request: &Request<'_>, resource: &Arc<Resource>, list: bool) -> Result<Self, Error> {
+    pub(crate) fn new(
+        api: &Api,
+        request: &Request<'_>,
+        resource: &Arc<Resource>,
+        list: bool,
+    ) -> Result<Self, Error> {
         let form = match (&request.format.shape, list) {
             (Shape::Object, _) => ObjectForm::Object,
             (Shape::Metadata(api_version), false) | (Shape::MetadataList(api_version), true) => {
@@ -78,8 +85,15 @@ impl Renderer {
 
     /// The renderer of what a subresource answers, if that is of a kind and version of its own:
     /// `form` is that kind.
-    pub(super) fn of_subresource(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<Self, Error> {
-        Ok(Self { api_version: form.api_version.as_str().into(), ..Self::new(api, request, form, false)? })
+    pub(super) fn of_subresource(
+        api: &Api,
+        request: &Request<'_>,
+        form: &Arc<Resource>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            api_version: form.api_version.as_str().into(),
+            ..Self::new(api, request, form, false)?
+        })
     }
 
     /// The syntax of the answer; everything here is written in JSON, from which others are made.
@@ -204,12 +218,23 @@ impl Renderer {
     /// Where the row of an object belongs in that order; those of the same rank come in the order
     /// of the objects.
     pub(super) fn rank(&self, value: &Bytes) -> Result<i64, CorruptValue> {
-        let ObjectForm::Table { layout, .. } = &self.form else { return Ok(0) };
-        Ok(layout.rank(&StoredRef::parse(value)?.to_value(&self.api_version, &self.resource.kind, 0)?))
+        let ObjectForm::Table { layout, .. } = &self.form else {
+            return Ok(0);
+        };
+        Ok(layout.rank(&StoredRef::parse(value)?.to_value(
+            &self.api_version,
+            &self.resource.kind,
+            0,
+        )?))
     }
 
     /// One item of a list.
-    pub(crate) fn item(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+    pub(crate) fn item(
+        &self,
+        value: &Bytes,
+        revision: Revision,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CorruptValue> {
         match &self.form {
             ObjectForm::Object => {
                 let value = stored_codec::served(&self.resource, value)?;
@@ -222,8 +247,16 @@ impl Renderer {
     }
 
     /// The same; a large object is shared instead of copied where it is sent as it is stored.
-    pub(super) fn item_in_pieces(&self, value: &Bytes, revision: Revision, out: &mut Rope) -> Result<(), CorruptValue> {
-        if !matches!(self.form, ObjectForm::Object) || self.resource.stored_form.is_some() || !Rope::is_large(value) {
+    pub(super) fn item_in_pieces(
+        &self,
+        value: &Bytes,
+        revision: Revision,
+        out: &mut Rope,
+    ) -> Result<(), CorruptValue> {
+        if !matches!(self.form, ObjectForm::Object)
+            || self.resource.stored_form.is_some()
+            || !Rope::is_large(value)
+        {
             return self.item(value, revision, out.text());
         }
         let (before, after) = StoredRef::parse(value)?.halves();
@@ -239,7 +272,9 @@ impl Renderer {
     }
 
     fn table_head(&self, meta: &ListMeta, columns: bool, out: &mut Vec<u8>) {
-        let ObjectForm::Table { api_version, layout, .. } = &self.form else { return };
+        let ObjectForm::Table { api_version, layout, .. } = &self.form else {
+            return;
+        };
         put_type(api_version, "Table", out);
         put_list_meta(meta, out);
         out.put_slice(b",\"columnDefinitions\":");
@@ -248,10 +283,18 @@ impl Renderer {
     }
 
     /// A row of a table. Cells are made from the stored form, whatever version is served.
-    fn row(&self, value: &Bytes, revision: Revision, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
-        let ObjectForm::Table { api_version, layout, include } = &self.form else { return Ok(()) };
+    fn row(
+        &self,
+        value: &Bytes,
+        revision: Revision,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CorruptValue> {
+        let ObjectForm::Table { api_version, layout, include } = &self.form else {
+            return Ok(());
+        };
         let stored = StoredRef::parse(value)?;
-        let object: Value = stored.to_value(&self.api_version, &self.resource.kind, revision.get())?;
+        let object: Value =
+            stored.to_value(&self.api_version, &self.resource.kind, revision.get())?;
         out.put_slice(b"{\"cells\":");
         layout.cells(&object, self.now_ms, out);
         if let Some(conditions) = layout.conditions(&object) {
@@ -296,13 +339,18 @@ fn put_list_meta(meta: &ListMeta, out: &mut Vec<u8>) {
 }
 
 fn wrong_shape(resource: &Resource, list: bool) -> Error {
-    let package = resource.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
+    let package =
+        resource.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
     let message = if list {
         let kind = &resource.list_kind;
-        format!("you requested PartialObjectMetadata, but the requested object is a list (*{package}.{kind})")
+        format!(
+            "you requested PartialObjectMetadata, but the requested object is a list (*{package}.{kind})"
+        )
     } else {
         let kind = &resource.kind;
-        format!("you requested PartialObjectMetadataList, but the requested object is not a list (*{package}.{kind})")
+        format!(
+            "you requested PartialObjectMetadataList, but the requested object is not a list (*{package}.{kind})"
+        )
     };
     Status::failure(quorate_meta::Reason::NotAcceptable, message).into()
 }

@@ -68,7 +68,11 @@ impl Request<'_> {
     /// section 5.3). An entity tag may be of any bytes, but for those of control characters
     /// (section 8.8.3): what is no text is a tag that no version has.
     pub(crate) fn if_match(&self) -> Option<Cow<'_, str>> {
-        let mut lines = self.headers.get_all(IF_MATCH).into_iter().map(|line| String::from_utf8_lossy(line.as_bytes()));
+        let mut lines = self
+            .headers
+            .get_all(IF_MATCH)
+            .into_iter()
+            .map(|line| String::from_utf8_lossy(line.as_bytes()));
         let first = lines.next()?;
         Some(lines.fold(first, |list, line| Cow::Owned(format!("{list},{line}"))))
     }

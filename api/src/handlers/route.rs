@@ -14,8 +14,8 @@ use quorate_extensions::aggregation::is_delegated;
 use quorate_meta::Status;
 
 use super::{
-    binding, create, delete, deletecollection, discovery, eviction, get, health, index, list, openapi, openid, patch,
-    review, scale, token_request, update, version, warnings, watch,
+    binding, create, delete, deletecollection, discovery, eviction, get, health, index, list,
+    openapi, openid, patch, review, scale, token_request, update, version, warnings, watch,
 };
 use crate::Api;
 use crate::body::Body;
@@ -62,11 +62,15 @@ impl Route {
         match self {
             Self::Resource(_) if info.verb == Verb::Watch => Some(Offer::Stream),
             Self::Resource(resource) if !resource.stored => Some(Offer::Document),
-            Self::Resource(_) if info.subresource.as_deref() == Some(token_request::TOKEN) => Some(Offer::Document),
+            Self::Resource(_) if info.subresource.as_deref() == Some(token_request::TOKEN) => {
+                Some(Offer::Document)
+            }
             Self::Resource(_) => Some(Offer::Objects),
             Self::Discovery(page) if page.is_aggregated() => None,
             Self::Discovery(_) => Some(Offer::Document),
-            Self::OpenApi(_) | Self::OpenId(_) | Self::Health(..) | Self::Version | Self::Index => None,
+            Self::OpenApi(_) | Self::OpenId(_) | Self::Health(..) | Self::Version | Self::Index => {
+                None
+            }
         }
     }
 }
@@ -76,7 +80,8 @@ pub(crate) fn find(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Resu
     if info.is_resource {
         return find_resource(api, catalogue, info).map(Route::Resource);
     }
-    let route = find_page(api, catalogue, &info.path).ok_or_else(|| no_page(api, catalogue, &info.path))?;
+    let route =
+        find_page(api, catalogue, &info.path).ok_or_else(|| no_page(api, catalogue, &info.path))?;
     if info.verb == Verb::Get || (info.verb == Verb::Head && matches!(route, Route::Health(..))) {
         return Ok(route);
     }
@@ -104,8 +109,11 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
 
 /// Why there is no such page: perhaps it is one of a version that is left to another server.
 fn no_page(api: &Api, catalogue: &Catalogue, path: &str) -> Error {
-    let version = path.trim_end_matches('/').strip_prefix("/apis/").and_then(|path| path.split_once('/'));
-    version.map_or_else(Error::no_such_path, |(group, version)| not_served(api, catalogue, group, version))
+    let version =
+        path.trim_end_matches('/').strip_prefix("/apis/").and_then(|path| path.split_once('/'));
+    version.map_or_else(Error::no_such_path, |(group, version)| {
+        not_served(api, catalogue, group, version)
+    })
 }
 
 /// 503 for a group version that an APIService delegates to another server, to which this one passes
@@ -117,7 +125,11 @@ fn not_served(api: &Api, catalogue: &Catalogue, group: &str, version: &str) -> E
     Error::no_such_path()
 }
 
-fn find_resource(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Result<Arc<Resource>, Error> {
+fn find_resource(
+    api: &Api,
+    catalogue: &Catalogue,
+    info: &RequestInfo,
+) -> Result<Arc<Resource>, Error> {
     let found = catalogue.find(&info.group, &info.version, &info.resource);
     let resource = found.ok_or_else(|| not_served(api, catalogue, &info.group, &info.version))?;
     let scope_fits = match (&info.namespace, &info.name) {
@@ -140,8 +152,11 @@ fn find_resource(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Result
         return Err(Status::verb_not_supported(&resource.group_resource(), info.verb.name()).into());
     }
     // Across all namespaces one can only look.
-    let across = resource.namespaced && info.namespace.is_none() && !matches!(info.verb, Verb::List | Verb::Watch);
-    let named_create = info.verb == Verb::Create && info.name.is_some() && info.subresource.is_none();
+    let across = resource.namespaced
+        && info.namespace.is_none()
+        && !matches!(info.verb, Verb::List | Verb::Watch);
+    let named_create =
+        info.verb == Verb::Create && info.name.is_some() && info.subresource.is_none();
     let nameless = info.name.is_none() && matches!(info.verb, Verb::Update | Verb::Patch);
     if across || named_create || nameless || !verbs.iter().any(|verb| verb == info.verb.name()) {
         return Err(Status::method_not_allowed().into());
@@ -150,7 +165,11 @@ fn find_resource(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Result
 }
 
 /// Answers a request that has passed every filter.
-pub(crate) async fn run(api: &Arc<Api>, route: Route, request: &Request<'_>) -> Result<Response<Body>, Error> {
+pub(crate) async fn run(
+    api: &Arc<Api>,
+    route: Route,
+    request: &Request<'_>,
+) -> Result<Response<Body>, Error> {
     let deprecated = route.resource().and_then(|resource| resource.deprecation.clone());
     let answer = dispatch(api, route, request);
     let answer = match request.body.len() {
@@ -176,7 +195,9 @@ fn dispatch<'a>(
         Route::Version => ready(version::handle(api, request)).boxed(),
         Route::Index => ready(index::handle(api, request)).boxed(),
         Route::OpenId(page) => ready(openid::handle(api, page)).boxed(),
-        Route::Resource(resource) if resource.group.is_empty() && resource.plural == binding::BINDINGS => {
+        Route::Resource(resource)
+            if resource.group.is_empty() && resource.plural == binding::BINDINGS =>
+        {
             binding::create(api, request).boxed()
         }
         Route::Resource(resource) if !resource.stored => review::handle(api, request).boxed(),
@@ -197,7 +218,9 @@ fn dispatch<'a>(
             Verb::Patch => patch::handle(api, request).boxed(),
             Verb::Delete => delete::handle(api, request).boxed(),
             Verb::DeleteCollection => deletecollection::handle(api, request).boxed(),
-            Verb::Head | Verb::Options | Verb::Other => ready(Err(Status::method_not_allowed().into())).boxed(),
+            Verb::Head | Verb::Options | Verb::Other => {
+                ready(Err(Status::method_not_allowed().into())).boxed()
+            }
         },
     }
 }

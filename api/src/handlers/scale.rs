@@ -71,10 +71,21 @@ fn shown(
         return respond::value(&request.format, StatusCode::OK, scale);
     }
     let renderer = Renderer::of_subresource(api, request, form)?;
-    answer::rendered(api, request, StatusCode::OK, &renderer, &stored_codec::encode(form, scale)?, revision)
+    answer::rendered(
+        api,
+        request,
+        StatusCode::OK,
+        &renderer,
+        &stored_codec::encode(form, scale)?,
+        revision,
+    )
 }
 
-async fn get(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn get(
+    api: &Api,
+    request: &Request<'_>,
+    form: &Arc<Resource>,
+) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let at = match parse_version(request.info.query.text("resourceVersion"))? {
         None => At::MostRecent,
@@ -91,17 +102,26 @@ async fn get(api: &Api, request: &Request<'_>, form: &Arc<Resource>) -> Result<R
     Ok(response)
 }
 
-async fn update(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn update(
+    api: &Arc<Api>,
+    request: &Request<'_>,
+    form: &Arc<Resource>,
+) -> Result<Response<Body>, Error> {
     check_form(api, request, form)?;
     let parameters = Parameters::parse(api.names, request, "UpdateOptions")?;
-    let decode::Decoded { object: mut scale, warnings } = decode::object(api, request, form, parameters.validation)?;
+    let decode::Decoded { object: mut scale, warnings } =
+        decode::object(api, request, form, parameters.validation)?;
     identity::check_name(request.name()?, &scale)?;
     identity::set_namespace(form, request.namespace(), &mut scale)?;
     let answer = write(api, request, form, &parameters, true, |_| Ok(scale.clone())).await;
     warnings::attach(request, &warnings, answer)
 }
 
-async fn patch(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn patch(
+    api: &Arc<Api>,
+    request: &Request<'_>,
+    form: &Arc<Resource>,
+) -> Result<Response<Body>, Error> {
     let media = decode::media_type(request);
     let media = media.as_ref();
     if apply::is_apply(api, media) {
@@ -114,7 +134,9 @@ async fn patch(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
     let mut unknown = FieldErrors::default();
     let change = |scale: &Value| {
         let (scale, findings) = patch::patched(api, request, form, &body, scale)?;
-        if parameters.validation == FieldValidation::Strict && !(findings.is_empty() && told.is_empty()) {
+        if parameters.validation == FieldValidation::Strict
+            && !(findings.is_empty() && told.is_empty())
+        {
             return Err(patch::bad_patch(request, &findings.and(&told).refusal()));
         }
         unknown = findings;
@@ -128,7 +150,11 @@ async fn patch(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
 }
 
 /// Applies a scale: what it wants is wanted of the workload, by an owner as of `scale`.
-async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> Result<Response<Body>, Error> {
+async fn apply(
+    api: &Arc<Api>,
+    request: &Request<'_>,
+    form: &Arc<Resource>,
+) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     check_form(api, request, form)?;
     let parameters = Parameters::parse_apply(api.names, request)?;
@@ -137,7 +163,8 @@ async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
     let wanted = wanted.and_then(|body| self::wanted(resource, form, body.config.value()));
     let target = Target { resource, namespace: request.namespace(), name };
     let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
-    let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces: false, named: None };
+    let options =
+        UpdateOptions { write, part, if_match: if_match.as_deref(), replaces: false, named: None };
     let change = |live: Option<&Value>| {
         let body = body.as_ref().map_err(Clone::clone)?;
         let wanted = wanted.as_ref().map_err(Clone::clone)?;
@@ -155,7 +182,9 @@ async fn apply(api: &Arc<Api>, request: &Request<'_>, form: &Arc<Resource>) -> R
     let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| scaled(api, request, form, &answer));
     match body {
-        Ok(body) if answer.is_ok() => warnings::attach(request, body.warnings(parameters.validation), answer),
+        Ok(body) if answer.is_ok() => {
+            warnings::attach(request, body.warnings(parameters.validation), answer)
+        }
         _ => answer,
     }
 }
@@ -194,7 +223,8 @@ where
     let (resource, name) = (request.resource()?, request.name()?);
     let target = Target { resource, namespace: request.namespace(), name };
     let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
-    let options = UpdateOptions { write, part, if_match: if_match.as_deref(), replaces, named: None };
+    let options =
+        UpdateOptions { write, part, if_match: if_match.as_deref(), replaces, named: None };
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
         let scale = change(&scale_of(current))?;
@@ -212,8 +242,14 @@ where
 }
 
 /// The scale of the workload as it is now, with what its writer should know.
-fn scaled(api: &Api, request: &Request<'_>, form: &Arc<Resource>, answer: &Answer) -> Result<Response<Body>, Error> {
-    let entry = Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
+fn scaled(
+    api: &Api,
+    request: &Request<'_>,
+    form: &Arc<Resource>,
+    answer: &Answer,
+) -> Result<Response<Body>, Error> {
+    let entry =
+        Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
     let scale = scale_of(&stored_codec::decode(request.resource()?, &entry)?);
     let mut response = shown(api, request, form, &scale, answer.revision)?;
     warnings::add(&mut response, &answer.warnings);
@@ -290,10 +326,15 @@ mod tests {
 
     #[test]
     fn selectors() {
-        let check = |selector: serde_json::Value, expect: &str| assert_eq!(selector_text(&selector.into()), expect);
+        let check = |selector: serde_json::Value, expect: &str| {
+            assert_eq!(selector_text(&selector.into()), expect)
+        };
         check(json!({"app": "a", "b": "c"}), "app=a,b=c");
         let term = json!({"key": "tier", "operator": "NotIn", "values": ["x", "y"]});
-        check(json!({"matchLabels": {"app": "a"}, "matchExpressions": [term]}), "app=a,tier notin (x,y)");
+        check(
+            json!({"matchLabels": {"app": "a"}, "matchExpressions": [term]}),
+            "app=a,tier notin (x,y)",
+        );
         check(json!({}), "");
     }
 }

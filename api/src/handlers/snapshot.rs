@@ -53,7 +53,11 @@ pub(super) async fn recheck(api: &Api, request: &Request<'_>) -> Result<(), Erro
         impersonate(&api.authorizer, original_user, request.headers, &action).await?;
     }
     if let Some(decision) = api.authorizer.recheck(request.epoch, request.user, &action).await? {
-        let refused = if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(request.user, &action) };
+        let refused = if decision.is_allowed() {
+            Ok(())
+        } else {
+            decision.clone().enforce(request.user, &action)
+        };
         request.record.decided_again(decision);
         refused?;
     }
@@ -61,9 +65,16 @@ pub(super) async fn recheck(api: &Api, request: &Request<'_>) -> Result<(), Erro
 }
 
 /// Waits a little until this node has applied the revision; 504 when it does not.
-pub(crate) async fn wait_for(api: &Api, request: &Request<'_>, revision: Revision) -> Result<(), Error> {
-    let patience = request.info.time_asked().map_or(VERSION_WAIT, |asked| VERSION_WAIT.min(asked / 2));
-    if api.store.status().applied >= revision || timeout(patience, api.store.applied(revision)).await.is_ok() {
+pub(crate) async fn wait_for(
+    api: &Api,
+    request: &Request<'_>,
+    revision: Revision,
+) -> Result<(), Error> {
+    let patience =
+        request.info.time_asked().map_or(VERSION_WAIT, |asked| VERSION_WAIT.min(asked / 2));
+    if api.store.status().applied >= revision
+        || timeout(patience, api.store.applied(revision)).await.is_ok()
+    {
         return Ok(());
     }
     let applied = api.store.status().applied;

@@ -29,7 +29,9 @@ pub(super) async fn check(
     account: Target<'_>,
     (pod, asked): (&Value, &[String]),
 ) -> Result<(), Error> {
-    let refused = |why: &str| Err(Status::forbidden(&account.resource.group_resource(), account.name, why).into());
+    let refused = |why: &str| {
+        Err(Status::forbidden(&account.resource.group_resource(), account.name, why).into())
+    };
     let audience = match asked {
         [] => "",
         [one] => one,
@@ -74,15 +76,21 @@ impl Volumes<'_> {
     fn project(&self, audience: &str) -> bool {
         let sources = self.iter().flat_map(|volume| list(volume, &["projected", "sources"]));
         let mut tokens = sources.filter_map(|source| source.get("serviceAccountToken"));
-        tokens.any(|token| !token.is_null() && token.str_at(&["audience"]).unwrap_or_default() == audience)
+        tokens.any(|token| {
+            !token.is_null() && token.str_at(&["audience"]).unwrap_or_default() == audience
+        })
     }
 
     /// Whether one is mounted by a driver that gets tokens for this audience.
     fn have_driver_for(&self, audience: &str) -> Result<bool, Error> {
         let storage = self.catalogue.graph().names().group("storage");
         for volume in self.iter() {
-            let Some(name) = self.driver(volume)? else { continue };
-            let Some(driver) = self.find(&storage, "csidrivers", None, &name)? else { continue };
+            let Some(name) = self.driver(volume)? else {
+                continue;
+            };
+            let Some(driver) = self.find(&storage, "csidrivers", None, &name)? else {
+                continue;
+            };
             let mut asked = list(&driver, &["spec", "tokenRequests"]).iter();
             if asked.any(|request| request.str_at(&["audience"]).unwrap_or_default() == audience) {
                 return Ok(true);
@@ -97,21 +105,34 @@ impl Volumes<'_> {
             return Ok(Some(driver.to_owned()));
         }
         let is_ephemeral = volume.get("ephemeral").is_some_and(|ephemeral| !ephemeral.is_null());
-        let name = |object: &Value, path: &[&str]| object.str_at(path).unwrap_or_default().to_owned();
+        let name =
+            |object: &Value, path: &[&str]| object.str_at(path).unwrap_or_default().to_owned();
         let claim = match volume.str_at(&["persistentVolumeClaim", "claimName"]) {
             Some(claim) => claim.to_owned(),
-            None if is_ephemeral => format!("{}-{}", name(self.pod, &["metadata", "name"]), name(volume, &["name"])),
+            None if is_ephemeral => {
+                format!("{}-{}", name(self.pod, &["metadata", "name"]), name(volume, &["name"]))
+            }
             None => return Ok(None),
         };
         let claim = self.find("", "persistentvolumeclaims", Some(self.namespace), &claim)?;
-        let bound = claim.map(|claim| name(&claim, &["spec", "volumeName"])).filter(|name| !name.is_empty());
+        let bound = claim
+            .map(|claim| name(&claim, &["spec", "volumeName"]))
+            .filter(|name| !name.is_empty());
         let Some(bound) = bound else { return Ok(None) };
         let bound = self.find("", "persistentvolumes", None, &bound)?;
         Ok(bound.and_then(|bound| bound.str_at(&["spec", "csi", "driver"]).map(str::to_owned)))
     }
 
-    fn find(&self, group: &str, plural: &str, namespace: Option<&str>, name: &str) -> Result<Option<Value>, Error> {
-        let Some(resource) = self.catalogue.find(group, "v1", plural) else { return Ok(None) };
+    fn find(
+        &self,
+        group: &str,
+        plural: &str,
+        namespace: Option<&str>,
+        name: &str,
+    ) -> Result<Option<Value>, Error> {
+        let Some(resource) = self.catalogue.find(group, "v1", plural) else {
+            return Ok(None);
+        };
         let entry = self.snapshot.get(&resource.key(namespace, name));
         entry.map(|entry| stored_codec::decode(resource, entry)).transpose()
     }

@@ -10,7 +10,9 @@
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
-use quorate_meta::{Cause, GroupKind, GroupResource, GroupVersion, GroupVersionKind, Status, Time, Value};
+use quorate_meta::{
+    Cause, GroupKind, GroupResource, GroupVersion, GroupVersionKind, Status, Time, Value,
+};
 use quorate_schema::{KindDef, apply_defaults};
 use quorate_store::Snapshot;
 
@@ -58,7 +60,11 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     identity::set_namespace(request.resource()?, request.namespace(), &mut object)?;
     let admitted = SubresourceRequest {
         operation: AdmissionOperation::Create,
-        target: Target { resource: request.resource()?, namespace: request.namespace(), name: request.name()? },
+        target: Target {
+            resource: request.resource()?,
+            namespace: request.namespace(),
+            name: request.name()?,
+        },
         subresource: TOKEN,
         options: parameters.write(),
         graph: request.catalogue.graph(),
@@ -90,13 +96,24 @@ fn kind<'r>(request: &Request<'r>) -> Result<&'r KindDef, Error> {
 }
 
 /// Completes the request with its answer. Gives the token's id.
-async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut Vec<String>) -> Result<String, Error> {
+async fn answer(
+    api: &Api,
+    request: &Request<'_>,
+    object: &mut Value,
+    told: &mut Vec<String>,
+) -> Result<String, Error> {
     let (name, namespace) = (request.name()?, request.namespace().unwrap_or_default());
     let own = GroupKind::new(api.names.group("authentication"), KIND);
-    let text = |object: &Value, field: &str| object.str_at(&["metadata", field]).unwrap_or_default().to_owned();
+    let text = |object: &Value, field: &str| {
+        object.str_at(&["metadata", field]).unwrap_or_default().to_owned()
+    };
     let given = text(object, "name");
     if !given.is_empty() && given != name {
-        let cause = Cause::invalid("metadata.name", given, "must match the service account name if specified");
+        let cause = Cause::invalid(
+            "metadata.name",
+            given,
+            "must match the service account name if specified",
+        );
         return Err(Status::invalid(&own, name, vec![cause]).into());
     }
     api.store.read_index().await?;
@@ -105,8 +122,9 @@ async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut
     let uid = text(&account, "uid");
     let asked = text(object, "uid");
     if !asked.is_empty() && asked != uid {
-        let why =
-            format!("the UID in the token request ({asked}) does not match the UID of the service account ({uid})");
+        let why = format!(
+            "the UID in the token request ({asked}) does not match the UID of the service account ({uid})"
+        );
         let resource = GroupResource::new(own.group.as_str(), KIND);
         return Err(Status::conflict(&resource, name, &why).into());
     }
@@ -117,13 +135,21 @@ async fn answer(api: &Api, request: &Request<'_>, object: &mut Value, told: &mut
     let lifetime = expiration(api, &own, object, told)?;
     let bound = bound(request.catalogue, &snapshot, namespace, name, object)?;
     let target = Target { resource: request.resource()?, namespace: Some(namespace), name };
-    let by_uid = object.str_at(&["spec", "boundObjectRef", "uid"]).is_some_and(|uid| !uid.is_empty());
+    let by_uid =
+        object.str_at(&["spec", "boundObjectRef", "uid"]).is_some_and(|uid| !uid.is_empty());
     if let Some(restriction) = api.authorizer.node_restriction(request.user) {
         restriction.check_token(target, bound.as_ref(), by_uid)?;
         // A restricted node gets tokens that are bound to a pod, and no others.
         if let Some(BoundObjectReference::Pod(pod, _)) = &bound {
             let pod = find(request.catalogue, &snapshot, "pods", Some(namespace), &pod.name)?;
-            token_audience::check(api, request, &snapshot, target, (&pod, &asked_audiences(object))).await?;
+            token_audience::check(
+                api,
+                request,
+                &snapshot,
+                target,
+                (&pod, &asked_audiences(object)),
+            )
+            .await?;
         }
     }
     let id = id(api);
@@ -168,7 +194,12 @@ fn asked_audiences(object: &Value) -> Vec<String> {
 }
 
 /// How long the token lives, in seconds.
-fn expiration(api: &Api, own: &GroupKind, object: &mut Value, told: &mut Vec<String>) -> Result<u64, Error> {
+fn expiration(
+    api: &Api,
+    own: &GroupKind,
+    object: &mut Value,
+    told: &mut Vec<String>,
+) -> Result<u64, Error> {
     let path = ["spec", "expirationSeconds"];
     let asked = object.at(&path).and_then(Value::as_i64).unwrap_or(DEFAULT_EXPIRATION);
     let why = match asked {
@@ -177,10 +208,20 @@ fn expiration(api: &Api, own: &GroupKind, object: &mut Value, told: &mut Vec<Str
         _ => "may not specify a duration larger than 2^32 seconds",
     };
     if !why.is_empty() {
-        return Err(Status::invalid(own, "", vec![Cause::invalid("spec.expirationSeconds", asked, why)]).into());
+        return Err(Status::invalid(
+            own,
+            "",
+            vec![Cause::invalid("spec.expirationSeconds", asked, why)],
+        )
+        .into());
     }
     let asked = asked.unsigned_abs();
-    let given = api.authentication.service_accounts.options().max_expiration.map_or(asked, |most| most.min(asked));
+    let given = api
+        .authentication
+        .service_accounts
+        .options()
+        .max_expiration
+        .map_or(asked, |most| most.min(asked));
     if given < asked {
         told.push(format!("requested expiration of {asked} seconds shortened to {given} seconds"));
     }
@@ -196,18 +237,23 @@ fn bound(
     account: &str,
     object: &Value,
 ) -> Result<Option<BoundObjectReference>, Error> {
-    let Some(wanted) = object.at(&["spec", "boundObjectRef"]).filter(|wanted| !wanted.is_null()) else {
+    let Some(wanted) = object.at(&["spec", "boundObjectRef"]).filter(|wanted| !wanted.is_null())
+    else {
         return Ok(None);
     };
     let text = |field: &str| wanted.str_at(&[field]).unwrap_or_default();
-    let (api_version, kind, name, uid) = (text("apiVersion"), text("kind"), text("name"), text("uid"));
+    let (api_version, kind, name, uid) =
+        (text("apiVersion"), text("kind"), text("name"), text("uid"));
     let version = GroupVersion::parse(api_version).unwrap_or_else(|| GroupVersion::new("", ""));
     let (resource, scope) = match (version.group.as_str(), kind) {
         ("", "Pod") => ("pods", Some(namespace)),
         ("", "Secret") => ("secrets", Some(namespace)),
         ("", "Node") => ("nodes", None),
         (group, _) => {
-            let what = format!("cannot bind token to object of type {group}/{}, Kind={kind}", version.version);
+            let what = format!(
+                "cannot bind token to object of type {group}/{}, Kind={kind}",
+                version.version
+            );
             return Err(Error::bad_request(what));
         }
     };
@@ -225,7 +271,12 @@ fn bound(
         let why = format!(
             "the UID in the bound object reference ({uid}) does not match the UID in record. The object might have been deleted and then recreated"
         );
-        return Err(Status::conflict(&GroupResource::new(version.group.as_str(), kind), name, &why).into());
+        return Err(Status::conflict(
+            &GroupResource::new(version.group.as_str(), kind),
+            name,
+            &why,
+        )
+        .into());
     }
     Ok(Some(match kind {
         "Pod" => BoundObjectReference::Pod(identified, node_of(catalogue, snapshot, &found)),
@@ -238,7 +289,10 @@ fn bound(
 fn node_of(catalogue: &Catalogue, snapshot: &Snapshot, pod: &Value) -> Option<ObjectIdentity> {
     let name = pod.str_at(&["spec", "nodeName"]).filter(|name| !name.is_empty())?;
     let found = find(catalogue, snapshot, "nodes", None, name);
-    Some(found.map_or_else(|_| ObjectIdentity { name: name.to_owned(), uid: String::new() }, |node| identified(&node)))
+    Some(found.map_or_else(
+        |_| ObjectIdentity { name: name.to_owned(), uid: String::new() },
+        |node| identified(&node),
+    ))
 }
 
 fn identified(object: &Value) -> ObjectIdentity {

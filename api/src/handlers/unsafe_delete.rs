@@ -20,7 +20,11 @@ use quorate_registry::write::Target;
 const VERB: &str = "unsafe-delete-ignore-read-errors";
 
 /// Removes the object if it cannot be read.
-pub(super) async fn handle(api: &Api, request: &Request<'_>, target: Target<'_>) -> Result<Response<Body>, Error> {
+pub(super) async fn handle(
+    api: &Api,
+    request: &Request<'_>,
+    target: Target<'_>,
+) -> Result<Response<Body>, Error> {
     let mut action = Action::of(request.info);
     if let Action::Resource(action) = &mut action {
         action.verb = VERB;

@@ -32,15 +32,22 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let target = Target { resource, namespace: request.namespace(), name };
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
     let if_match = request.if_match();
-    let options =
-        UpdateOptions { write: parameters.write(), part, if_match: if_match.as_deref(), replaces: true, named: None };
+    let options = UpdateOptions {
+        write: parameters.write(),
+        part,
+        if_match: if_match.as_deref(),
+        replaces: true,
+        named: None,
+    };
     // Only an update that has to be made again reads the body again.
     let mut object = Some(object);
-    let again = move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
+    let again =
+        move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
     let permit = || permit::creation(api, request);
     let answer = writer_for(api, request.user).put(target, options, &permit, again).await;
     let answer = answer.and_then(|answer| {
-        let status = if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
+        let status =
+            if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         response::object(api, request, status, &answer)
     });
     warnings::attach(request, &warnings, answer)

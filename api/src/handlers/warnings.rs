@@ -33,7 +33,9 @@ pub(super) fn attach(
 pub(super) fn add(response: &mut Response<Body>, warnings: &[String]) {
     for warning in shortlist(warnings, 0, MAX_WARNINGS) {
         let end = warning.char_indices().nth(MAX_CHARACTERS).map_or(warning.len(), |(end, _)| end);
-        if let Ok(value) = HeaderValue::from_bytes(format!("299 - {}", quoted(&warning[..end])).as_bytes()) {
+        if let Ok(value) =
+            HeaderValue::from_bytes(format!("299 - {}", quoted(&warning[..end])).as_bytes())
+        {
             response.headers_mut().append(WARNING, value);
         }
     }
@@ -58,7 +60,10 @@ mod tests {
         add(&mut response, &vec!["é".repeat(MAX_CHARACTERS + 1); MAX_WARNINGS + 2]);
         let headers: Vec<_> = response.headers().get_all(WARNING).iter().collect();
         assert_eq!(headers.len(), MAX_WARNINGS);
-        assert_eq!(headers[0].as_bytes(), format!("299 - \"{}\"", "é".repeat(MAX_CHARACTERS)).as_bytes());
+        assert_eq!(
+            headers[0].as_bytes(),
+            format!("299 - \"{}\"", "é".repeat(MAX_CHARACTERS)).as_bytes()
+        );
         assert_eq!(headers[MAX_WARNINGS - 1], "299 - \"and 3 more\"");
     }
 }

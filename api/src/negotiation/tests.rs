@@ -30,8 +30,16 @@ fn quality_and_order() {
     check("application/xml, */*", Offer::Objects, "Json Object");
     check("application/yaml, application/json", Offer::Objects, "Yaml Object");
     check("Application/YAML;Q=0.5, application/xml", Offer::Objects, "Yaml Object");
-    check("application/vnd.svc.protobuf,application/json", Offer::Objects, "Protobuf(Protobuf) Object");
-    check("application/vnd.kubernetes.protobuf;stream=watch", Offer::Stream, "Protobuf(Protobuf) Object");
+    check(
+        "application/vnd.svc.protobuf,application/json",
+        Offer::Objects,
+        "Protobuf(Protobuf) Object",
+    );
+    check(
+        "application/vnd.kubernetes.protobuf;stream=watch",
+        Offer::Stream,
+        "Protobuf(Protobuf) Object",
+    );
     check("application/vnd.example.protobuf,application/json", Offer::Document, "Json Object");
 }
 
@@ -51,7 +59,11 @@ fn wildcards_do_not_give_what_is_refused() {
     let table = "*/*;as=Table;g=meta.svc.io;v=v1";
     let expect = "Yaml Table(\"meta.svc.io/v1\")";
     check(&format!("application/json;q=0, {table}"), Offer::Objects, expect);
-    check(&format!("application/json;q=0, application/yaml;q=0, {table}"), Offer::Objects, "Parameters");
+    check(
+        &format!("application/json;q=0, application/yaml;q=0, {table}"),
+        Offer::Objects,
+        "Parameters",
+    );
     let none = "application/json;q=0, application/yaml;q=0, application/vnd.svc.protobuf;q=0, */*";
     check_with(true, none, Offer::Objects, "Cbor(Cbor) Object");
     check_with(false, none, Offer::Objects, "Media");
@@ -92,7 +104,11 @@ fn cbor_where_it_is_switched_on() {
         ("application/cbor", Offer::Stream, "Cbor(Cbor) Object"),
         ("application/cbor-seq", Offer::Stream, "Cbor(Cbor) Object"),
         ("application/cbor-seq", Offer::Objects, "Media"),
-        ("application/cbor;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Cbor(Cbor) Table(\"meta.svc.io/v1\")"),
+        (
+            "application/cbor;as=Table;g=meta.svc.io;v=v1",
+            Offer::Objects,
+            "Cbor(Cbor) Table(\"meta.svc.io/v1\")",
+        ),
     ] {
         check_with(true, accept, offer, on);
         check_with(false, accept, offer, "Media");
@@ -102,9 +118,21 @@ fn cbor_where_it_is_switched_on() {
 
 #[test]
 fn shapes() {
-    check("application/json;as=Table;g=meta.svc.io;v=v1", Offer::Objects, "Json Table(\"meta.svc.io/v1\")");
-    check("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Offer::Stream, "Json Table(\"meta.k8s.io/v1beta1\")");
-    check("application/json;as=Table;g=meta.svc.io;v=v2,application/json", Offer::Objects, "Json Object");
+    check(
+        "application/json;as=Table;g=meta.svc.io;v=v1",
+        Offer::Objects,
+        "Json Table(\"meta.svc.io/v1\")",
+    );
+    check(
+        "application/json;as=Table;v=v1beta1;g=meta.k8s.io",
+        Offer::Stream,
+        "Json Table(\"meta.k8s.io/v1beta1\")",
+    );
+    check(
+        "application/json;as=Table;g=meta.svc.io;v=v2,application/json",
+        Offer::Objects,
+        "Json Object",
+    );
     check(
         "application/yaml;as=PartialObjectMetadata;g=meta.svc.io;v=v1",
         Offer::Objects,

@@ -36,7 +36,8 @@ impl Served<'_> {
     fn documents(&self) -> Documents<'_> {
         let served = self.catalogue.iter().filter_map(|resource| {
             let kind = GroupVersionKind::new(&*resource.group, &*resource.version, &*resource.kind);
-            let subresources = resource.subresources.iter().map(|subresource| subresource.name.as_str()).collect();
+            let subresources =
+                resource.subresources.iter().map(|subresource| subresource.name.as_str()).collect();
             Some(openapi::Served { kind: self.catalogue.graph().kind(&kind)?, subresources })
         });
         Documents::new(self.catalogue.graph(), served.collect(), RELEASE).with_cbor(self.with_cbor)

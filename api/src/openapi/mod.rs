@@ -97,14 +97,19 @@ impl DocumentSet {
         let mut parts = BTreeMap::new();
         for path in (Served { catalogue, with_cbor: false }).parts() {
             let resources: Vec<_> = resources_of(catalogue, &path).cloned().collect();
-            let kept = before.and_then(|before| before.parts.get(&path)).filter(|part| part.describes(&resources));
+            let kept = before
+                .and_then(|before| before.parts.get(&path))
+                .filter(|part| part.describes(&resources));
             let forms = kept.map_or_else(Arc::default, |part| part.forms.clone());
             parts.insert(path, Part { resources, forms });
         }
         let same = |before: &&Self| {
             before.parts.len() == parts.len()
                 && parts.iter().all(|(path, part)| {
-                    before.parts.get(path).is_some_and(|before| Arc::ptr_eq(&before.forms, &part.forms))
+                    before
+                        .parts
+                        .get(path)
+                        .is_some_and(|before| Arc::ptr_eq(&before.forms, &part.forms))
                 })
         };
         let whole = before.filter(same).map_or_else(Arc::default, |before| before.whole.clone());
@@ -117,13 +122,22 @@ impl DocumentSet {
     }
 
     /// One document of version 3, for example `apis/apps/v1`; 404 if there is none of this path.
-    pub(crate) async fn part(&self, served: Served<'_>, path: &str, in_protobuf: bool) -> Result<&Document, Error> {
+    pub(crate) async fn part(
+        &self,
+        served: Served<'_>,
+        path: &str,
+        in_protobuf: bool,
+    ) -> Result<&Document, Error> {
         let part = self.parts.get(path).ok_or_else(Error::no_such_path)?;
         part.forms.get(served, Some(path), in_protobuf).await
     }
 
     /// The document of version 2.
-    pub(crate) async fn whole(&self, served: Served<'_>, in_protobuf: bool) -> Result<&Document, Error> {
+    pub(crate) async fn whole(
+        &self,
+        served: Served<'_>,
+        in_protobuf: bool,
+    ) -> Result<&Document, Error> {
         self.whole.get(served, None, in_protobuf).await
     }
 }
@@ -136,7 +150,10 @@ impl Part {
 }
 
 /// The resources that the document with this path describes; none for a path of another kind.
-fn resources_of<'a>(catalogue: &'a Catalogue, path: &str) -> impl Iterator<Item = &'a Arc<Resource>> {
+fn resources_of<'a>(
+    catalogue: &'a Catalogue,
+    path: &str,
+) -> impl Iterator<Item = &'a Arc<Resource>> {
     let (group, version) = match path.split('/').collect::<Vec<_>>()[..] {
         ["api", version] => ("", version),
         ["apis", group, version] => (group, version),
@@ -147,7 +164,12 @@ fn resources_of<'a>(catalogue: &'a Catalogue, path: &str) -> impl Iterator<Item 
 
 impl Forms {
     /// One form of the document with this path; the document of version 2 has none.
-    async fn get(&self, served: Served<'_>, path: Option<&str>, in_protobuf: bool) -> Result<&Document, Error> {
+    async fn get(
+        &self,
+        served: Served<'_>,
+        path: Option<&str>,
+        in_protobuf: bool,
+    ) -> Result<&Document, Error> {
         let cell = if in_protobuf { &self.protobuf } else { &self.json };
         once(cell, || make(served, path, in_protobuf)).await
     }

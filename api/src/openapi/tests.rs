@@ -20,7 +20,9 @@ async fn what_many_ask_for_is_made_once() {
             asks.send(()).expect("the receiver is alive");
             let make = || {
                 let asked = asked.lock();
-                (0..MANY).for_each(|_| asked.recv_timeout(Duration::from_secs(10)).expect("all ask meanwhile"));
+                (0..MANY).for_each(|_| {
+                    asked.recv_timeout(Duration::from_secs(10)).expect("all ask meanwhile")
+                });
                 Ok(made.fetch_add(1, Ordering::Relaxed))
             };
             once(&cell, make).await.copied().expect("it is made")

@@ -41,7 +41,10 @@ async fn an_impersonated_user_takes_the_place_of_the_authenticated_one() {
     record.authenticated(Arc::new(User::new("ann", [])));
     assert_eq!((name(record.user()), name(record.original_user())), (Some("ann".into()), None));
     record.impersonated(Arc::new(User::new("bob", [])));
-    assert_eq!((name(record.user()), name(record.original_user())), (Some("bob".into()), Some("ann".into())));
+    assert_eq!(
+        (name(record.user()), name(record.original_user())),
+        (Some("bob".into()), Some("ann".into()))
+    );
 }
 
 #[tokio::test]
@@ -63,7 +66,10 @@ async fn a_later_decision_counts_more_and_the_first_name_stays() {
 async fn a_request_without_a_status_has_not_ended() {
     let line = line();
     let mut record = record(&line);
-    assert_eq!((record.status(), record.response_bytes(), record.has_panicked()), (None, None, false));
+    assert_eq!(
+        (record.status(), record.response_bytes(), record.has_panicked()),
+        (None, None, false)
+    );
     record.panicked();
     record.failed(Status::default());
     record.answered(StatusCode::INTERNAL_SERVER_ERROR, Some(9));

@@ -27,7 +27,9 @@ const LEVEL: u32 = 1;
 pub(crate) fn compress(response: Response<Body>, keeps_plain: bool) -> Response<Body> {
     let (mut head, body) = response.into_parts();
     let body = match body.into_full() {
-        Ok(bytes) if bytes.len() < THRESHOLD_BYTES => return Response::from_parts(head, Body::full(bytes)),
+        Ok(bytes) if bytes.len() < THRESHOLD_BYTES => {
+            return Response::from_parts(head, Body::full(bytes));
+        }
         Ok(bytes) => {
             if keeps_plain {
                 head.extensions.insert(Uncompressed(bytes.clone()));
@@ -44,7 +46,11 @@ pub(crate) fn compress(response: Response<Body>, keeps_plain: bool) -> Response<
 /// Whether the client takes gzip. Several Accept-Encoding headers mean what one with all their
 /// encodings means (RFC 9110, section 5.3).
 pub(crate) fn accepts(headers: &HeaderMap) -> bool {
-    headers.get_all(ACCEPT_ENCODING).iter().filter_map(|header| header.to_str().ok()).any(takes_gzip)
+    headers
+        .get_all(ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|header| header.to_str().ok())
+        .any(takes_gzip)
 }
 
 /// Whether an Accept-Encoding header has gzip with a quality that is not zero.
@@ -75,7 +81,9 @@ impl Stream for Gzip {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         loop {
             let next = ready!(self.plain.as_mut().poll_next(cx)).transpose()?;
-            let Some(encoder) = self.encoder.as_mut() else { return Poll::Ready(None) };
+            let Some(encoder) = self.encoder.as_mut() else {
+                return Poll::Ready(None);
+            };
             let out = match next {
                 Some(plain) => {
                     encoder.write_all(&plain)?;
@@ -99,7 +107,9 @@ mod tests {
         for header in ["gzip", "deflate, gzip;q=0.5", "GZIP ; q=1", "br,gzip"] {
             assert!(takes_gzip(header), "{header}");
         }
-        for header in ["", "identity", "gzip;q=0", "gzip;Q=0", "gzip ; q = 0", "gzip; q=0.0, br", "xgzip"] {
+        for header in
+            ["", "identity", "gzip;q=0", "gzip;Q=0", "gzip ; q = 0", "gzip; q=0.0, br", "xgzip"]
+        {
             assert!(!takes_gzip(header), "{header}");
         }
     }

@@ -18,7 +18,12 @@ use crate::negotiation::{Format, Formats, Media, Unacceptable};
 use quorate_registry::error::Error;
 
 /// JSON bytes as the answer, in the wanted syntax; `ty` is their type where it matters to know it.
-pub fn document(format: &Format, status: StatusCode, ty: Option<TypeId>, json: Bytes) -> Result<Response<Body>, Error> {
+pub fn document(
+    format: &Format,
+    status: StatusCode,
+    ty: Option<TypeId>,
+    json: Bytes,
+) -> Result<Response<Body>, Error> {
     Ok(encoded(format, status, bytes_of_json(format, ty, json)?))
 }
 
@@ -57,8 +62,8 @@ fn bytes_of_json(format: &Format, ty: Option<TypeId>, json: Bytes) -> Result<Byt
 /// A Status as the answer.
 pub fn status(format: &Format, status: &Status) -> Response<Body> {
     let code = if status.code == 0 { StatusCode::OK } else { http_code(status.code) };
-    let mut response =
-        value(&format.plain(), code, &status.to_value()).unwrap_or_else(|_| Response::new(Body::empty()));
+    let mut response = value(&format.plain(), code, &status.to_value())
+        .unwrap_or_else(|_| Response::new(Body::empty()));
     *response.status_mut() = code;
     if let Some(seconds) = status.retry_after_seconds() {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));

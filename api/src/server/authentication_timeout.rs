@@ -48,8 +48,13 @@ mod tests {
         for code in answers {
             authentication.clone().answered(StatusCode::from_u16(*code).unwrap());
         }
-        let missed = timeout(LIMIT * 10, authentication.missed(LIMIT)).await.ok().map(|()| begun.elapsed());
-        assert_eq!(missed.map(|time| time.as_secs()), expect.map(|time| time.as_secs()), "{answers:?}");
+        let missed =
+            timeout(LIMIT * 10, authentication.missed(LIMIT)).await.ok().map(|()| begun.elapsed());
+        assert_eq!(
+            missed.map(|time| time.as_secs()),
+            expect.map(|time| time.as_secs()),
+            "{answers:?}"
+        );
     }
 
     #[tokio::test(start_paused = true)]

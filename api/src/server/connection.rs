@@ -67,7 +67,12 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     }
 }
 
-async fn serve_http1(shared: &Shared, stream: Stream, identity: ConnectionIdentity, limit: WriteLimit) -> Ended {
+async fn serve_http1(
+    shared: &Shared,
+    stream: Stream,
+    identity: ConnectionIdentity,
+    limit: WriteLimit,
+) -> Ended {
     let api = shared.api.clone();
     let service = service_fn(move |request| {
         let (limit, answer) = (limit.clone(), answer(api.clone(), identity.clone(), request));
@@ -88,7 +93,12 @@ async fn serve_http1(shared: &Shared, stream: Stream, identity: ConnectionIdenti
     Ok(connection.await?)
 }
 
-async fn serve_http2(shared: &Shared, stream: Stream, identity: ConnectionIdentity, limit: WriteLimit) -> Ended {
+async fn serve_http2(
+    shared: &Shared,
+    stream: Stream,
+    identity: ConnectionIdentity,
+    limit: WriteLimit,
+) -> Ended {
     let api = shared.api.clone();
     let unauthenticated = AuthenticationTimeout::default();
     let noted = unauthenticated.clone();

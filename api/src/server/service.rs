@@ -70,7 +70,12 @@ impl ApiServer {
         let listener = api.env.network.listen(&options.address).await?;
         let stop = CancellationToken::new();
         let handle = Handle { stop: stop.clone(), address: listener.address() };
-        let shared = Shared { api, tls: options.tls.clone(), limits: options.limits, drain: CancellationToken::new() };
+        let shared = Shared {
+            api,
+            tls: options.tls.clone(),
+            limits: options.limits,
+            drain: CancellationToken::new(),
+        };
         Ok((Self { listener, shared: Arc::new(shared), stop, options }, handle))
     }
 
@@ -122,7 +127,10 @@ impl ApiServer {
         self.shared.drain.cancel();
         connections.close();
         if timeout(self.options.shutdown_grace, connections.wait()).await.is_err() {
-            tracing::warn!(connections = connections.len(), "cutting connections that did not finish in time");
+            tracing::warn!(
+                connections = connections.len(),
+                "cutting connections that did not finish in time"
+            );
         }
     }
 }

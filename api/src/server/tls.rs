@@ -18,7 +18,9 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
-use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
+use rustls::{
+    DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme,
+};
 use thiserror::Error;
 
 use super::trust_anchor::{Purpose, is_trust_anchor};
@@ -85,15 +87,26 @@ impl Authorities {
 
 impl Current {
     /// The identity of the peer, by the chain that it showed, and until when that holds.
-    pub(super) fn identify(&self, names: &Names, chain: &[CertificateDer<'_>], now_ms: u64) -> ConnectionIdentity {
-        let Some((leaf, others)) = chain.split_first() else { return ConnectionIdentity::default() };
+    pub(super) fn identify(
+        &self,
+        names: &Names,
+        chain: &[CertificateDer<'_>],
+        now_ms: u64,
+    ) -> ConnectionIdentity {
+        let Some((leaf, others)) = chain.split_first() else {
+            return ConnectionIdentity::default();
+        };
         let is_of = |authorities: &Authorities| authorities.know(leaf, others);
-        let (is_client, is_proxy) = (is_of(&self.clients), self.proxies.as_ref().is_some_and(is_of));
+        let (is_client, is_proxy) =
+            (is_of(&self.clients), self.proxies.as_ref().is_some_and(is_of));
         if !is_client && !is_proxy {
             return ConnectionIdentity::of_unknown_certificate();
         }
-        let identity =
-            if is_client { ConnectionIdentity::of_certificate(names, leaf) } else { ConnectionIdentity::default() };
+        let identity = if is_client {
+            ConnectionIdentity::of_certificate(names, leaf)
+        } else {
+            ConnectionIdentity::default()
+        };
         let identity = if is_proxy { identity.with_proxy(leaf) } else { identity };
         identity.until_end_of(leaf, others, now_ms)
     }
@@ -169,7 +182,11 @@ fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
     let key = PrivateKeyDer::from_pem_slice(&files.key).map_err(|e| problem("server key", e))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let clients = authorities(&files.client_authority, "client CA", &provider)?;
-    let proxies = files.proxy_authority.as_ref().map(|pem| authorities(pem, "proxy CA", &provider)).transpose()?;
+    let proxies = files
+        .proxy_authority
+        .as_ref()
+        .map(|pem| authorities(pem, "proxy CA", &provider))
+        .transpose()?;
     let of_proxies = proxies.iter().flat_map(|proxies| &proxies.certificates);
     let known = verifier(clients.certificates.iter().chain(of_proxies), "client CA", &provider)?;
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -186,7 +203,11 @@ fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
     Ok(Arc::new(Current { config: Arc::new(config), clients, proxies }))
 }
 
-fn authorities(pem: &[u8], what: &str, provider: &Arc<CryptoProvider>) -> Result<Authorities, TlsError> {
+fn authorities(
+    pem: &[u8],
+    what: &str,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Authorities, TlsError> {
     let certificates = certificates(pem, what)?;
     let verifier = verifier(&certificates, what, provider)?;
     Ok(Authorities { certificates, verifier })

@@ -30,17 +30,24 @@ pub fn is_trust_anchor(
     // Parsed twice: the first refuses critical extensions that it does not understand.
     authorities.contains(certificate)
         && ParsedCertificate::try_from(certificate).is_ok()
-        && X509Certificate::from_der(certificate).is_ok_and(|(_, parsed)| serves(&parsed, now, purpose))
+        && X509Certificate::from_der(certificate)
+            .is_ok_and(|(_, parsed)| serves(&parsed, now, purpose))
 }
 
 fn serves(certificate: &X509Certificate<'_>, now: UnixTime, purpose: Purpose) -> bool {
-    let now = i64::try_from(now.as_secs()).ok().and_then(|seconds| ASN1Time::from_timestamp(seconds).ok());
+    let now = i64::try_from(now.as_secs())
+        .ok()
+        .and_then(|seconds| ASN1Time::from_timestamp(seconds).ok());
     let holds = now.is_some_and(|now| certificate.validity().is_valid_at(now));
     let is_for = match certificate.extended_key_usage() {
         Ok(None) => true,
         Ok(Some(usage)) => {
             usage.value.any
-                || if purpose == Purpose::Client { usage.value.client_auth } else { usage.value.server_auth }
+                || if purpose == Purpose::Client {
+                    usage.value.client_auth
+                } else {
+                    usage.value.server_auth
+                }
         }
         Err(_) => false,
     };
@@ -52,7 +59,8 @@ mod tests {
     use std::time::Duration;
 
     use rcgen::{
-        BasicConstraints, CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
+        BasicConstraints, CertificateParams, CustomExtension, ExtendedKeyUsagePurpose, IsCa,
+        KeyPair, date_time_ymd,
     };
 
     use super::*;
@@ -60,7 +68,8 @@ mod tests {
     fn certificate(change: impl FnOnce(&mut CertificateParams)) -> CertificateDer<'static> {
         let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2030, 1, 1));
+        (params.not_before, params.not_after) =
+            (date_time_ymd(2020, 1, 1), date_time_ymd(2030, 1, 1));
         change(&mut params);
         params.self_signed(&KeyPair::generate().unwrap()).unwrap().der().clone()
     }
@@ -71,7 +80,12 @@ mod tests {
         let check = |change: fn(&mut CertificateParams), at: u64, expect: (bool, bool)| {
             let (shown, other) = (certificate(change), certificate(|_| {}));
             let serves = |authorities: &[CertificateDer<'_>], purpose| {
-                is_trust_anchor(authorities, &shown, UnixTime::since_unix_epoch(Duration::from_secs(at)), purpose)
+                is_trust_anchor(
+                    authorities,
+                    &shown,
+                    UnixTime::since_unix_epoch(Duration::from_secs(at)),
+                    purpose,
+                )
             };
             let both = [other.clone(), shown.clone()];
             assert_eq!((serves(&both, Purpose::Client), serves(&both, Purpose::Server)), expect);
@@ -80,9 +94,21 @@ mod tests {
         check(|_| {}, IN_2025, (true, true));
         check(|_| {}, 1_500_000_000, (false, false));
         check(|_| {}, 1_900_000_000, (false, false));
-        check(|params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth], IN_2025, (false, true));
-        check(|params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth], IN_2025, (true, false));
-        check(|params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::Any], IN_2025, (true, true));
+        check(
+            |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth],
+            IN_2025,
+            (false, true),
+        );
+        check(
+            |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth],
+            IN_2025,
+            (true, false),
+        );
+        check(
+            |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::Any],
+            IN_2025,
+            (true, true),
+        );
         check(
             |params| params.extended_key_usages = vec![ExtendedKeyUsagePurpose::CodeSigning],
             IN_2025,

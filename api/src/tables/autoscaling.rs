@@ -13,7 +13,8 @@ const SHOWN: usize = 2;
 pub(super) fn special(column: &str) -> Option<Special> {
     Some(match column {
         "Reference" => |object, _| {
-            let text = |field: &str| object.str_at(&["spec", "scaleTargetRef", field]).unwrap_or_default();
+            let text =
+                |field: &str| object.str_at(&["spec", "scaleTargetRef", field]).unwrap_or_default();
             format!("{}/{}", text("kind"), text("name")).into()
         },
         "Targets" => |object, _| targets(object),
@@ -27,7 +28,8 @@ fn targets(object: &Value) -> Value {
     if metrics.is_empty() {
         return "<none>".into();
     }
-    let texts: Vec<String> = metrics.iter().enumerate().map(|(at, metric)| target(metric, current.get(at))).collect();
+    let texts: Vec<String> =
+        metrics.iter().enumerate().map(|(at, metric)| target(metric, current.get(at))).collect();
     let shown = texts[..texts.len().min(SHOWN)].join(", ");
     match texts.len().saturating_sub(SHOWN) {
         0 => shown.into(),
@@ -46,9 +48,12 @@ fn target(metric: &Value, current: Option<&Value>) -> String {
         "ContainerResource" => "containerResource",
         _ => return "<unknown type>".to_owned(),
     };
-    let wished = |value: &str| metric.at(&[field, "target", value]).filter(|value| !value.is_null());
+    let wished =
+        |value: &str| metric.at(&[field, "target", value]).filter(|value| !value.is_null());
     let now = |value: &str| {
-        current.and_then(|current| current.at(&[field, "current", value])).filter(|value| !value.is_null())
+        current
+            .and_then(|current| current.at(&[field, "current", value]))
+            .filter(|value| !value.is_null())
     };
     let text = |value: Option<&Value>, missing: &str| match value {
         Some(Value::String(text)) => text.clone(),
@@ -58,11 +63,17 @@ fn target(metric: &Value, current: Option<&Value>) -> String {
     let pair = |value: &str| format!("{}/{}", text(now(value), UNKNOWN), text(wished(value), AUTO));
     match field {
         "pods" => pair("averageValue"),
-        "external" | "object" if wished("averageValue").is_some() => format!("{} (avg)", pair("averageValue")),
+        "external" | "object" if wished("averageValue").is_some() => {
+            format!("{} (avg)", pair("averageValue"))
+        }
         "external" | "object" => pair("value"),
         _ => {
             let name = metric.str_at(&[field, "name"]).unwrap_or_default();
-            let value = if wished("averageValue").is_some() { "averageValue" } else { "averageUtilization" };
+            let value = if wished("averageValue").is_some() {
+                "averageValue"
+            } else {
+                "averageUtilization"
+            };
             format!("{name}: {}", pair(value))
         }
     }
@@ -76,7 +87,8 @@ mod tests {
     #[test]
     fn what_is_aimed_at() {
         let check = |metrics: serde_json::Value, current: serde_json::Value, expect: &str| {
-            let object = json!({"spec": {"metrics": metrics}, "status": {"currentMetrics": current}});
+            let object =
+                json!({"spec": {"metrics": metrics}, "status": {"currentMetrics": current}});
             assert_eq!(targets(&object.into()), expect.into());
         };
         let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": {"averageUtilization": 80}}});
@@ -84,7 +96,15 @@ mod tests {
         let external = json!({"type": "External", "external": {"target": {"averageValue": "3"}}});
         check(json!([]), json!(null), "<none>");
         check(json!([cpu]), json!(null), "cpu: <unknown>/80%");
-        check(json!([cpu]), json!([{"resource": {"current": {"averageUtilization": 40}}}]), "cpu: 40%/80%");
-        check(json!([external, pods, cpu]), json!(null), "<unknown>/3 (avg), <unknown>/5 + 1 more...");
+        check(
+            json!([cpu]),
+            json!([{"resource": {"current": {"averageUtilization": 40}}}]),
+            "cpu: 40%/80%",
+        );
+        check(
+            json!([external, pods, cpu]),
+            json!(null),
+            "<unknown>/3 (avg), <unknown>/5 + 1 more...",
+        );
     }
 }

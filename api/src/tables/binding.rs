@@ -8,9 +8,10 @@ use super::special::Special;
 /// The function of a column that has one.
 pub(super) fn special(column: &str) -> Option<Special> {
     Some(match column {
-        "Role" => {
-            |object, _| format!("{}/{}", text(object, &["roleRef", "kind"]), text(object, &["roleRef", "name"])).into()
-        }
+        "Role" => |object, _| {
+            format!("{}/{}", text(object, &["roleRef", "kind"]), text(object, &["roleRef", "name"]))
+                .into()
+        },
         "Users" => |object, _| subjects(object, "User"),
         "Groups" => |object, _| subjects(object, "Group"),
         "ServiceAccounts" => |object, _| subjects(object, "ServiceAccount"),
@@ -20,9 +21,12 @@ pub(super) fn special(column: &str) -> Option<Special> {
 
 /// The names of a kind of subjects; service accounts with their namespace where one is given.
 fn subjects(object: &Value, kind: &str) -> Value {
-    let own = items(object, &["subjects"]).iter().filter(|subject| text(subject, &["kind"]) == kind);
+    let own =
+        items(object, &["subjects"]).iter().filter(|subject| text(subject, &["kind"]) == kind);
     let names = own.map(|subject| match (kind, text(subject, &["namespace"])) {
-        ("ServiceAccount", namespace) if !namespace.is_empty() => format!("{namespace}/{}", text(subject, &["name"])),
+        ("ServiceAccount", namespace) if !namespace.is_empty() => {
+            format!("{namespace}/{}", text(subject, &["name"]))
+        }
         _ => text(subject, &["name"]).to_owned(),
     });
     names.collect::<Vec<_>>().join(", ").into()

@@ -51,7 +51,8 @@ type Path = Vec<String>;
 impl Cell {
     /// Understands the rule of a column.
     pub(super) fn new(names: &Names, kind: &KindDef, column: &Column) -> Self {
-        let number = matches!(column.cell.as_ref(), "int") || (column.cell.is_empty() && column.kind == "integer");
+        let number = matches!(column.cell.as_ref(), "int")
+            || (column.cell.is_empty() && column.kind == "integer");
         let otherwise = |text: &'static str| match column.kind.as_ref() {
             _ if number => Value::from(0),
             "boolean" if column.cell.is_empty() => Value::from(false),
@@ -65,7 +66,8 @@ impl Cell {
         };
         let roles = || {
             let prefix = format!("node-role.{}", names.domain_key(""));
-            (kind.kind == "Node" && column.name == "Roles").then(|| CellRule::Roles(prefix, names.domain_key("role")))
+            (kind.kind == "Node" && column.name == "Roles")
+                .then(|| CellRule::Roles(prefix, names.domain_key("role")))
         };
         let special = || special::find(&kind.kind, &column.name).map(CellRule::Special);
         let form = special().or_else(|| form(rule)).or_else(roles).unwrap_or(CellRule::Nothing);
@@ -81,14 +83,20 @@ impl Cell {
                 Some(value) => value.clone(),
                 None => self.empty.clone(),
             },
-            CellRule::Length(paths) => Value::from(paths.iter().map(|path| length(at(object, path))).sum::<i64>()),
+            CellRule::Length(paths) => {
+                Value::from(paths.iter().map(|path| length(at(object, path))).sum::<i64>())
+            }
             CellRule::Age(path) => match (age(at(object, path), now_ms), self.empty.is_empty()) {
                 (Some(age), _) => age.into(),
                 (None, true) => UNKNOWN.into(),
                 (None, false) => self.empty.clone(),
             },
-            CellRule::Time(path) => at(object, path).cloned().unwrap_or_else(|| Value::from(UNKNOWN)),
-            CellRule::Trim(path) => Value::from(at(object, path).and_then(Value::as_str).unwrap_or_default().trim()),
+            CellRule::Time(path) => {
+                at(object, path).cloned().unwrap_or_else(|| Value::from(UNKNOWN))
+            }
+            CellRule::Trim(path) => {
+                Value::from(at(object, path).and_then(Value::as_str).unwrap_or_default().trim())
+            }
             CellRule::Texts(path, field) => texts(at(object, path), field),
             CellRule::Labels(path) => labels(at(object, path)),
             CellRule::Selector(path) => selector(at(object, path)),
@@ -118,7 +126,8 @@ fn form(rule: &str) -> Option<CellRule> {
     if let Some(path) = path(rule) {
         return Some(CellRule::Path(path));
     }
-    let call = |name: &str| rule.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')').and_then(path);
+    let call =
+        |name: &str| rule.strip_prefix(name)?.strip_prefix('(')?.strip_suffix(')').and_then(path);
     if let Some(path) = call("age") {
         return Some(CellRule::Age(path));
     }
@@ -136,20 +145,28 @@ fn form(rule: &str) -> Option<CellRule> {
     if let Some(path) = call("labels") {
         return Some(CellRule::Labels(path));
     }
-    let selected =
-        rule.strip_prefix("text form of ").and_then(|rest| path(rest.split_once(';').map_or(rest, |(path, _)| path)));
+    let selected = rule
+        .strip_prefix("text form of ")
+        .and_then(|rest| path(rest.split_once(';').map_or(rest, |(path, _)| path)));
     if let Some(path) = call("selector").or(selected) {
         return Some(CellRule::Selector(path));
     }
-    let sum: Option<Vec<Path>> =
-        rule.split('+').map(|term| path(term.trim().strip_prefix("len(")?.strip_suffix(')')?)).collect();
+    let sum: Option<Vec<Path>> = rule
+        .split('+')
+        .map(|term| path(term.trim().strip_prefix("len(")?.strip_suffix(')')?))
+        .collect();
     sum.map(CellRule::Length)
 }
 
 /// One text of each item of a list, in one.
 fn texts(list: Option<&Value>, field: &str) -> Value {
     let items = list.and_then(Value::as_list).unwrap_or_default();
-    items.iter().map(|item| item.str_at(&[field]).unwrap_or_default()).collect::<Vec<_>>().join(",").into()
+    items
+        .iter()
+        .map(|item| item.str_at(&[field]).unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join(",")
+        .into()
 }
 
 fn labels(map: Option<&Value>) -> Value {
@@ -160,8 +177,11 @@ fn labels(map: Option<&Value>) -> Value {
 }
 
 fn selector(value: Option<&Value>) -> Value {
-    let Some(value) = value.filter(|value| !value.is_empty()) else { return NONE.into() };
-    LabelSelector::from_object(value).map_or_else(|| INVALID.into(), |selector| selector.to_string().into())
+    let Some(value) = value.filter(|value| !value.is_empty()) else {
+        return NONE.into();
+    };
+    LabelSelector::from_object(value)
+        .map_or_else(|| INVALID.into(), |selector| selector.to_string().into())
 }
 
 fn path(text: &str) -> Option<Path> {

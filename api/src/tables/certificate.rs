@@ -24,7 +24,9 @@ fn requested(object: &Value) -> Value {
 
 fn condition(object: &Value) -> Value {
     let has = |kind: &str| {
-        items(object, &["status", "conditions"]).iter().any(|condition| text(condition, &["type"]) == kind)
+        items(object, &["status", "conditions"])
+            .iter()
+            .any(|condition| text(condition, &["type"]) == kind)
     };
     let decision = ["Denied", "Approved"].into_iter().find(|kind| has(kind)).unwrap_or("Pending");
     let failed = if has("Failed") { ",Failed" } else { "" };

@@ -13,8 +13,12 @@ pub(super) fn special(column: &str) -> Option<Special> {
             Some(_) => "Unhealthy".into(),
             None => "Unknown".into(),
         },
-        "Message" => |object, _| healthy(object).map_or("", |healthy| text(healthy, &["message"])).into(),
-        "Error" => |object, _| healthy(object).map_or("", |healthy| text(healthy, &["error"])).into(),
+        "Message" => {
+            |object, _| healthy(object).map_or("", |healthy| text(healthy, &["message"])).into()
+        }
+        "Error" => {
+            |object, _| healthy(object).map_or("", |healthy| text(healthy, &["error"])).into()
+        }
         _ => return None,
     })
 }
@@ -36,8 +40,14 @@ mod tests {
             let cell = |column| special(column).map(|cell| cell(&object, 0)).unwrap_or_default();
             assert_eq!(["Status", "Message", "Error"].map(cell), expect.map(Value::from));
         };
-        check(json!([{"type": "Healthy", "status": "True", "message": "ok"}]), ["Healthy", "ok", ""]);
-        check(json!([{"type": "Healthy", "status": "False", "error": "no"}]), ["Unhealthy", "", "no"]);
+        check(
+            json!([{"type": "Healthy", "status": "True", "message": "ok"}]),
+            ["Healthy", "ok", ""],
+        );
+        check(
+            json!([{"type": "Healthy", "status": "False", "error": "no"}]),
+            ["Unhealthy", "", "no"],
+        );
         check(json!([{"type": "Other", "status": "True"}]), ["Unknown", "", ""]);
     }
 }

@@ -20,9 +20,9 @@ pub(super) fn special(kind: &str, column: &str) -> Option<Special> {
         "Last Seen" => last_seen,
         "First Seen" => |object, now| first_seen(object, now).into(),
         "Object" => involved,
-        "Subobject" => {
-            |object, _| either(object, &[&["involvedObject", "fieldPath"], &["regarding", "fieldPath"]]).into()
-        }
+        "Subobject" => |object, _| {
+            either(object, &[&["involvedObject", "fieldPath"], &["regarding", "fieldPath"]]).into()
+        },
         "Message" => |object, _| either(object, &[&["message"], &["note"]]).trim().into(),
         "Source" => source,
         "Count" => count,
@@ -55,7 +55,9 @@ fn involved(object: &Value, _now_ms: u64) -> Value {
 }
 
 fn source(object: &Value, _now_ms: u64) -> Value {
-    let text = |paths: &[&[&str]]| first(object, paths).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |paths: &[&[&str]]| {
+        first(object, paths).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
     let component = text(&[
         &["source", "component"],
         &["deprecatedSource", "component"],
@@ -67,11 +69,15 @@ fn source(object: &Value, _now_ms: u64) -> Value {
 }
 
 fn count(object: &Value, _now_ms: u64) -> Value {
-    let counted = first(object, &[&["series", "count"], &["count"], &["deprecatedCount"]]).and_then(Value::as_i64);
+    let counted = first(object, &[&["series", "count"], &["count"], &["deprecatedCount"]])
+        .and_then(Value::as_i64);
     counted.filter(|count| *count != 0).unwrap_or(1).into()
 }
 
 /// The first of several paths that holds something.
 fn first<'a>(object: &'a Value, paths: &[&[&str]]) -> Option<&'a Value> {
-    paths.iter().filter_map(|path| object.at(path)).find(|value| !value.is_null() && value.as_str() != Some(""))
+    paths
+        .iter()
+        .filter_map(|path| object.at(path))
+        .find(|value| !value.is_null() && value.as_str() != Some(""))
 }

@@ -34,7 +34,11 @@ pub(super) fn join(texts: &[impl AsRef<str>], none: &str) -> String {
 /// texts as well.
 pub(super) fn first_few(texts: &[impl AsRef<str>], all: usize, none: &str) -> String {
     let shown = join(&texts[..texts.len().min(SHOWN)], none);
-    if all > SHOWN && texts.len() >= SHOWN { format!("{shown} + {} more...", all - SHOWN) } else { shown }
+    if all > SHOWN && texts.len() >= SHOWN {
+        format!("{shown} + {} more...", all - SHOWN)
+    } else {
+        shown
+    }
 }
 
 /// The texts sorted, each once.
@@ -48,17 +52,22 @@ pub(super) fn sorted<'v>(texts: impl Iterator<Item = &'v str>) -> Vec<&'v str> {
 /// Labels as a selector says them.
 pub(super) fn labels(map: Option<&Value>) -> String {
     let entries = map.and_then(Value::as_map).into_iter().flat_map(|map| map.iter());
-    let all: Vec<String> =
-        entries.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect();
+    let all: Vec<String> = entries
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
     join(&all, NONE)
 }
 
 /// A label selector in its text form.
 pub(super) fn selector(selector: Option<&Value>) -> String {
-    let Some(selector) = selector else { return NONE.to_owned() };
-    let labels = selector.get("matchLabels").and_then(Value::as_map).into_iter().flat_map(|map| map.iter());
-    let mut terms: Vec<(&str, String)> =
-        labels.map(|(key, value)| (key, format!("{key}={}", value.as_str().unwrap_or_default()))).collect();
+    let Some(selector) = selector else {
+        return NONE.to_owned();
+    };
+    let labels =
+        selector.get("matchLabels").and_then(Value::as_map).into_iter().flat_map(|map| map.iter());
+    let mut terms: Vec<(&str, String)> = labels
+        .map(|(key, value)| (key, format!("{key}={}", value.as_str().unwrap_or_default())))
+        .collect();
     for term in items(selector, &["matchExpressions"]) {
         let (key, mut values) = (text(term, &["key"]), texts(term, &["values"]));
         values.sort_unstable();
@@ -80,15 +89,22 @@ pub(super) fn selector(selector: Option<&Value>) -> String {
 
 /// Ways of access to a volume, abbreviated.
 pub(super) fn modes(modes: &[&str]) -> String {
-    const SHORT: [(&str, &str); 4] =
-        [("ReadWriteOnce", "RWO"), ("ReadOnlyMany", "ROX"), ("ReadWriteMany", "RWX"), ("ReadWriteOncePod", "RWOP")];
-    let known: Vec<&str> = SHORT.iter().filter(|(long, _)| modes.contains(long)).map(|(_, short)| *short).collect();
+    const SHORT: [(&str, &str); 4] = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let known: Vec<&str> =
+        SHORT.iter().filter(|(long, _)| modes.contains(long)).map(|(_, short)| *short).collect();
     known.join(",")
 }
 
 /// The condition of a type.
 pub(super) fn condition<'v>(object: &'v Value, kind: &str) -> Option<&'v Value> {
-    items(object, &["status", "conditions"]).iter().find(|condition| condition.str_at(&["type"]) == Some(kind))
+    items(object, &["status", "conditions"])
+        .iter()
+        .find(|condition| condition.str_at(&["type"]) == Some(kind))
 }
 
 #[cfg(test)]
@@ -108,12 +124,16 @@ mod tests {
 
     #[test]
     fn selectors() {
-        let check = |value: serde_json::Value, expect: &str| assert_eq!(selector(Some(&value.into())), expect);
+        let check = |value: serde_json::Value, expect: &str| {
+            assert_eq!(selector(Some(&value.into())), expect)
+        };
         check(json!({}), "<none>");
         check(json!({"matchLabels": {"b": "c", "a": "b"}}), "a=b,b=c");
-        let terms =
-            json!([{"key": "x", "operator": "NotIn", "values": ["2", "1"]}, {"key": "c", "operator": "DoesNotExist"}]);
-        check(json!({"matchLabels": {"k": "v"}, "matchExpressions": terms}), "!c,k=v,x notin (1,2)");
+        let terms = json!([{"key": "x", "operator": "NotIn", "values": ["2", "1"]}, {"key": "c", "operator": "DoesNotExist"}]);
+        check(
+            json!({"matchLabels": {"k": "v"}, "matchExpressions": terms}),
+            "!c,k=v,x notin (1,2)",
+        );
         check(json!({"matchExpressions": [{"key": "x", "operator": "Is"}]}), "<error>");
         assert_eq!(selector(None), "<none>");
         assert_eq!(labels(Some(&json!({"x": "y", "a": "b"}).into())), "a=b,x=y");

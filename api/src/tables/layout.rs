@@ -51,7 +51,9 @@ pub(crate) struct Layout {
 impl Layout {
     /// The layout of a kind; kinds that the schema has no columns for get name and creation time.
     pub(crate) fn new(graph: &Graph, kind: &GroupVersionKind) -> Result<Self, Error> {
-        let def = graph.kind(kind).ok_or_else(|| Error::internal(format!("the schema does not know {kind}")))?;
+        let def = graph
+            .kind(kind)
+            .ok_or_else(|| Error::internal(format!("the schema does not know {kind}")))?;
         let defaults = default_columns();
         let columns = if def.columns.is_empty() { &defaults } else { &def.columns };
         let definitions = Value::List(columns.iter().map(definition).collect());
@@ -68,7 +70,8 @@ impl Layout {
     /// Writes the cells of an object as a JSON array.
     pub(crate) fn cells(&self, object: &Value, now_ms: u64, out: &mut Vec<u8>) {
         let further = self.further_cell.map(|cell| cell(object, now_ms));
-        let cells = self.cells.iter().map(|cell| cell.evaluate(object, now_ms)).chain(further).collect();
+        let cells =
+            self.cells.iter().map(|cell| cell.evaluate(object, now_ms)).chain(further).collect();
         json::write(&Value::List(cells), out);
     }
 
@@ -100,18 +103,33 @@ fn definition(column: &Column) -> Value {
 }
 
 fn default_columns() -> Vec<Column> {
-    let column =
-        |name: &'static str, kind: &'static str, format: &'static str, value: &'static str, doc: &'static str| Column {
-            name: name.into(),
-            kind: kind.into(),
-            format: format.into(),
-            priority: 0,
-            cell: "".into(),
-            value: value.into(),
-            doc: doc.into(),
-        };
+    let column = |name: &'static str,
+                  kind: &'static str,
+                  format: &'static str,
+                  value: &'static str,
+                  doc: &'static str| Column {
+        name: name.into(),
+        kind: kind.into(),
+        format: format.into(),
+        priority: 0,
+        cell: "".into(),
+        value: value.into(),
+        doc: doc.into(),
+    };
     vec![
-        column("Name", "string", "name", ".metadata.name", "Unique name of the object within its kind and namespace."),
-        column("Created At", "date", "", "rfc3339(.metadata.creationTimestamp)", "When the object was created."),
+        column(
+            "Name",
+            "string",
+            "name",
+            ".metadata.name",
+            "Unique name of the object within its kind and namespace.",
+        ),
+        column(
+            "Created At",
+            "date",
+            "",
+            "rfc3339(.metadata.creationTimestamp)",
+            "When the object was created.",
+        ),
     ]
 }

@@ -2,15 +2,17 @@
 
 use quorate_meta::Value;
 
-use super::join::{NONE, UNSET, condition, first_few, items, join, labels, selector, sorted, text, texts};
+use super::join::{
+    NONE, UNSET, condition, first_few, items, join, labels, selector, sorted, text, texts,
+};
 use super::special::Special;
 
 /// The function of a column that has one.
 pub(super) fn special(kind: &str, column: &str) -> Option<Special> {
     Some(match (kind, column) {
-        ("Service", "Cluster-IP") => {
-            |object, _| texts(object, &["spec", "clusterIPs"]).first().copied().unwrap_or(NONE).into()
-        }
+        ("Service", "Cluster-IP") => |object, _| {
+            texts(object, &["spec", "clusterIPs"]).first().copied().unwrap_or(NONE).into()
+        },
         ("Service", "External-IP") => external,
         ("Service", "Port(s)") => service_ports,
         ("Service", "Selector") => |object, _| labels(object.at(&["spec", "selector"])).into(),
@@ -19,11 +21,13 @@ pub(super) fn special(kind: &str, column: &str) -> Option<Special> {
         ("EndpointSlice", "Endpoints") => slice_endpoints,
         ("Ingress", "Hosts") => hosts,
         ("Ingress", "Address") => |object, _| join(&sorted(balancer(object)), "").into(),
-        ("Ingress", "Ports") => {
-            |object, _| if items(object, &["spec", "tls"]).is_empty() { "80" } else { "80, 443" }.into()
-        }
+        ("Ingress", "Ports") => |object, _| {
+            if items(object, &["spec", "tls"]).is_empty() { "80" } else { "80, 443" }.into()
+        },
         ("IngressClass", "Parameters") => parameters,
-        ("NetworkPolicy", "Pod-Selector") => |object, _| selector(object.at(&["spec", "podSelector"])).into(),
+        ("NetworkPolicy", "Pod-Selector") => {
+            |object, _| selector(object.at(&["spec", "podSelector"])).into()
+        }
         ("IPAddress", "ParentRef") => parent,
         ("ServiceCIDR", "CIDRs") => |object, _| join(&texts(object, &["spec", "cidrs"]), "").into(),
         ("APIService", "Service") => backend,
@@ -33,9 +37,11 @@ pub(super) fn special(kind: &str, column: &str) -> Option<Special> {
 }
 
 fn balancer(object: &Value) -> impl Iterator<Item = &str> {
-    items(object, &["status", "loadBalancer", "ingress"]).iter().map(|entry| match text(entry, &["ip"]) {
-        "" => text(entry, &["hostname"]),
-        ip => ip,
+    items(object, &["status", "loadBalancer", "ingress"]).iter().map(|entry| {
+        match text(entry, &["ip"]) {
+            "" => text(entry, &["hostname"]),
+            ip => ip,
+        }
     })
 }
 
@@ -50,9 +56,11 @@ fn external(object: &Value, _now_ms: u64) -> Value {
 }
 
 fn service_ports(object: &Value, _now_ms: u64) -> Value {
-    let number = |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
+    let number =
+        |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
     let shown = items(object, &["spec", "ports"]).iter().map(|port| {
-        let (own, node, protocol) = (number(port, "port"), number(port, "nodePort"), text(port, &["protocol"]));
+        let (own, node, protocol) =
+            (number(port, "port"), number(port, "nodePort"), text(port, &["protocol"]));
         if node == 0 { format!("{own}/{protocol}") } else { format!("{own}:{node}/{protocol}") }
     });
     join(&shown.collect::<Vec<_>>(), NONE).into()
@@ -61,13 +69,16 @@ fn service_ports(object: &Value, _now_ms: u64) -> Value {
 fn endpoints(object: &Value, _now_ms: u64) -> Value {
     let mut all = Vec::new();
     for subset in items(object, &["subsets"]) {
-        let addresses: Vec<&str> = items(subset, &["addresses"]).iter().map(|address| text(address, &["ip"])).collect();
+        let addresses: Vec<&str> =
+            items(subset, &["addresses"]).iter().map(|address| text(address, &["ip"])).collect();
         let ports = items(subset, &["ports"]);
         if ports.is_empty() {
             all.extend(addresses.iter().map(|ip| (*ip).to_owned()));
         }
         for port in ports.iter().filter_map(|port| port.get("port").and_then(Value::as_i64)) {
-            let with = |ip: &&str| if ip.contains(':') { format!("[{ip}]:{port}") } else { format!("{ip}:{port}") };
+            let with = |ip: &&str| {
+                if ip.contains(':') { format!("[{ip}]:{port}") } else { format!("{ip}:{port}") }
+            };
             all.extend(addresses.iter().map(with));
         }
     }
@@ -87,26 +98,34 @@ fn slice_ports(object: &Value, _now_ms: u64) -> Value {
 }
 
 fn slice_endpoints(object: &Value, _now_ms: u64) -> Value {
-    let all: Vec<&str> =
-        items(object, &["endpoints"]).iter().flat_map(|endpoint| texts(endpoint, &["addresses"])).collect();
+    let all: Vec<&str> = items(object, &["endpoints"])
+        .iter()
+        .flat_map(|endpoint| texts(endpoint, &["addresses"]))
+        .collect();
     first_few(&all, all.len(), UNSET).into()
 }
 
 fn hosts(object: &Value, _now_ms: u64) -> Value {
     let rules = items(object, &["spec", "rules"]);
-    let named: Vec<&str> = rules.iter().map(|rule| text(rule, &["host"])).filter(|host| !host.is_empty()).collect();
+    let named: Vec<&str> =
+        rules.iter().map(|rule| text(rule, &["host"])).filter(|host| !host.is_empty()).collect();
     first_few(&named, rules.len(), "*").into()
 }
 
 fn parameters(object: &Value, _now_ms: u64) -> Value {
-    let Some(parameters) = object.at(&["spec", "parameters"]) else { return NONE.into() };
+    let Some(parameters) = object.at(&["spec", "parameters"]) else {
+        return NONE.into();
+    };
     let (kind, group, name) =
         (text(parameters, &["kind"]), text(parameters, &["apiGroup"]), text(parameters, &["name"]));
-    if group.is_empty() { format!("{kind}/{name}") } else { format!("{kind}.{group}/{name}") }.into()
+    if group.is_empty() { format!("{kind}/{name}") } else { format!("{kind}.{group}/{name}") }
+        .into()
 }
 
 fn parent(object: &Value, _now_ms: u64) -> Value {
-    let Some(parent) = object.at(&["spec", "parentRef"]) else { return NONE.into() };
+    let Some(parent) = object.at(&["spec", "parentRef"]) else {
+        return NONE.into();
+    };
     let (resource, group) = (text(parent, &["resource"]), text(parent, &["group"]));
     let kind = if group.is_empty() { resource.to_owned() } else { format!("{resource}.{group}") };
     let (namespace, name) = (text(parent, &["namespace"]), text(parent, &["name"]));
@@ -115,12 +134,16 @@ fn parent(object: &Value, _now_ms: u64) -> Value {
 }
 
 fn backend(object: &Value, _now_ms: u64) -> Value {
-    let Some(service) = object.at(&["spec", "service"]) else { return "Local".into() };
+    let Some(service) = object.at(&["spec", "service"]) else {
+        return "Local".into();
+    };
     format!("{}/{}", text(service, &["namespace"]), text(service, &["name"])).into()
 }
 
 fn available(object: &Value, _now_ms: u64) -> Value {
-    let Some(condition) = condition(object, "Available") else { return "Unknown".into() };
+    let Some(condition) = condition(object, "Available") else {
+        return "Unknown".into();
+    };
     match (text(condition, &["status"]), text(condition, &["reason"])) {
         ("True", _) => "True".into(),
         (status, "") => status.into(),
@@ -144,10 +167,25 @@ mod tests {
         let ports = json!([{"port": 80, "protocol": "TCP"}, {"port": 53, "nodePort": 30_053, "protocol": "UDP"}]);
         check("Service", "Port(s)", json!({"spec": {"ports": ports}}), "80/TCP,53:30053/UDP");
         check("Service", "Port(s)", json!({"spec": {}}), "<none>");
-        check("Service", "Cluster-IP", json!({"spec": {"clusterIPs": ["10.0.0.1", "fd00::1"]}}), "10.0.0.1");
+        check(
+            "Service",
+            "Cluster-IP",
+            json!({"spec": {"clusterIPs": ["10.0.0.1", "fd00::1"]}}),
+            "10.0.0.1",
+        );
         check("Service", "Cluster-IP", json!({"spec": {}}), "<none>");
-        check("Service", "External-IP", json!({"spec": {"type": "ClusterIP", "externalIPs": ["a", "b"]}}), "a,b");
-        check("Service", "External-IP", json!({"spec": {"type": "ExternalName", "externalName": "x"}}), "x");
+        check(
+            "Service",
+            "External-IP",
+            json!({"spec": {"type": "ClusterIP", "externalIPs": ["a", "b"]}}),
+            "a,b",
+        );
+        check(
+            "Service",
+            "External-IP",
+            json!({"spec": {"type": "ExternalName", "externalName": "x"}}),
+            "x",
+        );
         let ingress = json!([{"ip": "192.0.2.2"}, {"hostname": "h"}, {"ip": "192.0.2.1"}]);
         let status = json!({"loadBalancer": {"ingress": ingress}});
         check(
@@ -161,8 +199,7 @@ mod tests {
 
     #[test]
     fn endpoints_of_both_kinds() {
-        let subset =
-            json!({"addresses": [{"ip": "10.1.1.1"}, {"ip": "10.1.1.2"}], "ports": [{"port": 80}, {"port": 81}]});
+        let subset = json!({"addresses": [{"ip": "10.1.1.1"}, {"ip": "10.1.1.2"}], "ports": [{"port": 80}, {"port": 81}]});
         check(
             "Endpoints",
             "Endpoints",
@@ -184,10 +221,16 @@ mod tests {
         check("Ingress", "Ports", json!({"spec": {"tls": [{}]}}), "80, 443");
         check("Ingress", "Ports", json!({"spec": {}}), "80");
         let parameters = json!({"apiGroup": "example.com", "kind": "P", "name": "p"});
-        check("IngressClass", "Parameters", json!({"spec": {"parameters": parameters}}), "P.example.com/p");
+        check(
+            "IngressClass",
+            "Parameters",
+            json!({"spec": {"parameters": parameters}}),
+            "P.example.com/p",
+        );
         let parent = json!({"resource": "services", "namespace": "n", "name": "a"});
         check("IPAddress", "ParentRef", json!({"spec": {"parentRef": parent}}), "services/n/a");
-        let failing = json!({"conditions": [{"type": "Available", "status": "False", "reason": "Gone"}]});
+        let failing =
+            json!({"conditions": [{"type": "Available", "status": "False", "reason": "Gone"}]});
         check("APIService", "Available", json!({"status": failing}), "False (Gone)");
         check("APIService", "Service", json!({"spec": {}}), "Local");
     }

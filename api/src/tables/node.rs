@@ -18,8 +18,11 @@ pub(super) fn special(column: &str) -> Option<Special> {
 
 /// The roles that labels give: those whose key begins with the prefix, and the value of one label.
 pub(super) fn roles(object: &Value, prefix: &str, label: &str) -> Value {
-    let labels =
-        object.at(&["metadata", "labels"]).and_then(Value::as_map).into_iter().flat_map(|labels| labels.iter());
+    let labels = object
+        .at(&["metadata", "labels"])
+        .and_then(Value::as_map)
+        .into_iter()
+        .flat_map(|labels| labels.iter());
     let role = |(key, value): (&'_ str, &'_ Value)| match key.strip_prefix(prefix) {
         Some(role) => Some(role.to_owned()),
         None if key == label => value.as_str().map(str::to_owned),
@@ -32,7 +35,8 @@ pub(super) fn roles(object: &Value, prefix: &str, label: &str) -> Value {
 }
 
 fn status(object: &Value, _now_ms: u64) -> Value {
-    let conditions = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+    let conditions =
+        object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
     let ready = conditions.iter().find(|condition| condition.str_at(&["type"]) == Some("Ready"));
     let word = match ready.map(|ready| ready.str_at(&["status"]) == Some("True")) {
         Some(true) => "Ready",
@@ -44,7 +48,8 @@ fn status(object: &Value, _now_ms: u64) -> Value {
 }
 
 fn address(object: &Value, kind: &str) -> Value {
-    let addresses = object.at(&["status", "addresses"]).and_then(Value::as_list).unwrap_or_default();
+    let addresses =
+        object.at(&["status", "addresses"]).and_then(Value::as_list).unwrap_or_default();
     let found = addresses.iter().find(|address| address.str_at(&["type"]) == Some(kind));
     found.and_then(|address| address.get("address")).cloned().unwrap_or_else(|| NONE.into())
 }
@@ -64,6 +69,9 @@ mod tests {
         assert_eq!(roles(&object, "node-role.svc.io/", "svc.io/role"), "edge,worker".into());
         assert_eq!(roles(&object, "other/", "none"), NONE.into());
         assert_eq!(status(&object, 0), "NotReady,SchedulingDisabled".into());
-        assert_eq!((address(&object, "InternalIP"), address(&object, "ExternalIP")), ("10.5.5.5".into(), NONE.into()));
+        assert_eq!(
+            (address(&object, "InternalIP"), address(&object, "ExternalIP")),
+            ("10.5.5.5".into(), NONE.into())
+        );
     }
 }

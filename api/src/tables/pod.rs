@@ -33,24 +33,31 @@ fn is_running(status: &Value) -> bool {
 
 /// Whether an init container goes on running beside the others.
 fn stays(object: &Value, name: Option<&str>) -> bool {
-    let found = list(object, &["spec", "initContainers"]).iter().find(|container| container.str_at(&["name"]) == name);
+    let found = list(object, &["spec", "initContainers"])
+        .iter()
+        .find(|container| container.str_at(&["name"]) == name);
     found.is_some_and(|container| container.str_at(&["restartPolicy"]) == Some("Always"))
 }
 
 fn has_condition(object: &Value, kind: &str) -> bool {
     let conditions = list(object, &["status", "conditions"]);
-    conditions.iter().any(|c| c.str_at(&["type"]) == Some(kind) && c.str_at(&["status"]) == Some("True"))
+    conditions
+        .iter()
+        .any(|c| c.str_at(&["type"]) == Some(kind) && c.str_at(&["status"]) == Some("True"))
 }
 
 fn ready(object: &Value, _now_ms: u64) -> Value {
     let first = list(object, &["spec", "initContainers"]).iter();
-    let beside = first.filter(|container| container.str_at(&["restartPolicy"]) == Some("Always")).count();
+    let beside =
+        first.filter(|container| container.str_at(&["restartPolicy"]) == Some("Always")).count();
     let total = list(object, &["spec", "containers"]).len() + beside;
     let main = list(object, &["status", "containerStatuses"])
         .iter()
         .filter(|status| is_true(status, "ready") && is_running(status));
     let first = list(object, &["status", "initContainerStatuses"]).iter();
-    let beside = first.filter(|s| stays(object, s.str_at(&["name"])) && is_true(s, "started") && is_true(s, "ready"));
+    let beside = first.filter(|s| {
+        stays(object, s.str_at(&["name"])) && is_true(s, "started") && is_true(s, "ready")
+    });
     format!("{}/{total}", main.count() + beside.count()).into()
 }
 
@@ -61,7 +68,8 @@ fn status(object: &Value) -> String {
         text(&["status", "reason"]).clone_into(&mut word);
     }
     let gated = |condition: &Value| {
-        condition.str_at(&["type"]) == Some("PodScheduled") && condition.str_at(&["reason"]) == Some("SchedulingGated")
+        condition.str_at(&["type"]) == Some("PodScheduled")
+            && condition.str_at(&["reason"]) == Some("SchedulingGated")
     };
     if list(object, &["status", "conditions"]).iter().any(gated) {
         word = "SchedulingGated".to_owned();
@@ -99,7 +107,9 @@ fn starting(object: &Value) -> Option<String> {
         }
         return Some(match ended {
             Some(ended) => format!("Init:{}", ending(ended)),
-            None if !waiting.is_empty() && waiting != "PodInitializing" => format!("Init:{waiting}"),
+            None if !waiting.is_empty() && waiting != "PodInitializing" => {
+                format!("Init:{waiting}")
+            }
             None => format!("Init:{index}/{count}"),
         });
     }
@@ -157,9 +167,15 @@ fn restarts(object: &Value, now_ms: u64) -> Value {
     } else {
         main.chain(first.filter(|status| stays(object, status.str_at(&["name"])))).collect()
     };
-    let count: i64 = counted.iter().filter_map(|status| status.get("restartCount").and_then(Value::as_i64)).sum();
-    let ends = counted.iter().filter_map(|status| status.at(&["lastState", "terminated", "finishedAt"]));
-    let last = ends.filter(|time| time.as_str().is_some()).max_by_key(|time| time.as_str().map(str::to_owned));
+    let count: i64 = counted
+        .iter()
+        .filter_map(|status| status.get("restartCount").and_then(Value::as_i64))
+        .sum();
+    let ends =
+        counted.iter().filter_map(|status| status.at(&["lastState", "terminated", "finishedAt"]));
+    let last = ends
+        .filter(|time| time.as_str().is_some())
+        .max_by_key(|time| time.as_str().map(str::to_owned));
     match age(last, now_ms) {
         Some(ago) if count > 0 => format!("{count} ({ago} ago)").into(),
         _ => count.to_string().into(),
@@ -176,7 +192,9 @@ fn gates(object: &Value, _now_ms: u64) -> Value {
     if gates.is_empty() {
         return NONE.into();
     }
-    let open = gates.iter().filter(|gate| has_condition(object, gate.str_at(&["conditionType"]).unwrap_or_default()));
+    let open = gates
+        .iter()
+        .filter(|gate| has_condition(object, gate.str_at(&["conditionType"]).unwrap_or_default()));
     format!("{}/{}", open.count(), gates.len()).into()
 }
 
@@ -192,14 +210,19 @@ mod tests {
             assert_eq!(status(&object.into()), expect);
         };
         let main = |states: &[serde_json::Value]| {
-            let statuses: Vec<_> = states.iter().map(|state| json!({"ready": true, "state": state})).collect();
+            let statuses: Vec<_> =
+                states.iter().map(|state| json!({"ready": true, "state": state})).collect();
             json!({"phase": "Running", "containerStatuses": statuses})
         };
         let run = json!({"running": {"startedAt": "2024-01-01T00:00:00Z"}});
-        let end = |code: i64, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason}});
+        let end =
+            |code: i64, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason}});
         check(json!({"phase": "Pending"}), "Pending");
         check(json!({"phase": "Failed", "reason": "Evicted"}), "Evicted");
-        check(main(&[run.clone(), json!({"waiting": {"reason": "CrashLoopBackOff"}})]), "CrashLoopBackOff");
+        check(
+            main(&[run.clone(), json!({"waiting": {"reason": "CrashLoopBackOff"}})]),
+            "CrashLoopBackOff",
+        );
         check(main(&[end(0, "Completed")]), "Completed");
         check(main(&[end(0, "Completed"), run]), "NotReady");
         check(main(&[end(0, "Completed"), end(1, "Error")]), "Error");
@@ -213,9 +236,11 @@ mod tests {
     #[test]
     fn counts() {
         let run = json!({"running": {}});
-        let object = Value::from(json!({"spec": {"containers": [{}, {}], "readinessGates": [{"conditionType": "g"}]},
+        let object = Value::from(
+            json!({"spec": {"containers": [{}, {}], "readinessGates": [{"conditionType": "g"}]},
             "status": {"podIPs": [{"ip": "10.4.4.4"}], "containerStatuses": [
-                {"ready": true, "restartCount": 1, "state": run}, {"ready": false, "restartCount": 2, "state": {"waiting": {}}}]}}));
+                {"ready": true, "restartCount": 1, "state": run}, {"ready": false, "restartCount": 2, "state": {"waiting": {}}}]}}),
+        );
         assert_eq!(ready(&object, 0), "1/2".into());
         assert_eq!(restarts(&object, 0), "3".into());
         assert_eq!(gates(&object, 0), "0/1".into());

@@ -16,10 +16,17 @@ pub(super) fn special(column: &str) -> Option<Special> {
 }
 
 fn uses(object: &Value, limits: bool) -> Value {
-    let hard = object.at(&["status", "hard"]).and_then(Value::as_map).into_iter().flat_map(|hard| hard.iter());
-    let used = |name: &str| object.at(&["status", "used", name]).and_then(Value::as_str).unwrap_or("0");
+    let hard = object
+        .at(&["status", "hard"])
+        .and_then(Value::as_map)
+        .into_iter()
+        .flat_map(|hard| hard.iter());
+    let used =
+        |name: &str| object.at(&["status", "used", name]).and_then(Value::as_str).unwrap_or("0");
     let wanted = hard.filter(|(name, _)| name.starts_with(LIMITS) == limits);
-    let texts = wanted.map(|(name, hard)| format!("{name}: {}/{}", used(name), hard.as_str().unwrap_or_default()));
+    let texts = wanted.map(|(name, hard)| {
+        format!("{name}: {}/{}", used(name), hard.as_str().unwrap_or_default())
+    });
     texts.collect::<Vec<_>>().join(", ").into()
 }
 

@@ -40,7 +40,8 @@ pub(super) fn rank(kind: &str) -> Option<Rank> {
 
 /// How long the object has been there.
 fn existence(object: &Value, now_ms: u64) -> Value {
-    age(object.at(&["metadata", "creationTimestamp"]), now_ms).map_or_else(|| UNKNOWN.into(), Value::from)
+    age(object.at(&["metadata", "creationTimestamp"]), now_ms)
+        .map_or_else(|| UNKNOWN.into(), Value::from)
 }
 
 /// That a pod has run to its end.
@@ -51,7 +52,12 @@ fn completion(pod: &Value) -> Option<Value> {
         "Failed" => "The pod failed.",
         _ => return None,
     };
-    let condition = Map::from([("message", message), ("reason", phase), ("status", "True"), ("type", "Completed")]);
+    let condition = Map::from([
+        ("message", message),
+        ("reason", phase),
+        ("status", "True"),
+        ("type", "Completed"),
+    ]);
     Some(Value::List(vec![condition.into()]))
 }
 
@@ -69,8 +75,7 @@ mod tests {
     fn finished_pods() {
         let check = |phase: &str, expect: Option<&str>| {
             let found = completion(&json!({"status": {"phase": phase}}).into());
-            let condition =
-                |message: &str| json!({"type": "Completed", "status": "True", "reason": phase, "message": message});
+            let condition = |message: &str| json!({"type": "Completed", "status": "True", "reason": phase, "message": message});
             let expect = expect.map(|message| Value::from(json!([condition(message)])));
             assert_eq!(found, expect, "{phase}");
         };

@@ -3,7 +3,9 @@
 use quorate_meta::Value;
 
 use super::join::{NONE, items, text};
-use super::{autoscaling, batch, binding, certificate, component, event, network, node, pod, quota, storage};
+use super::{
+    autoscaling, batch, binding, certificate, component, event, network, node, pod, quota, storage,
+};
 
 /// A cell that no simple form describes: the object and the time now (milliseconds) to its text.
 pub(super) type Special = fn(&Value, u64) -> Value;
@@ -37,9 +39,12 @@ fn controller(object: &Value, _now_ms: u64) -> Value {
     let owner = items(object, &["metadata", "ownerReferences"])
         .iter()
         .find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true));
-    let Some(owner) = owner else { return NONE.into() };
+    let Some(owner) = owner else {
+        return NONE.into();
+    };
     let own = |field: &str| text(owner, &[field]);
     let kind = own("kind").to_lowercase();
-    let group = own("apiVersion").split_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
+    let group =
+        own("apiVersion").split_once('/').map_or(String::new(), |(group, _)| format!(".{group}"));
     format!("{kind}{group}/{}", own("name")).into()
 }

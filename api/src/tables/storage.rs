@@ -8,27 +8,38 @@ use super::special::Special;
 /// The function of a column that has one.
 pub(super) fn special(kind: &str, column: &str) -> Option<Special> {
     Some(match (kind, column) {
-        ("PersistentVolume", "Access Modes") => |object, _| modes(&texts(object, &["spec", "accessModes"])).into(),
+        ("PersistentVolume", "Access Modes") => {
+            |object, _| modes(&texts(object, &["spec", "accessModes"])).into()
+        }
         ("PersistentVolume", "Claim") => claim,
         ("PersistentVolume" | "PersistentVolumeClaim", "Status") => phase,
         ("PersistentVolume" | "PersistentVolumeClaim", "StorageClass") => class,
-        ("PersistentVolumeClaim", "Capacity") => {
-            |object, _| bound(object, || text(object, &["status", "capacity", "storage"]).to_owned())
-        }
+        ("PersistentVolumeClaim", "Capacity") => |object, _| {
+            bound(object, || text(object, &["status", "capacity", "storage"]).to_owned())
+        },
         ("PersistentVolumeClaim", "Access Modes") => {
             |object, _| bound(object, || modes(&texts(object, &["status", "accessModes"])))
         }
         ("StorageClass", "Name") => class_name,
         ("CSIDriver", "TokenRequests") => audiences,
-        ("CSIDriver", "Modes") => |object, _| join(&texts(object, &["spec", "volumeLifecycleModes"]), NONE).into(),
+        ("CSIDriver", "Modes") => {
+            |object, _| join(&texts(object, &["spec", "volumeLifecycleModes"]), NONE).into()
+        }
         ("FlowSchema", "MissingPL") => |object, _| {
-            condition(object, "Dangling").and_then(|found| found.get("status").cloned()).unwrap_or_else(|| "?".into())
+            condition(object, "Dangling")
+                .and_then(|found| found.get("status").cloned())
+                .unwrap_or_else(|| "?".into())
         },
         ("PriorityLevelConfiguration", "NominalConcurrencyShares") => |object, _| {
-            object.at(&["spec", "limited", "nominalConcurrencyShares"]).cloned().unwrap_or_else(|| NONE.into())
+            object
+                .at(&["spec", "limited", "nominalConcurrencyShares"])
+                .cloned()
+                .unwrap_or_else(|| NONE.into())
         },
         ("PriorityLevelConfiguration", "HandSize") => |object, _| queuing(object, "handSize"),
-        ("PriorityLevelConfiguration", "QueueLengthLimit") => |object, _| queuing(object, "queueLengthLimit"),
+        ("PriorityLevelConfiguration", "QueueLengthLimit") => {
+            |object, _| queuing(object, "queueLengthLimit")
+        }
         ("ResourceClaim", "State") => claim_state,
         ("ValidatingAdmissionPolicy", "ParamKind") => parameter_kind,
         ("ValidatingAdmissionPolicyBinding", "ParamRef") => parameter,
@@ -37,7 +48,9 @@ pub(super) fn special(kind: &str, column: &str) -> Option<Special> {
 }
 
 fn claim(object: &Value, _now_ms: u64) -> Value {
-    let Some(claim) = object.at(&["spec", "claimRef"]) else { return "".into() };
+    let Some(claim) = object.at(&["spec", "claimRef"]) else {
+        return "".into();
+    };
     format!("{}/{}", text(claim, &["namespace"]), text(claim, &["name"])).into()
 }
 
@@ -52,17 +65,20 @@ fn phase(object: &Value, _now_ms: u64) -> Value {
 fn class(object: &Value, _now_ms: u64) -> Value {
     let annotations = object.at(&["metadata", "annotations"]).and_then(Value::as_map);
     let is_class = |key: &str| key.starts_with("volume.beta.") && key.ends_with("/storage-class");
-    let old =
-        annotations.and_then(|map| map.iter().find(|(key, _)| is_class(key))).and_then(|(_, value)| value.as_str());
+    let old = annotations
+        .and_then(|map| map.iter().find(|(key, _)| is_class(key)))
+        .and_then(|(_, value)| value.as_str());
     old.unwrap_or_else(|| text(object, &["spec", "storageClassName"])).into()
 }
 
 /// The name, with a mark at the class that claims without one get.
 fn class_name(object: &Value, _now_ms: u64) -> Value {
     let annotations = object.at(&["metadata", "annotations"]).and_then(Value::as_map);
-    let is_mark = |key: &str| key.starts_with("storageclass.") && key.ends_with("/is-default-class");
-    let marked =
-        annotations.is_some_and(|map| map.iter().any(|(key, value)| is_mark(key) && value.as_str() == Some("true")));
+    let is_mark =
+        |key: &str| key.starts_with("storageclass.") && key.ends_with("/is-default-class");
+    let marked = annotations.is_some_and(|map| {
+        map.iter().any(|(key, value)| is_mark(key) && value.as_str() == Some("true"))
+    });
     let name = text(object, &["metadata", "name"]);
     if marked { format!("{name} (default)").into() } else { name.into() }
 }
@@ -72,7 +88,9 @@ fn bound(object: &Value, shown: impl Fn() -> String) -> Value {
 }
 
 fn audiences(object: &Value, _now_ms: u64) -> Value {
-    let requests = items(object, &["spec", "tokenRequests"]).iter().map(|request| text(request, &["audience"]));
+    let requests = items(object, &["spec", "tokenRequests"])
+        .iter()
+        .map(|request| text(request, &["audience"]));
     join(&requests.collect::<Vec<_>>(), UNSET).into()
 }
 
@@ -90,17 +108,22 @@ fn claim_state(object: &Value, _now_ms: u64) -> Value {
         (allocated, "allocated"),
         (!items(object, &["status", "reservedFor"]).is_empty(), "reserved"),
     ];
-    let states: Vec<&str> = states.into_iter().filter(|(holds, _)| *holds).map(|(_, state)| state).collect();
+    let states: Vec<&str> =
+        states.into_iter().filter(|(holds, _)| *holds).map(|(_, state)| state).collect();
     join(&states, "").into()
 }
 
 fn parameter_kind(object: &Value, _now_ms: u64) -> Value {
-    let Some(kind) = object.at(&["spec", "paramKind"]) else { return UNSET.into() };
+    let Some(kind) = object.at(&["spec", "paramKind"]) else {
+        return UNSET.into();
+    };
     format!("{}/{}", text(kind, &["apiVersion"]), text(kind, &["kind"])).into()
 }
 
 fn parameter(object: &Value, _now_ms: u64) -> Value {
-    let Some(parameter) = object.at(&["spec", "paramRef"]) else { return UNSET.into() };
+    let Some(parameter) = object.at(&["spec", "paramRef"]) else {
+        return UNSET.into();
+    };
     match (text(parameter, &["namespace"]), text(parameter, &["name"])) {
         (_, "") => selector(parameter.get("selector")).into(),
         ("", name) => format!("*/{name}").into(),
@@ -157,7 +180,12 @@ mod tests {
         );
         check("ResourceClaim", "State", json!({}), "pending");
         let parameter = |parameter: Json| json!({"spec": {"paramRef": parameter}});
-        check("ValidatingAdmissionPolicyBinding", "ParamRef", parameter(json!({"name": "p"})), "*/p");
+        check(
+            "ValidatingAdmissionPolicyBinding",
+            "ParamRef",
+            parameter(json!({"name": "p"})),
+            "*/p",
+        );
         check(
             "ValidatingAdmissionPolicyBinding",
             "ParamRef",

@@ -28,9 +28,14 @@ fn check(method: &Method, media: &str, query: &str, body: &str, blocks: u64, byt
         server
     });
     let send = |name: &str| {
-        let path = if *method == Method::POST { OBJECTS.to_owned() } else { format!("{OBJECTS}/{name}") };
-        let request = Request::builder().method(method).uri(format!("{path}{query}")).header("content-type", media);
-        let body = if body.is_empty() { String::new() } else { object(name).replace("\"k\":", body) };
+        let path =
+            if *method == Method::POST { OBJECTS.to_owned() } else { format!("{OBJECTS}/{name}") };
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{path}{query}"))
+            .header("content-type", media);
+        let body =
+            if body.is_empty() { String::new() } else { object(name).replace("\"k\":", body) };
         let request = request.body(Full::from(body)).unwrap();
         let answer = runtime.block_on(filters::handle(&server.api, &server.identity, request));
         assert!(answer.status().is_success(), "{method}: {}", answer.status());
@@ -39,7 +44,11 @@ fn check(method: &Method, media: &str, query: &str, body: &str, blocks: u64, byt
     // What is made once for all requests is not counted.
     send(first);
     let used = allocation_counter::measure(|| send(second));
-    assert!(used.count_total <= blocks, "{method}: {} blocks, more than {blocks}", used.count_total);
+    assert!(
+        used.count_total <= blocks,
+        "{method}: {} blocks, more than {blocks}",
+        used.count_total
+    );
     assert!(used.bytes_total <= bytes, "{method}: {} bytes, more than {bytes}", used.bytes_total);
 }
 

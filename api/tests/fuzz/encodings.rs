@@ -31,25 +31,38 @@ fn trees() -> Vec<Value> {
 
 #[test]
 fn json_text() {
-    Target { name: "json", corpus: texts(), words: words::JSON, base_bytes: BASE_BYTES, bytes_per_byte: TREE }.run(
-        |input| {
-            if let Ok((value, _)) = json::parse(input) {
-                let text = json::to_vec(&value);
-                let again = json::parse(&text).expect("what is written is read").0;
-                assert_eq!(json::to_vec(&again), text);
-            }
-        },
-    );
+    Target {
+        name: "json",
+        corpus: texts(),
+        words: words::JSON,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: TREE,
+    }
+    .run(|input| {
+        if let Ok((value, _)) = json::parse(input) {
+            let text = json::to_vec(&value);
+            let again = json::parse(&text).expect("what is written is read").0;
+            assert_eq!(json::to_vec(&again), text);
+        }
+    });
 }
 
 #[test]
 fn yaml_text() {
-    let mut corpus: Vec<Vec<u8>> = trees().iter().map(|tree| yaml::write(tree).into_bytes()).collect();
+    let mut corpus: Vec<Vec<u8>> =
+        trees().iter().map(|tree| yaml::write(tree).into_bytes()).collect();
     corpus.push(
         b"a: &x {b: [1, 2]}\nc: *x\n<<: *x\nd: |+\n  text\n\ne: >-\n  folded\n  text\nf: 'it''s'\n? g\n: !!str 7\n"
             .to_vec(),
     );
-    Target { name: "yaml", corpus, words: words::JSON, base_bytes: BASE_BYTES, bytes_per_byte: 2000 }.run(|input| {
+    Target {
+        name: "yaml",
+        corpus,
+        words: words::JSON,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: 2000,
+    }
+    .run(|input| {
         if let Ok((value, _)) = yaml::parse(input) {
             drop(yaml::parse(yaml::write(&value).as_bytes()));
         }
@@ -66,17 +79,23 @@ fn protobuf_messages() {
         corpus.push(protobuf::encode(&graph, ty, tree).expect("writes"));
     }
     let mut turn = 0;
-    Target { name: "protobuf", corpus, words: words::BINARY, base_bytes: BASE_BYTES, bytes_per_byte: TREE }.run(
-        |input| {
-            turn += 1;
-            let ty = types[turn % types.len()];
-            if let Ok(value) = protobuf::decode(&graph, ty, input) {
-                let message = protobuf::encode_message(&graph, ty, &value).expect("what is read is written");
-                drop(protobuf::decode_message(&graph, ty, &message).expect("what is written is read"));
-            }
-            drop(protobuf::decode_message(&graph, ty, input));
-        },
-    );
+    Target {
+        name: "protobuf",
+        corpus,
+        words: words::BINARY,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: TREE,
+    }
+    .run(|input| {
+        turn += 1;
+        let ty = types[turn % types.len()];
+        if let Ok(value) = protobuf::decode(&graph, ty, input) {
+            let message =
+                protobuf::encode_message(&graph, ty, &value).expect("what is read is written");
+            drop(protobuf::decode_message(&graph, ty, &message).expect("what is written is read"));
+        }
+        drop(protobuf::decode_message(&graph, ty, input));
+    });
 }
 
 #[test]
@@ -88,7 +107,14 @@ fn cbor_items() {
         corpus.push(out);
     }
     corpus.push(b"\xbf\x61a\x9f\x01\xf9\x3e\x00\xc0\x742013-03-21T20:04:00Z\xc1\x1a\x51\x4b\x67\xb0\xd6\x42\x00\x01\xff\x7f\x61b\xff\xf5\xff".to_vec());
-    Target { name: "cbor", corpus, words: words::BINARY, base_bytes: BASE_BYTES, bytes_per_byte: TREE }.run(|input| {
+    Target {
+        name: "cbor",
+        corpus,
+        words: words::BINARY,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: TREE,
+    }
+    .run(|input| {
         if let Ok(value) = cbor::parse(input) {
             let mut out = Vec::new();
             cbor::encode(None, &json::to_vec(&value), &mut out).expect("what is read is written");
@@ -102,15 +128,21 @@ fn cbor_items() {
 fn json_to_cbor() {
     let graph = Graph::builtin(Naming::Svc.names());
     let ty = graph.type_named("core/v1.ConfigMap").expect("a type").id;
-    Target { name: "json to cbor", corpus: texts(), words: words::JSON, base_bytes: BASE_BYTES, bytes_per_byte: TREE }
-        .run(|input| {
-            let mut out = Vec::new();
-            let written = cbor::encode(Some(cbor::Schema { graph: &graph, ty }), input, &mut out);
-            assert_eq!(written.is_ok(), json::parse(input).is_ok(), "both read the same texts");
-            if written.is_ok() {
-                drop(cbor::parse(&out).expect("what is written is read"));
-            }
-        });
+    Target {
+        name: "json to cbor",
+        corpus: texts(),
+        words: words::JSON,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: TREE,
+    }
+    .run(|input| {
+        let mut out = Vec::new();
+        let written = cbor::encode(Some(cbor::Schema { graph: &graph, ty }), input, &mut out);
+        assert_eq!(written.is_ok(), json::parse(input).is_ok(), "both read the same texts");
+        if written.is_ok() {
+            drop(cbor::parse(&out).expect("what is written is read"));
+        }
+    });
 }
 
 #[test]
@@ -119,18 +151,30 @@ fn stored_values() {
     tree.set_at(&["metadata", "uid"], "u");
     let fields = [("metadata.name", "m".to_owned()), ("type", "t".to_owned())];
     let corpus = vec![stored::encode(&tree, &fields).expect("writes").to_vec()];
-    Target { name: "stored values", corpus, words: words::JSON, base_bytes: BASE_BYTES, bytes_per_byte: TREE }.run(
-        |input| {
-            let bytes = Bytes::copy_from_slice(input);
-            let Ok(stored) = StoredRef::parse(&bytes) else { return };
-            let _ = (stored.name(), stored.field("type"), stored.labels().count(), stored.owner_references().count());
-            let mut out = Vec::new();
-            stored::splice_object(&mut out, &stored, "v1", "ConfigMap", 7);
-            stored::splice_item(&mut out, &stored, 7);
-            stored::splice_partial(&mut out, &stored, "meta.svc.io/v1", 7);
-            drop(stored.to_value("v1", "ConfigMap", 7));
-        },
-    );
+    Target {
+        name: "stored values",
+        corpus,
+        words: words::JSON,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: TREE,
+    }
+    .run(|input| {
+        let bytes = Bytes::copy_from_slice(input);
+        let Ok(stored) = StoredRef::parse(&bytes) else {
+            return;
+        };
+        let _ = (
+            stored.name(),
+            stored.field("type"),
+            stored.labels().count(),
+            stored.owner_references().count(),
+        );
+        let mut out = Vec::new();
+        stored::splice_object(&mut out, &stored, "v1", "ConfigMap", 7);
+        stored::splice_item(&mut out, &stored, 7);
+        stored::splice_partial(&mut out, &stored, "meta.svc.io/v1", 7);
+        drop(stored.to_value("v1", "ConfigMap", 7));
+    });
 }
 
 /// The schema, shared by what follows.

@@ -46,7 +46,10 @@ impl Target<'_> {
             slowest = slowest.max((started.elapsed(), input.len()));
             count += 1;
         }
-        println!("{}: {count} inputs, the slowest took {:?} ({} bytes)", self.name, slowest.0, slowest.1);
+        println!(
+            "{}: {count} inputs, the slowest took {:?} ({} bytes)",
+            self.name, slowest.0, slowest.1
+        );
     }
 
     fn check(&self, input: &[u8], read: &mut impl FnMut(&[u8])) {
@@ -82,8 +85,16 @@ impl Target<'_> {
         match dice.below(9) {
             0 => input.insert(at, dice.byte()),
             1 => drop(input.drain(part)),
-            2 => drop(input.splice(at..at, dice.pick(self.words).copied().unwrap_or_default().iter().copied())),
-            3 => drop(input.splice(part, dice.pick(self.words).copied().unwrap_or_default().iter().copied())),
+            2 => drop(input.splice(
+                at..at,
+                dice.pick(self.words).copied().unwrap_or_default().iter().copied(),
+            )),
+            3 => {
+                drop(input.splice(
+                    part,
+                    dice.pick(self.words).copied().unwrap_or_default().iter().copied(),
+                ))
+            }
             4 => {
                 let other = dice.pick(&self.corpus).cloned().unwrap_or_default();
                 let from = dice.below(other.len() + 1);
@@ -139,7 +150,13 @@ fn from_environment(name: &str) -> Option<u64> {
 }
 
 fn greedy() -> Target<'static> {
-    Target { name: "greedy", corpus: vec![b"abc".to_vec()], words: &[b"!"], base_bytes: 1000, bytes_per_byte: 10 }
+    Target {
+        name: "greedy",
+        corpus: vec![b"abc".to_vec()],
+        words: &[b"!"],
+        base_bytes: 1000,
+        bytes_per_byte: 10,
+    }
 }
 
 #[test]
@@ -151,6 +168,12 @@ fn a_panic_is_found() {
 #[test]
 #[should_panic(expected = "greedy takes 1000000 bytes for")]
 fn what_takes_too_much_is_found() {
-    greedy()
-        .run(|input| drop(input.first().filter(|first| **first == b'!').map(|_| Vec::<u8>::with_capacity(1_000_000))));
+    greedy().run(|input| {
+        drop(
+            input
+                .first()
+                .filter(|first| **first == b'!')
+                .map(|_| Vec::<u8>::with_capacity(1_000_000)),
+        )
+    });
 }

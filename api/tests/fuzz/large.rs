@@ -15,7 +15,11 @@ fn check(name: &str, words: &[&[u8]], read: impl Fn(&[u8])) {
     for word in words {
         let body: Vec<u8> = word.iter().copied().cycle().take(BODY_BYTES).collect();
         let used = allocation_counter::measure(|| read(&body));
-        assert!(used.bytes_max < PER_BYTE * BODY_BYTES as u64, "{name} takes {} bytes for {word:?}", used.bytes_max);
+        assert!(
+            used.bytes_max < PER_BYTE * BODY_BYTES as u64,
+            "{name} takes {} bytes for {word:?}",
+            used.bytes_max
+        );
     }
 }
 
@@ -24,7 +28,9 @@ fn check(name: &str, words: &[&[u8]], read: impl Fn(&[u8])) {
 fn long_bodies() {
     let graph = Graph::builtin(Naming::Svc.names());
     let ty = graph.type_named("core/v1.ConfigMap").expect("a type").id;
-    check("json", &[b"[", b"{\"a\":", b"[0,", b"\"\\u", b"1", b" "], |body| drop(json::parse(body)));
+    check("json", &[b"[", b"{\"a\":", b"[0,", b"\"\\u", b"1", b" "], |body| {
+        drop(json::parse(body))
+    });
     check("json", &[b"0,"], |body| drop(json::parse(&[b"[", body, b"0]"].concat())));
     check("json", &[b"\"a\":0,"], |body| drop(json::parse(&[b"{", body, b"\"a\":0}"].concat())));
     check(
@@ -58,17 +64,27 @@ fn long_bodies() {
         |body| drop(yaml::parse(body)),
     );
     check("yaml", &[b"0,", b"a: 0,"], |body| drop(yaml::parse(&[b"[", body, b"0]"].concat())));
-    check("cbor", &[b"\x81", b"\xf6", b"\x9f", b"\x5f", b"\x5f\x40", b"\xc1", b"\xa1\x60", b"\x00"], |body| {
-        drop(cbor::parse(body))
+    check(
+        "cbor",
+        &[b"\x81", b"\xf6", b"\x9f", b"\x5f", b"\x5f\x40", b"\xc1", b"\xa1\x60", b"\x00"],
+        |body| drop(cbor::parse(body)),
+    );
+    check("cbor", &[b"\xf6", b"\x80", b"\x41a"], |body| {
+        drop(cbor::parse(&[b"\x9f", body, b"\xff"].concat()))
     });
-    check("cbor", &[b"\xf6", b"\x80", b"\x41a"], |body| drop(cbor::parse(&[b"\x9f", body, b"\xff"].concat())));
     check("cbor", &[b"\x41a\xf6"], |body| drop(cbor::parse(&[b"\xbf", body, b"\xff"].concat())));
     check("cbor", &[b"\x40"], |body| drop(cbor::parse(&[b"\x5f", body, b"\xff"].concat())));
-    check("protobuf", &[b"\x0a\x02\x0a\x00", b"\x12\x00", b"\x0b", b"\x08\x01", b"\x12\x04\x0a\x00\x12\x00"], |body| {
-        drop(protobuf::decode_message(&graph, ty, body))
+    check(
+        "protobuf",
+        &[b"\x0a\x02\x0a\x00", b"\x12\x00", b"\x0b", b"\x08\x01", b"\x12\x04\x0a\x00\x12\x00"],
+        |body| drop(protobuf::decode_message(&graph, ty, body)),
+    );
+    check("json to cbor", &[b"[", b"{\"a\":"], |body| {
+        drop(cbor::encode(None, body, &mut Vec::new()))
     });
-    check("json to cbor", &[b"[", b"{\"a\":"], |body| drop(cbor::encode(None, body, &mut Vec::new())));
-    check("json to cbor", &[b"0,"], |body| drop(cbor::encode(None, &[b"[", body, b"0]"].concat(), &mut Vec::new())));
+    check("json to cbor", &[b"0,"], |body| {
+        drop(cbor::encode(None, &[b"[", body, b"0]"].concat(), &mut Vec::new()))
+    });
     check("json to cbor", &[b"\"a\":0,"], |body| {
         drop(cbor::encode(None, &[b"{", body, b"\"a\":0}"].concat(), &mut Vec::new()))
     });
@@ -79,7 +95,9 @@ fn long_bodies() {
     for path in [&b"/a"[..], &b"/a".repeat(200), &b"/a".repeat(BODY_BYTES / 4)] {
         check("json patch", &[&operations(path)], |body| {
             let body = body.strip_suffix(b",").unwrap_or(body);
-            let Ok((document, _)) = json::parse(&[b"[", body, b"]"].concat()) else { return };
+            let Ok((document, _)) = json::parse(&[b"[", body, b"]"].concat()) else {
+                return;
+            };
             drop(JsonPatch::parse(document).map(|patch| patch.named()));
         });
     }
@@ -89,7 +107,11 @@ fn long_bodies() {
         &[b"a,", b"!", b"a in (", b"a in (b),", b"(", b" "],
         text(|body| drop(quorate_meta::LabelSelector::parse(body))),
     );
-    check("fields", &[b"a=b,", b"\\", b"=", b","], text(|body| drop(quorate_meta::FieldSelector::parse(body))));
+    check(
+        "fields",
+        &[b"a=b,", b"\\", b"=", b","],
+        text(|body| drop(quorate_meta::FieldSelector::parse(body))),
+    );
     check(
         "quantities",
         &[b"1", b"0", b".", b"-"],

@@ -22,14 +22,17 @@ fn check(objects: usize, bytes: usize, accept: &str) {
         let server = Server::with_gates("CBORServingAndStorage=true").await;
         let payload = "x".repeat(bytes);
         for number in 0..objects {
-            let object = format!(r#"{{"metadata":{{"name":"o-{number}"}},"data":{{"k":"{payload}"}}}}"#);
-            let made = server.send(Method::POST, "/api/v1/namespaces/a/configmaps", &[], &object).await;
+            let object =
+                format!(r#"{{"metadata":{{"name":"o-{number}"}},"data":{{"k":"{payload}"}}}}"#);
+            let made =
+                server.send(Method::POST, "/api/v1/namespaces/a/configmaps", &[], &object).await;
             assert_eq!(made.status, 201, "{}", made.text());
         }
         server
     });
     let mut listed = 0;
-    let used = allocation_counter::measure(|| listed = runtime.block_on(list_together(&server, accept)));
+    let used =
+        allocation_counter::measure(|| listed = runtime.block_on(list_together(&server, accept)));
     let collection = (objects * bytes) as u64;
     assert!(listed >= LISTS as u64 * collection, "{accept}: {listed} bytes cannot be all of it");
     let most = PER_LIST * LISTS as u64;
@@ -64,9 +67,15 @@ async fn list_together(server: &Server, accept: &str) -> u64 {
 }
 
 async fn open(server: &Server, accept: &str) -> Body {
-    let request =
-        Request::builder().uri("/api/v1/namespaces/a/configmaps?includeObject=Object").header("accept", accept);
-    let answer = filters::handle(&server.api, &server.identity, request.body(Full::<Bytes>::default()).unwrap()).await;
+    let request = Request::builder()
+        .uri("/api/v1/namespaces/a/configmaps?includeObject=Object")
+        .header("accept", accept);
+    let answer = filters::handle(
+        &server.api,
+        &server.identity,
+        request.body(Full::<Bytes>::default()).unwrap(),
+    )
+    .await;
     assert_eq!(answer.status(), 200);
     answer.into_body()
 }

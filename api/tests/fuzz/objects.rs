@@ -23,7 +23,8 @@ fn of_text(name: &str, corpus: &[&str], read: impl Fn(&str)) {
 
 #[test]
 fn label_selectors() {
-    let corpus = ["a=b", "a in (b,c),d notin (e)", "!a,b", "x.example.com/y!=z", "a>1,b<2", "a==b, c = d"];
+    let corpus =
+        ["a=b", "a in (b,c),d notin (e)", "!a,b", "x.example.com/y!=z", "a>1,b<2", "a==b, c = d"];
     of_text("label selectors", &corpus, |text| {
         if let Ok(selector) = LabelSelector::parse(text) {
             let written = selector.to_string();
@@ -72,39 +73,56 @@ fn quantities_times_and_versions() {
 #[test]
 fn owners_of_fields() {
     let corpus = texts();
-    Target { name: "owners of fields", corpus, words: words::JSON, base_bytes: BASE_BYTES, bytes_per_byte: 400 }.run(
-        |input| {
-            let Ok((value, _)) = json::parse(input) else { return };
-            if let Ok(set) = FieldSet::decode(&value) {
-                assert_eq!(FieldSet::decode(&set.encode()).as_ref(), Ok(&set));
-            }
-            if let Ok(managed) = Managed::decode(value.at(&["metadata", "managedFields"])) {
-                drop(managed.encode());
-            }
-        },
-    );
+    Target {
+        name: "owners of fields",
+        corpus,
+        words: words::JSON,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: 400,
+    }
+    .run(|input| {
+        let Ok((value, _)) = json::parse(input) else {
+            return;
+        };
+        if let Ok(set) = FieldSet::decode(&value) {
+            assert_eq!(FieldSet::decode(&set.encode()).as_ref(), Ok(&set));
+        }
+        if let Ok(managed) = Managed::decode(value.at(&["metadata", "managedFields"])) {
+            drop(managed.encode());
+        }
+    });
 }
 
 #[test]
 fn objects_by_the_schema() {
     let graph = graph();
-    let types = ["core/v1.ConfigMap", "apps/v1.Deployment"].map(|name| graph.type_named(name).expect("a type").id);
-    let live = texts().iter().map(|text| json::parse(text).expect("good JSON").0).collect::<Vec<_>>();
+    let types = ["core/v1.ConfigMap", "apps/v1.Deployment"]
+        .map(|name| graph.type_named(name).expect("a type").id);
+    let live =
+        texts().iter().map(|text| json::parse(text).expect("good JSON").0).collect::<Vec<_>>();
     let mut corpus = texts();
     corpus.push(br#"{"spec":{"template":{"spec":{"containers":[{"name":"c","$patch":"delete"}],"$setElementOrder/containers":[{"name":"c"}],"$retainKeys":["a"]}}},"$deleteFromPrimitiveList/x":[1]}"#.to_vec());
     let mut turn = 0;
-    Target { name: "objects by the schema", corpus, words: words::JSON, base_bytes: BASE_BYTES, bytes_per_byte: 2000 }
-        .run(|input| {
-            turn += 1;
-            let (ty, live) = (types[turn % 2], &live[turn % 2]);
-            let Ok((value, _)) = json::parse(input) else { return };
-            let mut patched = live.clone();
-            drop(quorate_schema::strategic(&graph, ty, &mut patched, &value));
-            drop(Config::new(&graph, ty, value.clone()));
-            let mut object = value;
-            if quorate_schema::decode(&graph, ty, &mut object).is_ok() {
-                quorate_schema::apply_defaults(&graph, ty, &mut object);
-                drop(quorate_schema::validate_structure(&graph, ty, &object));
-            }
-        });
+    Target {
+        name: "objects by the schema",
+        corpus,
+        words: words::JSON,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: 2000,
+    }
+    .run(|input| {
+        turn += 1;
+        let (ty, live) = (types[turn % 2], &live[turn % 2]);
+        let Ok((value, _)) = json::parse(input) else {
+            return;
+        };
+        let mut patched = live.clone();
+        drop(quorate_schema::strategic(&graph, ty, &mut patched, &value));
+        drop(Config::new(&graph, ty, value.clone()));
+        let mut object = value;
+        if quorate_schema::decode(&graph, ty, &mut object).is_ok() {
+            quorate_schema::apply_defaults(&graph, ty, &mut object);
+            drop(quorate_schema::validate_structure(&graph, ty, &object));
+        }
+    });
 }

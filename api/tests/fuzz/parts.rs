@@ -5,7 +5,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use quorate_access::authentication::token::{
-    BoundObjectReference, Issue, KeyMaterial, KeySet, ObjectIdentity, ServiceAccountTokens, TokenOptions,
+    BoundObjectReference, Issue, KeyMaterial, KeySet, ObjectIdentity, ServiceAccountTokens,
+    TokenOptions,
 };
 use quorate_api::continue_token::{Position, Tokens};
 use quorate_api::negotiation::{Formats, Offer, clauses};
@@ -27,7 +28,12 @@ fn bytes(texts: &[&str]) -> Vec<Vec<u8>> {
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
 
-fn target<'w>(name: &'w str, corpus: Vec<Vec<u8>>, words: &'w [&'w [u8]], bytes_per_byte: u64) -> Target<'w> {
+fn target<'w>(
+    name: &'w str,
+    corpus: Vec<Vec<u8>>,
+    words: &'w [&'w [u8]],
+    bytes_per_byte: u64,
+) -> Target<'w> {
     Target { name, corpus, words, base_bytes: BASE_BYTES, bytes_per_byte }
 }
 
@@ -52,9 +58,12 @@ fn accept_headers() {
 
 #[test]
 fn pointers_of_patches() {
-    let object = json::parse(br#"{"a/b":[1,{"m~n":[[],[2]]}],"":{"":{"0":null}},"metadata":{"labels":{"x":"y"}}}"#);
+    let object = json::parse(
+        br#"{"a/b":[1,{"m~n":[[],[2]]}],"":{"":{"0":null}},"metadata":{"labels":{"x":"y"}}}"#,
+    );
     let object = object.expect("good JSON").0;
-    let corpus = bytes(&["/a~1b/1/m~0n/1/0", "/a~1b/-", "///0", "", "/metadata/labels/x~01", "/a~1b/01"]);
+    let corpus =
+        bytes(&["/a~1b/1/m~0n/1/0", "/a~1b/-", "///0", "", "/metadata/labels/x~01", "/a~1b/01"]);
     let operation = |op: &str, members: &[(&str, &str)]| {
         let mut operation = Value::from(serde_json::json!({"op": op, "value": {"v": [1, 2]}}));
         for (member, pointer) in members {
@@ -83,7 +92,11 @@ fn carry_out(operation: Value, object: &Value) {
     for value in outcome.ok().map(|()| changed).into_iter().chain([named]) {
         let mut text = Vec::new();
         json::write(&value, &mut text);
-        assert!(json::parse(&text).is_ok_and(|(again, _)| again == value), "{}", text.escape_ascii());
+        assert!(
+            json::parse(&text).is_ok_and(|(again, _)| again == value),
+            "{}",
+            text.escape_ascii()
+        );
     }
 }
 
@@ -96,7 +109,8 @@ fn continue_tokens() {
         last: last.into(),
         remaining,
     });
-    let good: Vec<String> = positions.iter().map(|position| tokens.seal("scope", position)).collect();
+    let good: Vec<String> =
+        positions.iter().map(|position| tokens.seal("scope", position)).collect();
     let corpus = good.iter().map(|token| token.clone().into_bytes()).collect();
     target("continue tokens", corpus, words::TOKEN, 20).run(|input| {
         let text = String::from_utf8_lossy(input);
@@ -118,7 +132,8 @@ struct Issuer {
 impl Issuer {
     fn new() -> Self {
         let audiences = vec!["api".to_owned()];
-        let options = TokenOptions { issuers: audiences.clone(), audiences, ..TokenOptions::default() };
+        let options =
+            TokenOptions { issuers: audiences.clone(), audiences, ..TokenOptions::default() };
         let tokens = ServiceAccountTokens::new(Naming::Svc.names(), options);
         let material = KeyMaterial::generate(0).expect("a key");
         tokens.set_keys(KeySet::new(std::slice::from_ref(&material)).expect("a usable key"));
@@ -153,7 +168,8 @@ impl Issuer {
     /// The same bytes as the claims of a token with a good signature.
     fn sign(&self, header: &str, claims: &[u8]) -> String {
         let (random, algorithm) = (SystemRandom::new(), &ECDSA_P256_SHA256_FIXED_SIGNING);
-        let pair = EcdsaKeyPair::from_pkcs8(algorithm, &self.material.pkcs8, &random).expect("a key pair");
+        let pair =
+            EcdsaKeyPair::from_pkcs8(algorithm, &self.material.pkcs8, &random).expect("a key pair");
         let message = format!("{header}.{}", URL_SAFE_NO_PAD.encode(claims));
         let signature = pair.sign(&random, message.as_bytes()).expect("signs");
         format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature))
@@ -164,7 +180,8 @@ impl Issuer {
 fn service_account_tokens() {
     let issuer = Issuer::new();
     let corpus = issuer.good().into_iter().map(String::into_bytes).collect();
-    target("tokens", corpus, words::TOKEN, 20).run(|input| issuer.refuse(&String::from_utf8_lossy(input)));
+    target("tokens", corpus, words::TOKEN, 20)
+        .run(|input| issuer.refuse(&String::from_utf8_lossy(input)));
 }
 
 #[test]
@@ -174,7 +191,8 @@ fn claims_of_signed_tokens() {
     let header = good[0].split('.').next().expect("a header").to_owned();
     let claims = good.iter().map(|token| token.split('.').nth(1).expect("claims"));
     let corpus = claims.map(|claims| URL_SAFE_NO_PAD.decode(claims).expect("base64")).collect();
-    target("claims", corpus, words::TOKEN, 400).run(|input| issuer.refuse(&issuer.sign(&header, input)));
+    target("claims", corpus, words::TOKEN, 400)
+        .run(|input| issuer.refuse(&issuer.sign(&header, input)));
 }
 
 #[test]

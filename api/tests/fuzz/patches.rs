@@ -33,7 +33,11 @@ const OBJECTS: [(&str, &str, &str); 4] = [
         "s",
         r#"{"metadata":{"name":"s"},"spec":{"selector":{"a":"b"},"ports":[{"name":"p","port":80},{"name":"q","port":81,"protocol":"UDP"}]}}"#,
     ),
-    ("/api/v1/namespaces/a/configmaps", "p", r#"{"metadata":{"name":"p"},"data":{"k":"v"},"binaryData":{"b":"AA=="}}"#),
+    (
+        "/api/v1/namespaces/a/configmaps",
+        "p",
+        r#"{"metadata":{"name":"p"},"data":{"k":"v"},"binaryData":{"b":"AA=="}}"#,
+    ),
     (
         "/apis/rbac.authorization.svc.io/v1/clusterroles",
         "r",
@@ -63,7 +67,11 @@ fn corpus() -> Vec<Vec<u8>> {
 fn world() -> World {
     let world = World::new();
     for (collection, _, object) in OBJECTS {
-        assert_eq!(world.ask(Method::POST, collection, "application/json", object.as_bytes()), 201, "{object}");
+        assert_eq!(
+            world.ask(Method::POST, collection, "application/json", object.as_bytes()),
+            201,
+            "{object}"
+        );
     }
     world
 }
@@ -71,7 +79,9 @@ fn world() -> World {
 #[test]
 fn patches() {
     let mut world = world();
-    for (at, path) in OBJECTS.iter().map(|(collection, name, _)| format!("{collection}/{name}")).enumerate() {
+    for (at, path) in
+        OBJECTS.iter().map(|(collection, name, _)| format!("{collection}/{name}")).enumerate()
+    {
         let good = corpus().into_iter().filter(|input| input[..2] == *format!("m{at}").as_bytes());
         for input in good {
             assert_ne!(world.ask(Method::PATCH, &path, MEDIA[1].1, &input[2..]), 400, "{path}");
@@ -79,20 +89,31 @@ fn patches() {
     }
     let mut sent = 0;
     let words = [words::JSON, PATCHES].concat();
-    Target { name: "patches", corpus: corpus(), words: &words, base_bytes: PER_REQUEST, bytes_per_byte: PER_BYTE }.run(
-        |input| {
-            let [letter, digit, body @ ..] = input else { return };
-            let Some((_, media)) = MEDIA.iter().find(|(known, _)| known == letter) else { return };
-            let Some((collection, name, _)) = OBJECTS.get(usize::from(digit.wrapping_sub(b'0'))) else { return };
-            sent += 1;
-            if sent % PER_SERVER == 0 {
-                world = self::world();
-            }
-            let path = format!("{collection}/{name}?fieldManager=f{}&force=true", sent % 3);
-            let path = if *letter == b'a' { path } else { path.replace("&force=true", "") };
-            world.ask(Method::PATCH, &path, media, body);
-        },
-    );
+    Target {
+        name: "patches",
+        corpus: corpus(),
+        words: &words,
+        base_bytes: PER_REQUEST,
+        bytes_per_byte: PER_BYTE,
+    }
+    .run(|input| {
+        let [letter, digit, body @ ..] = input else {
+            return;
+        };
+        let Some((_, media)) = MEDIA.iter().find(|(known, _)| known == letter) else {
+            return;
+        };
+        let Some((collection, name, _)) = OBJECTS.get(usize::from(digit.wrapping_sub(b'0'))) else {
+            return;
+        };
+        sent += 1;
+        if sent % PER_SERVER == 0 {
+            world = self::world();
+        }
+        let path = format!("{collection}/{name}?fieldManager=f{}&force=true", sent % 3);
+        let path = if *letter == b'a' { path } else { path.replace("&force=true", "") };
+        world.ask(Method::PATCH, &path, media, body);
+    });
 }
 
 /// Words of patches.

@@ -10,8 +10,16 @@ use crate::engine::{BASE_BYTES, Target};
 use crate::words;
 
 /// Parameters that handlers ask for.
-const PARAMETERS: [&str; 8] =
-    ["watch", "limit", "continue", "resourceVersion", "timeoutSeconds", "labelSelector", "fieldSelector", "dryRun"];
+const PARAMETERS: [&str; 8] = [
+    "watch",
+    "limit",
+    "continue",
+    "resourceVersion",
+    "timeoutSeconds",
+    "labelSelector",
+    "fieldSelector",
+    "dryRun",
+];
 /// Good paths with their queries.
 const URIS: [&str; 9] = [
     "/api/v1/namespaces/a/configmaps?limit=1&continue=abc&pretty=1",
@@ -37,18 +45,25 @@ fn encode(text: &str) -> String {
 fn queries() {
     let corpus = corpus(|uri| uri.split_once('?').map_or("", |(_, query)| query));
     let words = words::REQUEST;
-    let target = Target { name: "queries", corpus, words, base_bytes: BASE_BYTES, bytes_per_byte: 200 };
+    let target =
+        Target { name: "queries", corpus, words, base_bytes: BASE_BYTES, bytes_per_byte: 200 };
     target.run(|input| {
         let query = Query::parse(&String::from_utf8_lossy(input));
         for name in PARAMETERS {
             let first = query.get(name);
             assert_eq!(query.all(name).next(), first);
-            assert_eq!((query.text(name), query.flag(name).is_some()), (first.unwrap_or_default(), first.is_some()));
+            assert_eq!(
+                (query.text(name), query.flag(name).is_some()),
+                (first.unwrap_or_default(), first.is_some())
+            );
             match query.int(name) {
-                Ok(number) => assert_eq!(number, first.map(|value| value.parse::<i64>().expect("a number"))),
+                Ok(number) => {
+                    assert_eq!(number, first.map(|value| value.parse::<i64>().expect("a number")))
+                }
                 Err(error) => assert!(error.to_string().contains(first.expect("a value"))),
             }
-            let pairs: Vec<String> = query.all(name).map(|value| format!("{name}={}", encode(value))).collect();
+            let pairs: Vec<String> =
+                query.all(name).map(|value| format!("{name}={}", encode(value))).collect();
             let again = Query::parse(&pairs.join("&"));
             assert!(again.all(name).eq(query.all(name)), "{pairs:?}");
         }
@@ -59,7 +74,13 @@ fn queries() {
 fn uri(input: &[u8]) -> Option<Uri> {
     let text: String = input
         .iter()
-        .map(|byte| if byte.is_ascii_graphic() { char::from(*byte).to_string() } else { format!("%{byte:02x}") })
+        .map(|byte| {
+            if byte.is_ascii_graphic() {
+                char::from(*byte).to_string()
+            } else {
+                format!("%{byte:02x}")
+            }
+        })
         .collect();
     Uri::try_from(text).ok()
 }
@@ -70,7 +91,8 @@ fn path(info: &RequestInfo) -> String {
     let version = info.api_version.split('/').map(encode).collect::<Vec<_>>().join("/");
     let namespace = info.namespace.iter().flat_map(|namespace| ["namespaces", namespace.as_str()]);
     let named = info.name.as_deref().into_iter().chain(info.subresource.as_deref());
-    let segments: Vec<String> = namespace.chain([info.resource.as_str()]).chain(named).map(encode).collect();
+    let segments: Vec<String> =
+        namespace.chain([info.resource.as_str()]).chain(named).map(encode).collect();
     format!("{root}/{version}/{}", segments.join("/"))
 }
 
@@ -78,7 +100,10 @@ fn path(info: &RequestInfo) -> String {
 fn check(method: &Method, uri: &Uri) {
     let names = Naming::Svc.names();
     let info = RequestInfo::parse(names, method, uri);
-    assert_eq!((info.path.as_str(), &info.query), (uri.path(), &Query::parse(uri.query().unwrap_or_default())));
+    assert_eq!(
+        (info.path.as_str(), &info.query),
+        (uri.path(), &Query::parse(uri.query().unwrap_or_default()))
+    );
     let parts = [&info.group, &info.version, &info.api_version, &info.resource];
     let named = info.namespace.is_some() || info.name.is_some() || info.subresource.is_some();
     if !info.is_resource {
@@ -90,7 +115,8 @@ fn check(method: &Method, uri: &Uri) {
     if info.excess {
         return;
     }
-    let (always, sometimes) = ([&info.version, &info.resource], [&info.namespace, &info.name, &info.subresource]);
+    let (always, sometimes) =
+        ([&info.version, &info.resource], [&info.namespace, &info.name, &info.subresource]);
     let is_segment = |part: &SmolStr| !part.is_empty() && !part.contains('/');
     assert!(always.into_iter().chain(sometimes.into_iter().flatten()).all(is_segment), "{info:?}");
     // After `watch` a resource may have that name, which would be taken for it.
@@ -98,14 +124,21 @@ fn check(method: &Method, uri: &Uri) {
         return;
     }
     let again = RequestInfo::parse(names, method, &path(&info).parse().expect("a path"));
-    let expect = RequestInfo { verb: again.verb, path: again.path.clone(), query: Query::default(), ..info };
+    let expect =
+        RequestInfo { verb: again.verb, path: again.path.clone(), query: Query::default(), ..info };
     assert_eq!(again, expect);
 }
 
 #[test]
 fn request_lines() {
     let (corpus, words) = (corpus(|uri| uri), words::REQUEST);
-    let target = Target { name: "request lines", corpus, words, base_bytes: BASE_BYTES, bytes_per_byte: 400 };
+    let target = Target {
+        name: "request lines",
+        corpus,
+        words,
+        base_bytes: BASE_BYTES,
+        bytes_per_byte: 400,
+    };
     target.run(|input| {
         if let Some(uri) = uri(input) {
             for method in [Method::GET, Method::POST, Method::DELETE, Method::HEAD] {

@@ -31,16 +31,25 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let runtime = Builder::new_current_thread().enable_all().start_paused(true).build().expect("a runtime");
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
         let (server, token, page) = runtime.block_on(async {
-            let server = Server::with_gates("CBORServingAndStorage=true,AllowUnsafeMalformedObjectDeletion=true").await;
+            let server = Server::with_gates(
+                "CBORServingAndStorage=true,AllowUnsafeMalformedObjectDeletion=true",
+            )
+            .await;
             server.range().await;
             for name in ["m", "n", "o"] {
                 server.create("a", name, &[("x", "1")]).await;
             }
             let account = r#"{"metadata":{"name":"s"}}"#;
             server.send(Method::POST, "/api/v1/namespaces/a/serviceaccounts", &[], account).await;
-            let token = server.send(Method::POST, "/api/v1/namespaces/a/serviceaccounts/s/token", &[], "{}").await;
+            let token = server
+                .send(Method::POST, "/api/v1/namespaces/a/serviceaccounts/s/token", &[], "{}")
+                .await;
             let token = token.json()["status"]["token"].as_str().expect("a token").to_owned();
             let page = server.get("/api/v1/namespaces/a/configmaps?limit=1").await;
             let page = page.json()["metadata"]["continue"].as_str().expect("a page").to_owned();
@@ -72,8 +81,10 @@ impl World {
         .map(String::into_bytes)
         .to_vec();
         for (path, text) in [maps, "/apis/apps/v1/namespaces/a/deployments"].iter().zip(texts()) {
-            let head =
-                |media: &str| format!("POST {path}?fieldValidation=Strict\ncontent-type: {media}\n\n").into_bytes();
+            let head = |media: &str| {
+                format!("POST {path}?fieldValidation=Strict\ncontent-type: {media}\n\n")
+                    .into_bytes()
+            };
             let tree = quorate_wire::json::parse(&text).expect("good JSON").0;
             let mut binary = Vec::new();
             cbor::encode(None, &text, &mut binary).expect("writes");
@@ -100,10 +111,16 @@ impl World {
     fn answer(&self, request: Request<Full<Bytes>>) -> u16 {
         let anonymous = request.headers().contains_key("authorization");
         self.runtime.block_on(async {
-            let identity = if anonymous { self.server.by(None).identity } else { self.server.identity.clone() };
+            let identity = if anonymous {
+                self.server.by(None).identity
+            } else {
+                self.server.identity.clone()
+            };
             let answer = filters::handle(&self.server.api, &identity, request).await;
             let status = answer.status();
-            let Ok(body) = answer.into_body().collect().await else { return status.as_u16() };
+            let Ok(body) = answer.into_body().collect().await else {
+                return status.as_u16();
+            };
             let body = body.to_bytes();
             assert!(
                 status != 500 || !body.windows(PANIC.len()).any(|text| text == PANIC.as_bytes()),
@@ -123,7 +140,8 @@ fn read(input: &[u8]) -> Option<Request<Full<Bytes>>> {
     let mut request = Request::builder().method(method).uri(path);
     for line in lines {
         let (name, value) = line.split_once(": ")?;
-        request = request.header(HeaderName::try_from(name).ok()?, HeaderValue::from_str(value).ok()?);
+        request =
+            request.header(HeaderName::try_from(name).ok()?, HeaderValue::from_str(value).ok()?);
     }
     request.body(Full::new(Bytes::copy_from_slice(&input[end + 2..]))).ok()
 }
@@ -133,8 +151,13 @@ fn requests() {
     let mut world = World::new();
     let corpus = world.corpus();
     let mut sent = 0;
-    let target =
-        Target { name: "requests", corpus, words: words::REQUEST, base_bytes: PER_REQUEST, bytes_per_byte: 20_000 };
+    let target = Target {
+        name: "requests",
+        corpus,
+        words: words::REQUEST,
+        base_bytes: PER_REQUEST,
+        bytes_per_byte: 20_000,
+    };
     target.run(|input| {
         sent += 1;
         if sent % PER_SERVER == 0 {

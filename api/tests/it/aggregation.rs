@@ -35,10 +35,15 @@ async fn make(server: &Server, role: Value) {
 #[tokio::test(start_paused = true)]
 async fn what_somebody_writes_into_a_role_that_gathers_rules_is_overwritten() {
     let (server, _controllers) = start();
-    make(&server, json!({"metadata": {"name": "part", "labels": {"into": "sum"}}, "rules": rules("get")})).await;
+    make(
+        &server,
+        json!({"metadata": {"name": "part", "labels": {"into": "sum"}}, "rules": rules("get")}),
+    )
+    .await;
     make(&server, sum(rules("delete"))).await;
     let path = format!("{ROLES}/sum");
-    let gathered = async || until_body(&server, &path, |_, body| body["rules"] == rules("get")).await;
+    let gathered =
+        async || until_body(&server, &path, |_, body| body["rules"] == rules("get")).await;
     let before = gathered().await;
     let merged = json!({"rules": rules("delete")});
     let replaced = json!([{"op": "replace", "path": "/rules", "value": rules("delete")}]);
@@ -51,7 +56,8 @@ async fn what_somebody_writes_into_a_role_that_gathers_rules_is_overwritten() {
         (Method::PATCH, "?fieldManager=m&force=true", apply, part_of_sum(rules("delete"))),
     ] {
         let headers = [("content-type", media)];
-        let written = server.send(method, &format!("{path}{query}"), &headers, body.to_string()).await;
+        let written =
+            server.send(method, &format!("{path}{query}"), &headers, body.to_string()).await;
         assert_eq!(written.status, 200, "{media}: {}", written.text());
         assert_eq!(written.json()["rules"], rules("delete"), "{media} is written as any other");
         let after = gathered().await;
@@ -61,7 +67,8 @@ async fn what_somebody_writes_into_a_role_that_gathers_rules_is_overwritten() {
     // An apply without `force` is a conflict that names the owner of the rules.
     let headers = [("content-type", apply)];
     let body = part_of_sum(rules("delete")).to_string();
-    let refused = server.send(Method::PATCH, &format!("{path}?fieldManager=n"), &headers, body).await;
+    let refused =
+        server.send(Method::PATCH, &format!("{path}?fieldManager=n"), &headers, body).await;
     let why = "Apply failed with 1 conflict: conflict with \"clusterrole-aggregation-controller\" using \
                rbac.authorization.svc.io/v1: .rules";
     assert_eq!((refused.status.as_u16(), refused.json()["message"].as_str()), (409, Some(why)));

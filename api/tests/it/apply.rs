@@ -16,7 +16,8 @@ async fn send(server: &Server, query: &str, headers: &[(&str, &str)], body: &str
 }
 
 async fn apply(server: &Server, manager: &str, data: Value) -> Answer {
-    let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": data});
+    let body =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": data});
     send(server, &format!("fieldManager={manager}"), &[], &body.to_string()).await
 }
 
@@ -25,7 +26,8 @@ fn refusal(answer: &Answer) -> String {
     let body = answer.json();
     let causes = body["details"]["causes"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let causes: Vec<_> = causes.iter().map(|c| format!(" {} {}", text(&c["reason"]), text(&c["field"]))).collect();
+    let causes: Vec<_> =
+        causes.iter().map(|c| format!(" {} {}", text(&c["reason"]), text(&c["field"]))).collect();
     format!("{} {}{}", answer.status.as_u16(), text(&body["reason"]), causes.concat())
 }
 
@@ -34,7 +36,10 @@ async fn the_first_apply_creates_and_the_same_again_changes_nothing() {
     let server = Server::with_namespace().await;
     let created = apply(&server, "one", json!({"k": "v"})).await;
     assert_eq!(created.status, 201);
-    assert_eq!(created.json()["metadata"]["managedFields"][0]["fieldsV1"], json!({"f:data": {"f:k": {}}}));
+    assert_eq!(
+        created.json()["metadata"]["managedFields"][0]["fieldsV1"],
+        json!({"f:data": {"f:k": {}}})
+    );
     server.clock.advance(5000);
     let again = apply(&server, "one", json!({"k": "v"})).await;
     assert_eq!((again.status.as_u16(), again.json()), (200, created.json()));
@@ -67,18 +72,34 @@ async fn bodies_that_are_refused() {
     check("fieldManager=a", "{", "400 BadRequest").await;
     check("fieldManager=a", "- a", "400 BadRequest").await;
     check("fieldManager=a", "", "400 BadRequest").await;
-    check("fieldManager=a", "{apiVersion: v1, kind: Secret, metadata: {name: m}}", "400 BadRequest").await;
-    check("fieldManager=a", "{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}", "400 BadRequest").await;
+    check(
+        "fieldManager=a",
+        "{apiVersion: v1, kind: Secret, metadata: {name: m}}",
+        "400 BadRequest",
+    )
+    .await;
+    check(
+        "fieldManager=a",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}",
+        "400 BadRequest",
+    )
+    .await;
     let entries = "{apiVersion: v1, kind: ConfigMap, metadata: {name: m, managedFields: []}}";
     check("fieldManager=a", entries, "400 BadRequest").await;
-    check("fieldManager=a", "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dta: {}}", "500 ").await;
+    check(
+        "fieldManager=a",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dta: {}}",
+        "500 ",
+    )
+    .await;
     assert_eq!(server.get(MAP).await.status, 404);
 }
 
 #[tokio::test]
 async fn keys_that_stand_twice() {
     let server = Server::with_namespace().await;
-    let body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  k: first\n  k: second\n";
+    let body =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata:\n  k: first\n  k: second\n";
     let strict = send(&server, "fieldManager=a&fieldValidation=Strict", &[], body).await;
     assert_eq!(refusal(&strict), "400 BadRequest");
     let warned = send(&server, "fieldManager=a", &[], body).await;
@@ -120,14 +141,22 @@ async fn after_a_reset_the_requester_owns_what_its_request_names() {
     let path = "/api/v1/namespaces/a/configmaps/c";
     let create = r#"{"metadata":{"name":"c"},"data":{"k":"v","l":"v","m":"v"}}"#;
     for (case, media, body) in [
-        ("merge", "application/merge-patch+json", r#"{"data":{"k":"w","l":"v"},"metadata":{"managedFields":[{}]}}"#),
+        (
+            "merge",
+            "application/merge-patch+json",
+            r#"{"data":{"k":"w","l":"v"},"metadata":{"managedFields":[{}]}}"#,
+        ),
         (
             "operations",
             "application/json-patch+json",
             r#"[{"op":"replace","path":"/metadata/managedFields","value":[{}]},
                 {"op":"replace","path":"/data/k","value":"w"},{"op":"add","path":"/data/l","value":"v"}]"#,
         ),
-        ("update", "application/json", r#"{"metadata":{"name":"c","managedFields":[{}]},"data":{"k":"w","l":"v"}}"#),
+        (
+            "update",
+            "application/json",
+            r#"{"metadata":{"name":"c","managedFields":[{}]},"data":{"k":"w","l":"v"}}"#,
+        ),
     ] {
         let collection = "/api/v1/namespaces/a/configmaps?fieldManager=one";
         assert_eq!(server.send(Method::POST, collection, &[], create).await.status, 201);
@@ -137,7 +166,10 @@ async fn after_a_reset_the_requester_owns_what_its_request_names() {
         let entries = answer["metadata"]["managedFields"].as_array().unwrap().clone();
         assert_eq!((entries.len(), &entries[0]["manager"]), (1, &json!("two")), "{case}: {answer}");
         let data = entries[0]["fieldsV1"]["f:data"].as_object().unwrap();
-        assert!(data.contains_key("f:k") && data.contains_key("f:l") && !data.contains_key("f:m"), "{case}: {data:?}");
+        assert!(
+            data.contains_key("f:k") && data.contains_key("f:l") && !data.contains_key("f:m"),
+            "{case}: {data:?}"
+        );
         server.delete("c").await;
     }
 }

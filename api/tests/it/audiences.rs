@@ -39,28 +39,41 @@ async fn token(server: &Server, audiences: Value) -> String {
 async fn code(server: &Server, token: &str) -> u16 {
     let bearer = format!("Bearer {token}");
     let path = "/apis/authentication.svc.io/v1/selfsubjectreviews";
-    let answer = server.by(None).send(Method::POST, path, &[("authorization", bearer.as_str())], "{}").await;
+    let answer =
+        server.by(None).send(Method::POST, path, &[("authorization", bearer.as_str())], "{}").await;
     answer.status.as_u16()
 }
 
 /// Reviews a token for these audiences (`null` for none): for which of them it is. Otherwise it
 /// must be refused as one of `own`.
 async fn check(server: &Server, token: &str, asked: Value, expect: Result<&[&str], &[&str]>) {
-    let status = post(server, REVIEWS, json!({"spec": {"token": token, "audiences": asked}})).await.json();
+    let status =
+        post(server, REVIEWS, json!({"spec": {"token": token, "audiences": asked}})).await.json();
     let status = &status["status"];
     match expect {
         Ok(common) => {
-            assert_eq!((&status["authenticated"], &status["audiences"]), (&json!(true), &json!(common)), "{asked}");
-            assert!(status["user"]["username"].is_string() && status["error"].is_null(), "{asked}: {status}");
+            assert_eq!(
+                (&status["authenticated"], &status["audiences"]),
+                (&json!(true), &json!(common)),
+                "{asked}"
+            );
+            assert!(
+                status["user"]["username"].is_string() && status["error"].is_null(),
+                "{asked}: {status}"
+            );
         }
         Err(own) => {
             let target = asked.as_array().filter(|asked| !asked.is_empty()).cloned();
             let target = json!(target.unwrap_or_else(|| vec![json!(ISSUER)]));
             let listed = |list: &Value| list.to_string().replace(',', ", ");
             let (own, target) = (listed(&json!(own)), listed(&target));
-            let why = format!("token audiences {own} are invalid for the target audiences {target}");
+            let why =
+                format!("token audiences {own} are invalid for the target audiences {target}");
             assert_eq!(status["error"], why, "{asked}");
-            assert!(status["authenticated"].is_null() && status["audiences"].is_null(), "{asked}: {status}");
+            assert!(
+                status["authenticated"].is_null() && status["audiences"].is_null(),
+                "{asked}: {status}"
+            );
             assert!(status["user"]["username"].is_null(), "{asked}: {status}");
         }
     }
@@ -79,7 +92,8 @@ async fn a_token_of_an_account_is_for_whom_it_was_requested() {
     assert_eq!(code(&server, &own).await, 201);
 
     let foreign = token(&server, json!(["vault", "registry"])).await;
-    check(&server, &foreign, json!(["registry", "other", "vault"]), Ok(&["registry", "vault"])).await;
+    check(&server, &foreign, json!(["registry", "other", "vault"]), Ok(&["registry", "vault"]))
+        .await;
     check(&server, &foreign, json!(["other", "third"]), Err(&["vault", "registry"])).await;
     for nobody in [Value::Null, json!([]), json!([ISSUER])] {
         check(&server, &foreign, nobody, Err(&["vault", "registry"])).await;

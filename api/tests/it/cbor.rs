@@ -84,8 +84,7 @@ async fn a_long_list_arrives_whole() {
     let server = server().await;
     let count = 30;
     for number in 0..count {
-        let body =
-            json!({"metadata": {"name": format!("m{number:02}")}, "data": {"k": "x".repeat(LONG_BYTES / count)}});
+        let body = json!({"metadata": {"name": format!("m{number:02}")}, "data": {"k": "x".repeat(LONG_BYTES / count)}});
         assert_eq!(server.send(Method::POST, MAPS, &[], body.to_string()).await.status, 201);
     }
     check(&server, MAPS).await;
@@ -108,8 +107,13 @@ async fn binary_fields_are_bytes() {
     let list = get(&server, SECRETS, CBOR).await;
     assert!(found(&list.body));
     assert_eq!(read(&list.body), server.get(SECRETS).await.json());
-    let back = server.send(Method::PUT, &format!("{SECRETS}/s"), &headers, created.body.to_vec()).await;
-    assert_eq!((back.status.as_u16(), read(&back.body)), (200, read(&created.body)), "sent back it changes nothing");
+    let back =
+        server.send(Method::PUT, &format!("{SECRETS}/s"), &headers, created.body.to_vec()).await;
+    assert_eq!(
+        (back.status.as_u16(), read(&back.body)),
+        (200, read(&created.body)),
+        "sent back it changes nothing"
+    );
 }
 
 #[tokio::test]
@@ -117,7 +121,9 @@ async fn bodies() {
     let server = server().await;
     let post = async |bytes: Vec<u8>| {
         let headers = [("content-type", CBOR)];
-        let answer = server.send(Method::POST, &format!("{MAPS}?fieldValidation=Strict"), &headers, bytes).await;
+        let answer = server
+            .send(Method::POST, &format!("{MAPS}?fieldValidation=Strict"), &headers, bytes)
+            .await;
         (answer.status.as_u16(), answer.json()["message"].as_str().unwrap_or_default().to_owned())
     };
     let tree = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"k": "v"}});
@@ -133,8 +139,11 @@ async fn bodies() {
     assert!(status == 400 && why.contains("unknown field \"date\""), "{why}");
     let (status, why) = post(body(&tree)[..20].to_vec()).await;
     assert!(status == 400 && why.contains("unexpected end of data"), "{why}");
-    let options = body(&json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "other"}}));
-    let refused = server.send(Method::DELETE, &format!("{MAPS}/m"), &[("content-type", CBOR)], options).await;
+    let options = body(
+        &json!({"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "other"}}),
+    );
+    let refused =
+        server.send(Method::DELETE, &format!("{MAPS}/m"), &[("content-type", CBOR)], options).await;
     assert_eq!(refused.status, 409);
 }
 
@@ -146,8 +155,7 @@ async fn applies() {
         let headers = [("content-type", APPLY), ("accept", CBOR)];
         server.send(Method::PATCH, &path, &headers, body(&tree)).await
     };
-    let made =
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"k": "v", "l": "w"}});
+    let made = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"k": "v", "l": "w"}});
     assert_eq!(apply(made).await.status, 201);
     let less = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"k": "v"}});
     let answer = apply(less).await;
@@ -156,7 +164,11 @@ async fn applies() {
     assert_eq!(object["metadata"]["managedFields"][0]["operation"], "Apply");
     let broken = server.send(Method::PATCH, &path, &[("content-type", APPLY)], vec![0xa1]).await;
     assert_eq!(broken.status, 400);
-    assert!(broken.json()["message"].as_str().unwrap().starts_with("error decoding CBOR"), "{}", broken.text());
+    assert!(
+        broken.json()["message"].as_str().unwrap().starts_with("error decoding CBOR"),
+        "{}",
+        broken.text()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,7 +194,10 @@ async fn a_watch_is_a_sequence() {
             )
             .await;
         let bookmark = read(&bookmark.body);
-        assert_eq!((&bookmark["type"], &bookmark["object"]["kind"]), (&json!("BOOKMARK"), &json!("ConfigMap")));
+        assert_eq!(
+            (&bookmark["type"], &bookmark["object"]["kind"]),
+            (&json!("BOOKMARK"), &json!("ConfigMap"))
+        );
     }
 }
 
@@ -192,13 +207,22 @@ async fn switched_off_it_is_not_there() {
     server.create("a", "m", &[]).await;
     let post = |media: &'static str, method, path: String| {
         let server = &server;
-        async move { server.send(method, &path, &[("content-type", media)], body(&json!({}))).await.status.as_u16() }
+        async move {
+            server
+                .send(method, &path, &[("content-type", media)], body(&json!({})))
+                .await
+                .status
+                .as_u16()
+        }
     };
     assert_eq!(post(CBOR, Method::POST, MAPS.into()).await, 415);
     assert_eq!(post(APPLY, Method::PATCH, format!("{MAPS}/m?fieldManager=f")).await, 415);
     for accept in [CBOR, "application/cbor-seq"] {
         assert_eq!(server.get_as(MAPS, accept).await.status, 406);
-        assert_eq!(server.get_as(&format!("{MAPS}?watch=1&timeoutSeconds=1"), accept).await.status, 406);
+        assert_eq!(
+            server.get_as(&format!("{MAPS}?watch=1&timeoutSeconds=1"), accept).await.status,
+            406
+        );
     }
     let answer = server.get_as(MAPS, CBOR).await;
     assert!(!answer.text().contains("cbor"), "{}", answer.text());
@@ -209,8 +233,17 @@ async fn switched_off_it_is_not_there() {
 async fn switched_on_it_is_named() {
     let server = server().await;
     let answer = server.get_as(MAPS, "application/xml").await;
-    assert!(answer.json()["message"].as_str().unwrap().ends_with("application/vnd.svc.protobuf, application/cbor"));
+    assert!(
+        answer.json()["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("application/vnd.svc.protobuf, application/cbor")
+    );
     let refused = server.send(Method::POST, MAPS, &[("content-type", "text/plain")], "x").await;
-    assert!(refused.json()["message"].as_str().unwrap().ends_with("application/cbor"), "{}", refused.text());
+    assert!(
+        refused.json()["message"].as_str().unwrap().ends_with("application/cbor"),
+        "{}",
+        refused.text()
+    );
     assert!(server.get("/openapi/v3/api/v1").await.text().contains("application/apply-patch+cbor"));
 }

@@ -66,7 +66,9 @@ fn asking(name: &str, subject: (&str, &str), signer: &str, attributes: Vec<Attri
     let mut params = CertificateParams::new(Vec::new()).unwrap();
     params.distinguished_name.push(DnType::CommonName, subject.0);
     params.distinguished_name.push(DnType::OrganizationName, subject.1);
-    let made = params.serialize_request_with_attributes(&KeyPair::generate().unwrap(), attributes).unwrap();
+    let made = params
+        .serialize_request_with_attributes(&KeyPair::generate().unwrap(), attributes)
+        .unwrap();
     let pem = made.pem().unwrap();
     let usages = ["client auth", "digital signature"];
     json!({"metadata": {"name": name}, "spec": {"request": STANDARD.encode(pem), "signerName": signer, "usages": usages}})
@@ -75,8 +77,11 @@ fn asking(name: &str, subject: (&str, &str), signer: &str, attributes: Vec<Attri
 /// Attributes that ask for a usage of keys, and for the alternative name `b.example`.
 fn twice() -> Vec<Attribute> {
     let usage: &[u8] = b"\x31\x0f\x30\x0d\x30\x0b\x06\x03\x55\x1d\x0f\x04\x04\x03\x02\x07\x80";
-    let name: &[u8] = b"\x31\x18\x30\x16\x30\x14\x06\x03\x55\x1d\x11\x04\x0d\x30\x0b\x82\x09b.example";
-    [usage, name].map(|set| Attribute { oid: &[1, 2, 840, 113_549, 1, 9, 14], values: set.to_vec() }).to_vec()
+    let name: &[u8] =
+        b"\x31\x18\x30\x16\x30\x14\x06\x03\x55\x1d\x11\x04\x0d\x30\x0b\x82\x09b.example";
+    [usage, name]
+        .map(|set| Attribute { oid: &[1, 2, 840, 113_549, 1, 9, 14], values: set.to_vec() })
+        .to_vec()
 }
 
 async fn post(server: &Server, object: Value) {
@@ -103,11 +108,16 @@ fn conditions(types: &[&str]) -> Value {
 }
 
 /// The types of a request's conditions, and whether it has a certificate, once `done` says so.
-async fn until(server: &Server, name: &str, done: impl Fn(&[String], bool) -> bool) -> (Vec<String>, bool) {
+async fn until(
+    server: &Server,
+    name: &str,
+    done: impl Fn(&[String], bool) -> bool,
+) -> (Vec<String>, bool) {
     for _ in 0..PATIENCE_STEPS {
         let object = server.get(&format!("{REQUESTS}/{name}")).await.json();
         let conditions = object["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        let types: Vec<_> = conditions.iter().map(|c| c["type"].as_str().unwrap().to_owned()).collect();
+        let types: Vec<_> =
+            conditions.iter().map(|c| c["type"].as_str().unwrap().to_owned()).collect();
         let issued = object["status"]["certificate"].is_string();
         if done(&types, issued) {
             return (types, issued);
@@ -143,7 +153,11 @@ async fn approved_requests_of_well_known_signers_are_issued() {
     until(&server, "node", |types, issued| types == ["Approved"] && issued).await;
     all_seen(&server, "marker-1").await;
     for name in ["client", "foreign", "unfit", "no-node", "twice"] {
-        assert_eq!(until(&server, name, |_, _| true).await, (Vec::new(), false), "{name} is not approved by itself");
+        assert_eq!(
+            until(&server, name, |_, _| true).await,
+            (Vec::new(), false),
+            "{name} is not approved by itself"
+        );
         assert_eq!(approve(&server, name).await, 200);
     }
     until(&server, "client", |types, issued| types == ["Approved"] && issued).await;
@@ -237,7 +251,8 @@ fn authority() -> String {
 
 /// A ClusterTrustBundle of a signer, or of none when `signer` is empty.
 fn bundle(name: &str, signer: &str, text: &str) -> String {
-    json!({"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": text}}).to_string()
+    json!({"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": text}})
+        .to_string()
 }
 
 #[tokio::test]
@@ -249,7 +264,8 @@ async fn who_approves_signs_or_attests_may_do_so_for_the_signer() {
         let role = json!({"metadata": {"name": name}, "rules": [rule]});
         let subjects = json!([{"kind": "User", "name": "joe"}]);
         let reference = json!({"kind": "ClusterRole", "name": name});
-        let binding = json!({"metadata": {"name": name}, "roleRef": reference, "subjects": subjects});
+        let binding =
+            json!({"metadata": {"name": name}, "roleRef": reference, "subjects": subjects});
         for (plural, body) in [("clusterroles", role), ("clusterrolebindings", binding)] {
             let path = format!("/apis/rbac.authorization.svc.io/v1/{plural}");
             let made = server.send(Method::POST, &path, &[], body.to_string()).await;
@@ -260,16 +276,34 @@ async fn who_approves_signs_or_attests_may_do_so_for_the_signer() {
         let groups = ["certificates.svc.io"];
         json!({"apiGroups": groups, "resources": resources, "verbs": [verb], "resourceNames": names})
     };
-    let parts = ["certificatesigningrequests/approval", "certificatesigningrequests/status", "clustertrustbundles"];
+    let parts = [
+        "certificatesigningrequests/approval",
+        "certificatesigningrequests/status",
+        "clustertrustbundles",
+    ];
     grant("writes", rule(&parts, "*", &[])).await;
     post(&server, request("a", ("ann", "dev"), SIGNER)).await;
     let (path, anchors) = (format!("{REQUESTS}/a"), authority());
     let merge = [("content-type", "application/merge-patch+json")];
     let status = |types: &[&str]| json!({"status": conditions(types)}).to_string();
     let act = async |verb: &str| match verb {
-        "approve" => joe.send(Method::PATCH, &format!("{path}/approval"), &merge, status(&["Approved"])).await,
-        "sign" => joe.send(Method::PATCH, &format!("{path}/status"), &merge, status(&["Approved", "Failed"])).await,
-        _ => joe.send(Method::POST, BUNDLES, &[], bundle("example.com:signer:a", SIGNER, &anchors)).await,
+        "approve" => {
+            joe.send(Method::PATCH, &format!("{path}/approval"), &merge, status(&["Approved"]))
+                .await
+        }
+        "sign" => {
+            joe.send(
+                Method::PATCH,
+                &format!("{path}/status"),
+                &merge,
+                status(&["Approved", "Failed"]),
+            )
+            .await
+        }
+        _ => {
+            joe.send(Method::POST, BUNDLES, &[], bundle("example.com:signer:a", SIGNER, &anchors))
+                .await
+        }
     };
     for (verb, what, granted, done) in [
         ("approve", "approve requests with", SIGNER, 200),
@@ -284,7 +318,11 @@ async fn who_approves_signs_or_attests_may_do_so_for_the_signer() {
             assert!(message.ends_with(&refusal), "{verb}: {message}");
         };
         refused().await;
-        grant(&format!("{verb}-others"), rule(&["signers"], verb, &["example.com/other", "other.com/*"])).await;
+        grant(
+            &format!("{verb}-others"),
+            rule(&["signers"], verb, &["example.com/other", "other.com/*"]),
+        )
+        .await;
         refused().await;
         grant(verb, rule(&["signers"], verb, &[granted])).await;
         let answer = act(verb).await;
@@ -311,7 +349,8 @@ async fn bundles_are_named_after_their_signer_and_found_by_it() {
         check(other, SIGNER, &one, 422, prefix).await;
     }
     check("example.com:signer:", SIGNER, &one, 422, "metadata.name").await;
-    check("duplicate", "", &format!("{both}{one}"), 422, "duplicate trust anchor (indices [0 2])").await;
+    check("duplicate", "", &format!("{both}{one}"), 422, "duplicate trust anchor (indices [0 2])")
+        .await;
     let selectors: [(&str, &[&str]); 4] = [
         ("spec.signerName%3Dexample.com%2Fsigner", &["example.com:signer:a"]),
         ("spec.signerName!%3Dexample.com%2Fsigner", &["plain"]),
@@ -319,7 +358,11 @@ async fn bundles_are_named_after_their_signer_and_found_by_it() {
         ("spec.signerName%3Dexample.com%2Fother", &[]),
     ];
     for (selector, expect) in selectors {
-        assert_eq!(server.get(&format!("{BUNDLES}?fieldSelector={selector}")).await.names(), expect, "{selector}");
+        assert_eq!(
+            server.get(&format!("{BUNDLES}?fieldSelector={selector}")).await.names(),
+            expect,
+            "{selector}"
+        );
     }
     let selector = "fieldSelector=spec.signerName%3Dexample.com%2Fsigner";
     let mut watch = server.watch(&format!("{BUNDLES}?watch=1&{selector}")).await;

@@ -36,7 +36,10 @@ pub(crate) fn run(server: &Server) -> ControllersHandle {
         event_lifetime: LIFETIME,
         signing: None,
         api_port: 6443,
-        api_servers: Arc::new(vec![SocketAddr::from(([10, 0, 0, 7], 6443)), SocketAddr::from(([127, 0, 0, 1], 6443))]),
+        api_servers: Arc::new(vec![
+            SocketAddr::from(([10, 0, 0, 7], 6443)),
+            SocketAddr::from(([127, 0, 0, 1], 6443)),
+        ]),
     };
     let (controllers, handle) = Controllers::new(options);
     tokio::spawn(controllers.run());
@@ -48,7 +51,11 @@ pub(crate) async fn until(server: &Server, path: &str, status: u16) -> Value {
     until_body(server, path, |code, _| code == status).await
 }
 
-pub(crate) async fn until_body(server: &Server, path: &str, accept: impl Fn(u16, &Value) -> bool) -> Value {
+pub(crate) async fn until_body(
+    server: &Server,
+    path: &str,
+    accept: impl Fn(u16, &Value) -> bool,
+) -> Value {
     let mut answer = server.get(path).await;
     for _ in 0..PATIENCE_STEPS {
         if accept(answer.status.as_u16(), &answer.json()) {
@@ -75,13 +82,18 @@ async fn every_cluster_has_its_namespaces_and_every_namespace_its_account() {
     let account = "/api/v1/namespaces/a/serviceaccounts/default";
     let first = until(&server, account, 200).await["metadata"]["uid"].clone();
     assert_eq!(send(&server, Method::DELETE, account, json!({})).await, 200);
-    until_body(&server, account, |code, body| code == 200 && body["metadata"]["uid"] != first).await;
+    until_body(&server, account, |code, body| code == 200 && body["metadata"]["uid"] != first)
+        .await;
     let map = "/api/v1/namespaces/a/configmaps/svc-root-ca.crt";
     assert_eq!(until(&server, map, 200).await["data"], json!({"ca.crt": "PEM"}));
     let changed = json!({"metadata": {"name": "svc-root-ca.crt", "labels": {"mine": ""}}, "data": {"ca.crt": "other"}});
     assert_eq!(send(&server, Method::PUT, map, changed).await, 200);
     let restored = until_body(&server, map, |_, body| body["data"]["ca.crt"] == "PEM").await;
-    assert_eq!(restored["metadata"]["labels"], json!({"mine": ""}), "what is not the controller's stays");
+    assert_eq!(
+        restored["metadata"]["labels"],
+        json!({"mine": ""}),
+        "what is not the controller's stays"
+    );
 }
 
 #[tokio::test]
@@ -91,7 +103,10 @@ async fn every_cluster_has_its_own_objects() {
     assert_eq!(service["spec"]["clusterIP"], "10.96.0.1");
     assert_eq!(service["spec"]["ports"][0]["targetPort"], 6443);
     let address = until(&server, "/apis/networking.svc.io/v1/ipaddresses/10.96.0.1", 200).await;
-    assert_eq!(address["spec"]["parentRef"], json!({"resource": "services", "namespace": "default", "name": "svc"}));
+    assert_eq!(
+        address["spec"]["parentRef"],
+        json!({"resource": "services", "namespace": "default", "name": "svc"})
+    );
     let flow = "/apis/flowcontrol.apiserver.svc.io/v1";
     let paths = [
         "/apis/scheduling.svc.io/v1/priorityclasses/system-node-critical".to_owned(),
@@ -110,7 +125,10 @@ async fn every_cluster_has_its_own_objects() {
 async fn a_service_that_came_before_the_range_is_made_after_it_beside_the_apis_own() {
     let server = Server::with_namespace().await;
     let service = json!({"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}});
-    assert_eq!(send(&server, Method::POST, "/api/v1/namespaces/a/services", service.clone()).await, 500);
+    assert_eq!(
+        send(&server, Method::POST, "/api/v1/namespaces/a/services", service.clone()).await,
+        500
+    );
     let _controllers = server.defaults().await;
     assert_eq!(send(&server, Method::POST, "/api/v1/namespaces/a/services", service).await, 201);
     let own = until(&server, "/api/v1/namespaces/default/services/svc", 200).await;
@@ -121,14 +139,19 @@ async fn a_service_that_came_before_the_range_is_made_after_it_beside_the_apis_o
 async fn the_service_of_the_api_leads_to_every_member_that_others_reach() {
     let (server, _controllers) = start();
     let endpoints = until(&server, "/api/v1/namespaces/default/endpoints/svc", 200).await;
-    let expect =
-        json!([{"addresses": [{"ip": "10.0.0.7"}], "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}]}]);
+    let expect = json!([{"addresses": [{"ip": "10.0.0.7"}], "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}]}]);
     assert_eq!(endpoints["subsets"], expect);
-    assert_eq!(endpoints["metadata"]["labels"], json!({"endpointslice.svc.io/skip-mirror": "true"}));
+    assert_eq!(
+        endpoints["metadata"]["labels"],
+        json!({"endpointslice.svc.io/skip-mirror": "true"})
+    );
     let path = "/apis/discovery.svc.io/v1/namespaces/default/endpointslices/svc";
     let slice = until(&server, path, 200).await;
     assert_eq!(slice["metadata"]["labels"], json!({"svc.io/service-name": "svc"}));
-    assert_eq!(slice["endpoints"], json!([{"addresses": ["10.0.0.7"], "conditions": {"ready": true}}]));
+    assert_eq!(
+        slice["endpoints"],
+        json!([{"addresses": ["10.0.0.7"], "conditions": {"ready": true}}])
+    );
     assert_eq!(send(&server, Method::DELETE, path, json!({})).await, 200);
     let again = until(&server, path, 200).await;
     assert_ne!(again["metadata"]["uid"], slice["metadata"]["uid"]);
@@ -139,11 +162,16 @@ async fn a_slice_of_another_sort_of_addresses_is_made_anew() {
     let server = Server::new();
     server.namespace("default").await;
     let path = "/apis/discovery.svc.io/v1/namespaces/default/endpointslices";
-    let other = json!({"metadata": {"name": "svc"}, "addressType": "FQDN", "endpoints": [], "ports": []});
+    let other =
+        json!({"metadata": {"name": "svc"}, "addressType": "FQDN", "endpoints": [], "ports": []});
     assert_eq!(send(&server, Method::POST, path, other).await, 201);
     let _controllers = run(&server);
-    let slice = until_body(&server, &format!("{path}/svc"), |_, body| body["addressType"] == "IPv4").await;
-    assert_eq!(slice["endpoints"], json!([{"addresses": ["10.0.0.7"], "conditions": {"ready": true}}]));
+    let slice =
+        until_body(&server, &format!("{path}/svc"), |_, body| body["addressType"] == "IPv4").await;
+    assert_eq!(
+        slice["endpoints"],
+        json!([{"addresses": ["10.0.0.7"], "conditions": {"ready": true}}])
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -151,7 +179,9 @@ async fn a_range_of_addresses_stays_while_a_service_needs_it() {
     const RANGES: &str = "/apis/networking.svc.io/v1/servicecidrs";
     let (server, _controllers) = start();
     server.namespace("a").await;
-    let ready = |status: &'static str| move |_: u16, body: &Value| body["status"]["conditions"][0]["status"] == status;
+    let ready = |status: &'static str| {
+        move |_: u16, body: &Value| body["status"]["conditions"][0]["status"] == status
+    };
     let own = until_body(&server, &format!("{RANGES}/svc"), ready("True")).await;
     assert_eq!(own["status"]["conditions"][0]["message"], "Kubernetes Service CIDR is ready");
     let more = json!({"metadata": {"name": "more"}, "spec": {"cidrs": ["10.97.0.0/24"]}});
@@ -165,7 +195,10 @@ async fn a_range_of_addresses_stays_while_a_service_needs_it() {
     let held = until_body(&server, &more, ready("False")).await;
     assert_eq!(held["status"]["conditions"][0]["reason"], "Terminating");
     server.clock.advance(60_000);
-    assert_eq!(send(&server, Method::DELETE, "/api/v1/namespaces/a/services/s", json!({})).await, 200);
+    assert_eq!(
+        send(&server, Method::DELETE, "/api/v1/namespaces/a/services/s", json!({})).await,
+        200
+    );
     until(&server, &more, 404).await;
 }
 
@@ -174,7 +207,9 @@ async fn versions_that_are_left_to_others_are_not_available() {
     const SERVICES: &str = "/apis/apiregistration.svc.io/v1/apiservices";
     let (server, _controllers) = start();
     server.namespace("a").await;
-    let reason = |reason: &'static str| move |_: u16, body: &Value| body["status"]["conditions"][0]["reason"] == reason;
+    let reason = |reason: &'static str| {
+        move |_: u16, body: &Value| body["status"]["conditions"][0]["reason"] == reason
+    };
     let spec = json!({"group": "x.example.com", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1,
         "insecureSkipTLSVerify": true, "service": {"namespace": "a", "name": "s"}});
     assert_eq!(server.get("/apis/x.example.com/v1/things").await.status, 404);
@@ -204,7 +239,10 @@ async fn a_deleted_namespace_is_emptied_and_goes() {
     server.patch("n", json!({"metadata": {"finalizers": ["example.com/f"]}})).await;
     assert_eq!(send(&server, Method::DELETE, "/api/v1/namespaces/a", json!({})).await, 200);
     until(&server, "/api/v1/namespaces/a/configmaps/m", 404).await;
-    let held = until_body(&server, "/api/v1/namespaces/a", |_, body| body["status"]["conditions"].is_array()).await;
+    let held = until_body(&server, "/api/v1/namespaces/a", |_, body| {
+        body["status"]["conditions"].is_array()
+    })
+    .await;
     assert_eq!(held["status"]["phase"], "Terminating");
     let conditions = held["status"]["conditions"].as_array().unwrap();
     let shown: Vec<_> = conditions
@@ -232,11 +270,19 @@ async fn damage(server: &Server, key: &'static str) {
 async fn told(server: &Server, status: &str, reason: &str) -> (String, Value) {
     let failure = |body: &Value| {
         let conditions = body["status"]["conditions"].as_array().cloned().unwrap_or_default();
-        conditions.into_iter().find(|c| c["type"] == "NamespaceDeletionContentFailure").unwrap_or_default()
+        conditions
+            .into_iter()
+            .find(|c| c["type"] == "NamespaceDeletionContentFailure")
+            .unwrap_or_default()
     };
-    let is_told = |_: u16, body: &Value| failure(body)["status"] == status && failure(body)["reason"] == reason;
+    let is_told = |_: u16, body: &Value| {
+        failure(body)["status"] == status && failure(body)["reason"] == reason
+    };
     let body = until_body(server, "/api/v1/namespaces/a", is_told).await;
-    (failure(&body)["message"].as_str().unwrap().to_owned(), body["metadata"]["resourceVersion"].clone())
+    (
+        failure(&body)["message"].as_str().unwrap().to_owned(),
+        body["metadata"]["resourceVersion"].clone(),
+    )
 }
 
 #[tokio::test(start_paused = true)]
@@ -247,7 +293,10 @@ async fn what_cannot_be_read_holds_only_itself_in_a_deleted_namespace() {
     server.create("a", "held", &[]).await;
     server.patch("held", json!({"metadata": {"finalizers": ["example.com/f"]}})).await;
     let (maps, secrets) = ("/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/secrets");
-    assert_eq!(send(&server, Method::POST, secrets, json!({"metadata": {"name": "later"}})).await, 201);
+    assert_eq!(
+        send(&server, Method::POST, secrets, json!({"metadata": {"name": "later"}})).await,
+        201
+    );
     damage(&server, "o/core/configmaps/a/bad").await;
     damage(&server, "o/core/namespaces/bad").await;
     assert_eq!(send(&server, Method::DELETE, "/api/v1/namespaces/a", json!({})).await, 200);
@@ -278,7 +327,8 @@ async fn events_expire_and_what_is_written_again_lives_on() {
         assert_eq!(send(&server, Method::POST, events, event).await, 201);
     }
     tokio::time::sleep(LIFETIME / 2).await;
-    let again = json!({"metadata": {"name": "kept"}, "involvedObject": {"namespace": "a"}, "count": 2});
+    let again =
+        json!({"metadata": {"name": "kept"}, "involvedObject": {"namespace": "a"}, "count": 2});
     assert_eq!(send(&server, Method::PUT, &format!("{events}/kept"), again).await, 200);
     until(&server, &format!("{events}/old"), 404).await;
     assert_eq!(server.get(events).await.names(), ["kept"]);
@@ -308,7 +358,8 @@ async fn lets_in(server: &Server, secret: &Value) -> bool {
     let token = secret["data"]["token"].as_str().unwrap();
     let token = base64::engine::general_purpose::STANDARD.decode(token).unwrap();
     let bearer = format!("Bearer {}", String::from_utf8(token).unwrap());
-    let answer = server.by(None).send(Method::GET, "/api", &[("authorization", bearer.as_str())], "").await;
+    let answer =
+        server.by(None).send(Method::GET, "/api", &[("authorization", bearer.as_str())], "").await;
     answer.status != 401
 }
 
@@ -318,12 +369,18 @@ async fn a_token_secret_is_filled_and_goes_with_its_account() {
     server.namespace("a").await;
     let accounts = "/api/v1/namespaces/a/serviceaccounts";
     let secrets = "/api/v1/namespaces/a/secrets";
-    assert_eq!(send(&server, Method::POST, accounts, json!({"metadata": {"name": "robot"}})).await, 201);
+    assert_eq!(
+        send(&server, Method::POST, accounts, json!({"metadata": {"name": "robot"}})).await,
+        201
+    );
     let uid = server.get(&format!("{accounts}/robot")).await.json()["metadata"]["uid"].clone();
     assert_eq!(send(&server, Method::POST, secrets, token_secret("robot")).await, 201);
     let filled = until_body(&server, SECRET, |_, body| body["data"]["token"].is_string()).await;
     assert_eq!(filled["metadata"]["annotations"]["svc.io/service-account.uid"], uid);
-    assert_eq!((&filled["data"]["namespace"], &filled["data"]["ca.crt"]), (&json!("YQ=="), &json!("UEVN")));
+    assert_eq!(
+        (&filled["data"]["namespace"], &filled["data"]["ca.crt"]),
+        (&json!("YQ=="), &json!("UEVN"))
+    );
     assert!(lets_in(&server, &filled).await);
     // Taken out, another one comes, and the first is good for nothing.
     let headers = [("content-type", "application/merge-patch+json")];
@@ -369,8 +426,14 @@ async fn a_token_secret_is_filled_again_when_its_token_is_good_for_nothing() {
     let (server, _controllers) = start();
     server.namespace("a").await;
     let accounts = "/api/v1/namespaces/a/serviceaccounts";
-    assert_eq!(send(&server, Method::POST, accounts, json!({"metadata": {"name": "robot"}})).await, 201);
-    assert_eq!(send(&server, Method::POST, "/api/v1/namespaces/a/secrets", token_secret("robot")).await, 201);
+    assert_eq!(
+        send(&server, Method::POST, accounts, json!({"metadata": {"name": "robot"}})).await,
+        201
+    );
+    assert_eq!(
+        send(&server, Method::POST, "/api/v1/namespaces/a/secrets", token_secret("robot")).await,
+        201
+    );
     let mut held = refilled(&server, &Value::Null).await;
     for (issuer, audience) in [("https://former", ISSUER), (ISSUER, "https://former")] {
         let token = strange(&server, issuer, audience);

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use http::Method;
-use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Store, Txn};
+use quorate_store::{
+    Error, Layer, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Store, Txn,
+};
 use serde_json::json;
 
 use crate::controllers::{run, send, start, until, until_body};
@@ -16,7 +18,8 @@ use crate::harness::{Server, TestClock};
 async fn a_namespace_whose_certificate_cannot_be_kept_holds_up_no_other() {
     let (server, _controllers) = start();
     server.namespace("a").await;
-    let map = |namespace: &str| format!("/api/v1/namespaces/{namespace}/configmaps/svc-root-ca.crt");
+    let map =
+        |namespace: &str| format!("/api/v1/namespaces/{namespace}/configmaps/svc-root-ca.crt");
     until(&server, &map("a"), 200).await;
     let fixed = json!({"metadata": {"name": "svc-root-ca.crt"}, "immutable": true, "data": {"ca.crt": "other"}});
     assert_eq!(send(&server, Method::PUT, &map("a"), fixed).await, 200);
@@ -35,7 +38,8 @@ async fn roles_that_aggregate_each_other_come_to_rest() {
         let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]);
         let mut role = json!({"metadata": {"name": name, "labels": {"of": name}}, "rules": rules});
         if let Some(other) = gathers {
-            role["aggregationRule"] = json!({"clusterRoleSelectors": [{"matchLabels": {"of": other}}]});
+            role["aggregationRule"] =
+                json!({"clusterRoleSelectors": [{"matchLabels": {"of": other}}]});
         }
         assert_eq!(send(&server, Method::POST, roles, role).await, 201);
     };
@@ -43,7 +47,10 @@ async fn roles_that_aggregate_each_other_come_to_rest() {
     make("a", Some("b"), &["get"]).await;
     let path = |name: &str| format!("{roles}/{name}");
     for name in ["a", "b"] {
-        until_body(&server, &path(name), |_, body| body["rules"].as_array().is_none_or(Vec::is_empty)).await;
+        until_body(&server, &path(name), |_, body| {
+            body["rules"].as_array().is_none_or(Vec::is_empty)
+        })
+        .await;
     }
     let versions = async || {
         let [a, b] = [server.get(&path("a")).await, server.get(&path("b")).await];
@@ -67,7 +74,8 @@ impl Layer for Filling {
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
-        let puts = txn.operations.iter().any(|operation| matches!(operation, Operation::Put { .. }));
+        let puts =
+            txn.operations.iter().any(|operation| matches!(operation, Operation::Put { .. }));
         match puts && self.is_full.load(Ordering::Relaxed) {
             true => Err(Error::NotApplied(NotApplied::OutOfSpace { used: 1, limit: 1 })),
             false => self.inner.txn(txn).await,
@@ -85,7 +93,8 @@ async fn a_store_too_full_for_the_first_objects_loses_its_old_events() {
     let events = "/api/v1/namespaces/a/events";
     for (name, finalizers) in [("b-held", json!(["example.com/held"])), ("c-old", json!([]))] {
         let about = json!({"kind": "Pod", "namespace": "a", "name": "p"});
-        let event = json!({"metadata": {"name": name, "finalizers": finalizers}, "involvedObject": about});
+        let event =
+            json!({"metadata": {"name": name, "finalizers": finalizers}, "involvedObject": about});
         assert_eq!(send(&server, Method::POST, events, event).await, 201);
     }
     store.is_full.store(true, Ordering::Relaxed);
@@ -96,5 +105,8 @@ async fn a_store_too_full_for_the_first_objects_loses_its_old_events() {
     assert_eq!(server.get("/api/v1/namespaces/default").await.status, 404);
     store.is_full.store(false, Ordering::Relaxed);
     until(&server, "/api/v1/namespaces/default", 200).await;
-    until_body(&server, &format!("{events}/b-held"), |_, body| body["metadata"]["deletionTimestamp"].is_string()).await;
+    until_body(&server, &format!("{events}/b-held"), |_, body| {
+        body["metadata"]["deletionTimestamp"].is_string()
+    })
+    .await;
 }

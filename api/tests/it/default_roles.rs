@@ -12,7 +12,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use quorate_meta::Naming;
-use quorate_store::{Error, Layer, MemoryOptions, MemoryStore, Operation, Outcome, Retention, Store, Txn};
+use quorate_store::{
+    Error, Layer, MemoryOptions, MemoryStore, Operation, Outcome, Retention, Store, Txn,
+};
 use serde_json::{Value, json};
 
 use crate::harness::{Server, TestClock};
@@ -75,7 +77,8 @@ const KUBERNETES: Names = Names {
 
 /// Everything that the list says.
 fn listed(names: &Names) -> Objects {
-    let text = names.words.iter().fold(LIST.to_owned(), |text, (word, name)| text.replace(word, name));
+    let text =
+        names.words.iter().fold(LIST.to_owned(), |text, (word, name)| text.replace(word, name));
     let mut objects: Vec<(String, Value)> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -109,7 +112,9 @@ fn begin(names: &Names, words: &[&str]) -> (String, Value) {
 }
 
 fn add(names: &Names, object: &mut Value, words: &[&str]) {
-    let list = |text: &str| json!(text.split(',').map(|one| if one == "core" { "" } else { one }).collect::<Vec<_>>());
+    let list = |text: &str| {
+        json!(text.split(',').map(|one| if one == "core" { "" } else { one }).collect::<Vec<_>>())
+    };
     let into = |role: &str| format!("{}{role}", names.aggregate);
     match *words {
         // Every kind that it may be is served here.
@@ -130,17 +135,31 @@ fn add(names: &Names, object: &mut Value, words: &[&str]) {
             push(&mut object["rules"], rule);
         }
         ["paths", verbs, urls] => {
-            push(&mut object["rules"], json!({"verbs": list(verbs), "nonResourceURLs": list(urls)}));
+            push(
+                &mut object["rules"],
+                json!({"verbs": list(verbs), "nonResourceURLs": list(urls)}),
+            );
         }
-        ["role", kind, name] => object["roleRef"] = json!({"apiGroup": names.group, "kind": kind, "name": name}),
+        ["role", kind, name] => {
+            object["roleRef"] = json!({"apiGroup": names.group, "kind": kind, "name": name})
+        }
         ["user", name] => {
-            push(&mut object["subjects"], json!({"kind": "User", "apiGroup": names.group, "name": name}));
+            push(
+                &mut object["subjects"],
+                json!({"kind": "User", "apiGroup": names.group, "name": name}),
+            );
         }
         ["group", name] => {
-            push(&mut object["subjects"], json!({"kind": "Group", "apiGroup": names.group, "name": name}));
+            push(
+                &mut object["subjects"],
+                json!({"kind": "Group", "apiGroup": names.group, "name": name}),
+            );
         }
         ["account", namespace, name] => {
-            push(&mut object["subjects"], json!({"kind": "ServiceAccount", "namespace": namespace, "name": name}));
+            push(
+                &mut object["subjects"],
+                json!({"kind": "ServiceAccount", "namespace": namespace, "name": name}),
+            );
         }
         _ => panic!("{words:?}"),
     }
@@ -162,7 +181,8 @@ fn key(plural: &str, object: &Value) -> String {
 /// without the rules of a role that gathers them.
 fn told(object: &Value) -> Value {
     let gathers = !object["aggregationRule"].is_null();
-    let fields: &[&str] = if gathers { &["aggregationRule"] } else { &["rules", "roleRef", "subjects"] };
+    let fields: &[&str] =
+        if gathers { &["aggregationRule"] } else { &["rules", "roleRef", "subjects"] };
     let mut told = pick(object, fields);
     told["metadata"] = pick(&object["metadata"], &["name", "namespace", "labels", "annotations"]);
     told
@@ -196,7 +216,9 @@ fn same(found: &Objects, expect: &Objects) {
 #[test]
 fn the_list_says_what_is_known_of_the_release() {
     let text = match std::fs::read_to_string(FACTS) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return println!("skipped: no {FACTS}"),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return println!("skipped: no {FACTS}");
+        }
         text => text.unwrap(),
     };
     let facts: Value = serde_json::from_str(&text).unwrap();
@@ -204,7 +226,8 @@ fn the_list_says_what_is_known_of_the_release() {
     let mut known: Objects = known.collect();
     // The file lets service accounts alone read ClusterTrustBundles (KEP-3257); the specification,
     // which wins, lets every authenticated user.
-    let bundles = known.get_mut("clusterrolebindings /system:cluster-trust-bundle-discovery").unwrap();
+    let bundles =
+        known.get_mut("clusterrolebindings /system:cluster-trust-bundle-discovery").unwrap();
     let reader = &mut bundles["subjects"][0]["name"];
     assert_eq!(reader.take(), "system:serviceaccounts");
     *reader = json!("system:authenticated");
@@ -244,11 +267,13 @@ impl Layer for Counting {
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
         let before = self.inner.snapshot();
-        let makes =
-            |operation: &Operation| matches!(operation, Operation::Put { .. }) && before.get(operation.key()).is_none();
+        let makes = |operation: &Operation| {
+            matches!(operation, Operation::Put { .. }) && before.get(operation.key()).is_none()
+        };
         let roles = txn.operations.iter().filter(|operation| operation.key().starts_with(KEYS));
         let made: Vec<bool> = roles.map(makes).collect();
-        let counts = (made.iter().filter(|made| **made).count(), made.iter().filter(|made| !**made).count());
+        let counts =
+            (made.iter().filter(|made| **made).count(), made.iter().filter(|made| !**made).count());
         let outcome = self.inner.txn(txn).await?;
         if counts != (0, 0) && matches!(outcome, Outcome::Committed { .. }) {
             self.counts.lock().push(counts);
@@ -268,5 +293,8 @@ async fn all_of_them_come_from_one_transaction() {
     let all: usize = COUNTS.iter().sum();
     assert_eq!(counts.first(), Some(&(all, 0)));
     // What comes after it are the rules that three roles gather.
-    assert!(counts[1..].iter().all(|(made, changed)| (*made, *changed) == (0, 1)) && counts.len() <= 4, "{counts:?}");
+    assert!(
+        counts[1..].iter().all(|(made, changed)| (*made, *changed) == (0, 1)) && counts.len() <= 4,
+        "{counts:?}"
+    );
 }

@@ -67,7 +67,8 @@ async fn what_came_after_the_listed_state_stays() {
     // Another one of this name.
     server.create("a", "a", &[]).await;
     server.create("a", "d", &[]).await;
-    let deleted = delete(&server, &format!("resourceVersion={version}&resourceVersionMatch=Exact")).await;
+    let deleted =
+        delete(&server, &format!("resourceVersion={version}&resourceVersionMatch=Exact")).await;
     assert_eq!((deleted.status.as_u16(), left(&server).await.as_str()), (200, "a d"));
     assert_eq!(delete(&server, "resourceVersion=0").await.status, 200);
     assert_eq!(left(&server).await, "");
@@ -78,8 +79,10 @@ async fn what_a_list_refuses_is_refused_likewise() {
     let server = maps(&["a", "b"]).await;
     let page = server.get(&format!("{MAPS}?limit=1")).await;
     let token = page.json()["metadata"]["continue"].as_str().unwrap().to_owned();
-    let (selected, versioned) =
-        (format!("labelSelector=x&continue={token}"), format!("resourceVersion=1&continue={token}"));
+    let (selected, versioned) = (
+        format!("labelSelector=x&continue={token}"),
+        format!("resourceVersion=1&continue={token}"),
+    );
     for (query, status) in [
         ("continue=abc", 400),
         (selected.as_str(), 400),
@@ -93,7 +96,8 @@ async fn what_a_list_refuses_is_refused_likewise() {
         ("resourceVersionMatch=Newest&resourceVersion=0", 422),
         ("sendInitialEvents=true", 422),
     ] {
-        let (deleted, listed) = (delete(&server, query).await, server.get(&format!("{MAPS}?{query}")).await);
+        let (deleted, listed) =
+            (delete(&server, query).await, server.get(&format!("{MAPS}?{query}")).await);
         assert_eq!(deleted.status, status, "{query}");
         assert_eq!((deleted.status, deleted.text()), (listed.status, listed.text()), "{query}");
     }
@@ -107,7 +111,10 @@ async fn nothing_is_deleted_by_force() {
     for refused in [body, delete(&server, &format!("{OPTION}=true")).await] {
         assert_eq!(refused.status, 422, "{}", refused.text());
         let cause = &refused.json()["details"]["causes"][0];
-        assert_eq!((&cause["reason"], &cause["field"]), (&json!("FieldValueInvalid"), &json!(OPTION)));
+        assert_eq!(
+            (&cause["reason"], &cause["field"]),
+            (&json!("FieldValueInvalid"), &json!(OPTION))
+        );
         let why = "Invalid value: true: is not allowed with DELETECOLLECTION, try again after removing the option";
         assert_eq!(cause["message"], why);
     }
@@ -130,7 +137,10 @@ async fn what_is_held_begins_to_go_while_the_others_go() {
     server.patch("b", json!({"metadata": {"finalizers": ["example.com/f"]}})).await;
     let held = async || server.get(&format!("{MAPS}/b")).await.json();
     assert_eq!(delete(&server, "dryRun=All").await.status, 200);
-    assert_eq!((left(&server).await.as_str(), &held().await["metadata"]["deletionTimestamp"]), ("a b c", &Value::Null));
+    assert_eq!(
+        (left(&server).await.as_str(), &held().await["metadata"]["deletionTimestamp"]),
+        ("a b c", &Value::Null)
+    );
     let deleted = delete(&server, "").await;
     assert_eq!((deleted.status.as_u16(), &deleted.json()["status"]), (200, &json!("Success")));
     assert_eq!(left(&server).await, "b");
@@ -154,10 +164,16 @@ async fn a_policy_that_there_is_not_is_refused_as_for_one_object() {
         ("propagationPolicy=Orphan&orphanDependents=true", String::new(), "FieldValueInvalid"),
         ("", twofold.to_string(), "FieldValueInvalid"),
     ] {
-        let ask = async |path: &str| server.send(Method::DELETE, &format!("{path}?{query}"), &[], &body).await;
+        let ask = async |path: &str| {
+            server.send(Method::DELETE, &format!("{path}?{query}"), &[], &body).await
+        };
         let (refused, one) = (ask(MAPS).await, ask(&format!("{MAPS}/a")).await);
         let cause = refused.json()["details"]["causes"][0].clone();
-        assert_eq!((refused.status.as_u16(), &cause["reason"]), (422, &json!(reason)), "{query} {body}");
+        assert_eq!(
+            (refused.status.as_u16(), &cause["reason"]),
+            (422, &json!(reason)),
+            "{query} {body}"
+        );
         assert_eq!(cause["field"], "propagationPolicy", "{query} {body}");
         assert_eq!((refused.status, refused.text()), (one.status, one.text()), "{query} {body}");
         assert_eq!(left(&server).await, "a b", "{query} {body}");
@@ -170,7 +186,11 @@ async fn a_policy_is_that_of_every_object() {
     assert_eq!(delete(&server, "propagationPolicy=Orphan").await.status, 200);
     let list = server.get(MAPS).await.json();
     let items = list["items"].as_array().unwrap();
-    assert!(items.len() == 2 && items.iter().all(|item| item["metadata"]["finalizers"] == json!(["orphan"])), "{list}");
+    assert!(
+        items.len() == 2
+            && items.iter().all(|item| item["metadata"]["finalizers"] == json!(["orphan"])),
+        "{list}"
+    );
     assert_eq!(delete(&server, "propagationPolicy=Background").await.status, 200);
     assert_eq!(left(&server).await, "");
 }
@@ -208,7 +228,12 @@ async fn one_that_resists_is_told_of_and_what_was_begun_is_finished() {
         server.create("a", name, &[]).await;
     }
     let refused = delete(&server, "").await;
-    assert_eq!((refused.status.as_u16(), &refused.json()["reason"]), (409, &json!("Conflict")), "{}", refused.text());
+    assert_eq!(
+        (refused.status.as_u16(), &refused.json()["reason"]),
+        (409, &json!("Conflict")),
+        "{}",
+        refused.text()
+    );
     assert_eq!(refused.json()["details"]["name"], "a");
     assert_eq!(left(&server).await, "a");
 }

@@ -50,7 +50,10 @@ impl Layer for Contested {
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
-        let puts = txn.operations.iter().any(|one| matches!(one, Operation::Put { key, .. } if key == KEY));
+        let puts = txn
+            .operations
+            .iter()
+            .any(|one| matches!(one, Operation::Put { key, .. } if key == KEY));
         let replaces = puts && self.store.snapshot().get(KEY).is_some();
         let member = if replaces { self.known.lock().take() } else { None };
         if let Some(member) = member {
@@ -69,7 +72,8 @@ async fn what_another_leader_published_stays() {
     let store = Arc::new(MemoryStore::new(MemoryOptions::new(clock.clone())));
     let members = Arc::new(Members(Mutex::new(1)));
     let other = Server::over(store.clone(), clock.clone());
-    let contested = Contested { store, members: members.clone(), other, known: Mutex::new(Some(3)) };
+    let contested =
+        Contested { store, members: members.clone(), other, known: Mutex::new(Some(3)) };
     let server = Server::over(Arc::new(contested), clock);
     let (controllers, _handle) = Controllers::new(ControllersOptions {
         cluster: server.api.cluster(),

@@ -19,16 +19,16 @@ async fn the_plain_lists() {
     let groups = server.get("/apis").await.json();
     assert_eq!((&groups["kind"], &groups["apiVersion"]), (&json!("APIGroupList"), &json!("v1")));
     let preferred = json!({"groupVersion": "apps/v1", "version": "v1"});
-    assert!(
-        groups["groups"]
-            .as_array()
-            .unwrap()
-            .contains(&json!({"name": "apps", "versions": [&preferred], "preferredVersion": &preferred}))
-    );
+    assert!(groups["groups"].as_array().unwrap().contains(
+        &json!({"name": "apps", "versions": [&preferred], "preferredVersion": &preferred})
+    ));
     for path in ["/api/v2", "/apis/v1", "/apis/events.svc.io/v9", "/apis/extensions"] {
         assert_eq!(server.get(path).await.status, 404, "{path}");
     }
-    assert_eq!(server.get_as("/api/v1", "application/yaml").await.header("content-type"), "application/yaml");
+    assert_eq!(
+        server.get_as("/api/v1", "application/yaml").await.header("content-type"),
+        "application/yaml"
+    );
 }
 
 #[tokio::test]
@@ -38,8 +38,17 @@ async fn the_resources_of_a_version() {
     let entries = body["resources"].as_array().unwrap();
     let names: Vec<&str> = entries.iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     assert!(names.is_sorted(), "{names:?}");
-    let place = |name: &str| names.iter().position(|other| *other == name).unwrap_or_else(|| panic!("no {name}"));
-    for name in ["configmaps", "events", "namespaces/finalize", "namespaces/status", "secrets", "serviceaccounts"] {
+    let place = |name: &str| {
+        names.iter().position(|other| *other == name).unwrap_or_else(|| panic!("no {name}"))
+    };
+    for name in [
+        "configmaps",
+        "events",
+        "namespaces/finalize",
+        "namespaces/status",
+        "secrets",
+        "serviceaccounts",
+    ] {
         place(name);
     }
     let mut namespaces = entries[place("namespaces")].clone();
@@ -53,7 +62,10 @@ async fn the_resources_of_a_version() {
 async fn everything_at_once() {
     let server = Server::new();
     let answer = server.get_as("/apis", &format!("{ALL},application/json")).await;
-    assert_eq!(answer.header("content-type"), "application/json;g=apidiscovery.svc.io;v=v2;as=APIGroupDiscoveryList");
+    assert_eq!(
+        answer.header("content-type"),
+        "application/json;g=apidiscovery.svc.io;v=v2;as=APIGroupDiscoveryList"
+    );
     assert_eq!(answer.header("vary"), "Accept");
     let body = answer.json();
     assert_eq!(
@@ -65,8 +77,9 @@ async fn everything_at_once() {
     let maps = resources.iter().find(|resource| resource["resource"] == "configmaps").unwrap();
     assert_eq!(maps["scope"], "Namespaced");
     assert_eq!(maps["responseKind"], json!({"group": "", "version": "v1", "kind": "ConfigMap"}));
-    let alias =
-        server.get_as("/api", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList").await;
+    let alias = server
+        .get_as("/api", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList")
+        .await;
     assert_eq!(alias.json()["apiVersion"], "apidiscovery.k8s.io/v2beta1");
     assert_eq!(server.get_as("/apis", &ALL.replace("v2", "v3")).await.status, 406);
     assert_eq!(server.get_as("/api/v1", ALL).await.status, 406);
@@ -74,39 +87,56 @@ async fn everything_at_once() {
         let answer = server.get_as("/apis", &ALL.replace("application/json", media)).await;
         let expect = format!("{media};g=apidiscovery.svc.io;v=v2;as=APIGroupDiscoveryList");
         assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, expect.as_str()));
-        assert!(String::from_utf8_lossy(&answer.body).contains("certificatesigningrequests"), "{media}");
+        assert!(
+            String::from_utf8_lossy(&answer.body).contains("certificatesigningrequests"),
+            "{media}"
+        );
     }
     let tag = answer.header("etag");
-    let again = server.send(Method::GET, "/apis", &[("accept", ALL), ("if-none-match", tag)], "").await;
+    let again =
+        server.send(Method::GET, "/apis", &[("accept", ALL), ("if-none-match", tag)], "").await;
     assert_eq!((again.status.as_u16(), again.body.len(), again.header("etag")), (304, 0, tag));
 }
 
 /// The resources of a list that are in categories, each with these.
 fn categories(resources: &Value, name: &str) -> Vec<String> {
-    let resources = resources.as_array().unwrap().iter().filter(|resource| !resource["categories"].is_null());
-    resources.map(|resource| format!("{} {}", resource[name].as_str().unwrap(), resource["categories"])).collect()
+    let resources =
+        resources.as_array().unwrap().iter().filter(|resource| !resource["categories"].is_null());
+    resources
+        .map(|resource| format!("{} {}", resource[name].as_str().unwrap(), resource["categories"]))
+        .collect()
 }
 
 #[tokio::test]
 async fn resources_say_their_categories() {
     let server = Server::new();
-    let (core, groups) = (server.get_as("/api", ALL).await.json(), server.get_as("/apis", ALL).await.json());
+    let (core, groups) =
+        (server.get_as("/api", ALL).await.json(), server.get_as("/apis", ALL).await.json());
     let check = async |path: &str, category: &str, expect: &[&str]| {
-        let expect: Vec<String> = expect.iter().map(|name| format!("{name} [\"{category}\"]")).collect();
-        assert_eq!(categories(&server.get(path).await.json()["resources"], "name"), expect, "{path}");
+        let expect: Vec<String> =
+            expect.iter().map(|name| format!("{name} [\"{category}\"]")).collect();
+        assert_eq!(
+            categories(&server.get(path).await.json()["resources"], "name"),
+            expect,
+            "{path}"
+        );
         let (group, version) = path.rsplit_once('/').unwrap();
         let (items, group) = match group.strip_prefix("/apis/") {
             Some(group) => (&groups["items"], Some(group)),
             None => (&core["items"], None),
         };
         let items = items.as_array().unwrap();
-        let item = items.iter().find(|item| item["metadata"]["name"].as_str() == group).expect("the group");
+        let item = items
+            .iter()
+            .find(|item| item["metadata"]["name"].as_str() == group)
+            .expect("the group");
         let versions = item["versions"].as_array().unwrap();
         let entry = versions.iter().find(|entry| entry["version"] == version).expect("the version");
         assert_eq!(categories(&entry["resources"], "resource"), expect, "{path}, aggregated");
     };
     check("/api/v1", "all", &["pods", "replicationcontrollers", "services"]).await;
-    check("/apis/apps/v1", "all", &["daemonsets", "deployments", "replicasets", "statefulsets"]).await;
+    check("/apis/apps/v1", "all", &["daemonsets", "deployments", "replicasets", "statefulsets"])
+        .await;
     check("/apis/autoscaling/v1", "all", &["horizontalpodautoscalers"]).await;
     check("/apis/autoscaling/v2", "all", &["horizontalpodautoscalers"]).await;
     check("/apis/batch/v1", "all", &["cronjobs", "jobs"]).await;
@@ -138,9 +168,18 @@ async fn plain_lists_have_no_etag() {
 async fn the_index_names_paths_that_are_served() {
     let server = Server::new();
     let index = server.get("/").await.json();
-    let paths: Vec<&str> = index["paths"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect();
+    let paths: Vec<&str> =
+        index["paths"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect();
     assert!(paths.is_sorted(), "{paths:?}");
-    for path in ["/api/v1", "/apis/apps", "/apis/apps/v1", "/livez/ping", "/readyz/shutdown", "/healthz", "/version"] {
+    for path in [
+        "/api/v1",
+        "/apis/apps",
+        "/apis/apps/v1",
+        "/livez/ping",
+        "/readyz/shutdown",
+        "/healthz",
+        "/version",
+    ] {
         assert!(paths.contains(&path), "{path}");
     }
     for path in paths {
@@ -195,9 +234,15 @@ async fn schemas_have_urls_that_never_change() {
         assert_ne!(part.header("etag"), tag, "another form has other bytes");
         assert_eq!(server.get_as("/openapi/v2", &asked).await.status, 406);
     }
-    for asked in [protobuf, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf", "application/xml"] {
+    for asked in
+        [protobuf, "application/com.github.proto-openapi.spec.v3.v1.0+protobuf", "application/xml"]
+    {
         let answer = server.get_as("/openapi/v3", asked).await;
-        assert_eq!((answer.status.as_u16(), answer.header("content-type")), (200, "application/json"), "{asked}");
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("content-type")),
+            (200, "application/json"),
+            "{asked}"
+        );
         assert_eq!(answer.json(), index);
     }
 }
@@ -207,7 +252,11 @@ async fn schemas_come_in_no_form_that_is_refused() {
     let server = Server::new();
     let check = async |path: &str, accept: &str, expect: &str| {
         let answer = server.get_as(path, accept).await;
-        let got = if answer.status == 200 { answer.header("content-type") } else { answer.status.as_str() };
+        let got = if answer.status == 200 {
+            answer.header("content-type")
+        } else {
+            answer.status.as_str()
+        };
         assert_eq!(got, expect, "{path} as {accept}");
     };
     for (path, version) in [("/openapi/v2", "v2"), ("/openapi/v3/version", "v3")] {

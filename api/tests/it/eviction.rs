@@ -22,7 +22,8 @@ async fn make(server: &Server, path: &str, body: Value) {
 
 async fn say(server: &Server, path: &str, status: Value) {
     let path = format!("{path}/status");
-    let said = server.send(Method::PATCH, &path, &MERGE, json!({ "status": status }).to_string()).await;
+    let said =
+        server.send(Method::PATCH, &path, &MERGE, json!({ "status": status }).to_string()).await;
     assert_eq!(said.status, 200, "{}", said.text());
 }
 
@@ -32,15 +33,24 @@ async fn pod(server: &Server, name: &str, node: &str, phase: &str, ready: bool) 
     if !node.is_empty() {
         spec["nodeName"] = json!(node);
     }
-    make(server, PODS, json!({"metadata": {"name": name, "labels": {"app": "web"}}, "spec": spec})).await;
+    make(server, PODS, json!({"metadata": {"name": name, "labels": {"app": "web"}}, "spec": spec}))
+        .await;
     if !phase.is_empty() {
         let condition = json!({"type": "Ready", "status": if ready { "True" } else { "False" }});
-        say(server, &format!("{PODS}/{name}"), json!({"phase": phase, "conditions": [condition]})).await;
+        say(server, &format!("{PODS}/{name}"), json!({"phase": phase, "conditions": [condition]}))
+            .await;
     }
 }
 
 /// Makes a budget of which it is known how many pods may go.
-async fn budget(server: &Server, name: &str, spec: Value, allowed: i64, healthy: i64, desired: i64) {
+async fn budget(
+    server: &Server,
+    name: &str,
+    spec: Value,
+    allowed: i64,
+    healthy: i64,
+    desired: i64,
+) {
     make(server, BUDGETS, json!({"metadata": {"name": name}, "spec": spec})).await;
     let status = json!({"observedGeneration": 1, "disruptionsAllowed": allowed, "currentHealthy": healthy,
         "desiredHealthy": desired, "expectedPods": healthy});
@@ -71,7 +81,9 @@ async fn refused(server: &Server, name: &str) -> (String, String) {
     let answer = evict(server, name, "", json!({})).await;
     let body = answer.json();
     assert_eq!((answer.status.as_u16(), body["message"].as_str()), (429, Some(VIOLATES)), "{body}");
-    let [cause] = body["details"]["causes"].as_array().unwrap().as_slice() else { panic!("{body}") };
+    let [cause] = body["details"]["causes"].as_array().unwrap().as_slice() else {
+        panic!("{body}")
+    };
     assert_eq!(cause["reason"], "DisruptionBudget");
     (cause["message"].as_str().unwrap().to_owned(), answer.header("retry-after").to_owned())
 }
@@ -90,21 +102,36 @@ async fn what_is_recorded_of_a_pod_without_a_budget() {
     assert_eq!(server.get(&format!("{PODS}/p")).await.version(), before, "dry runs write nothing");
 
     let path = format!("{PODS}/p/eviction");
-    let other = server.send(Method::POST, &path, &[], eviction("other", json!({})).to_string()).await.json();
+    let other = server
+        .send(Method::POST, &path, &[], eviction("other", json!({})).to_string())
+        .await
+        .json();
     let message = "name in URL does not match name in Eviction object";
     assert_eq!((&other["code"], &other["message"]), (&json!(400), &json!(message)));
     let none = evict(&server, "none", "", json!({})).await.json();
-    assert_eq!((&none["code"], &none["details"]), (&json!(404), &json!({"kind": "pods", "name": "none"})));
+    assert_eq!(
+        (&none["code"], &none["details"]),
+        (&json!(404), &json!({"kind": "pods", "name": "none"}))
+    );
     for query in ["", "?dryRun=All"] {
-        let other = evict(&server, "p", query, json!({"preconditions": {"uid": "other"}})).await.json();
-        assert_eq!((&other["code"], &other["details"]), (&json!(409), &json!({"kind": "Pod", "name": "p"})));
+        let other =
+            evict(&server, "p", query, json!({"preconditions": {"uid": "other"}})).await.json();
+        assert_eq!(
+            (&other["code"], &other["details"]),
+            (&json!(409), &json!({"kind": "Pod", "name": "p"}))
+        );
         let message = other["message"].as_str().unwrap();
         assert!(
-            message.contains("the UID in the precondition (other) does not match the UID in record ("),
+            message
+                .contains("the UID in the precondition (other) does not match the UID in record ("),
             "{message}"
         );
     }
-    assert_eq!(server.get(&format!("{PODS}/p")).await.version(), before, "a pod that is not meant is not marked");
+    assert_eq!(
+        server.get(&format!("{PODS}/p")).await.version(),
+        before,
+        "a pod that is not meant is not marked"
+    );
     evicted(&server, "p", json!({"gracePeriodSeconds": 0})).await;
     assert!(!exists(&server, "p").await);
 }
@@ -117,11 +144,17 @@ async fn a_running_pod_says_why_it_goes() {
     evicted(&server, "p", json!({"gracePeriodSeconds": 7})).await;
     let pod = server.get(&path).await.json();
     let metadata = &pod["metadata"];
-    assert_eq!((&metadata["deletionGracePeriodSeconds"], metadata["deletionTimestamp"].is_string()), (&json!(7), true));
+    assert_eq!(
+        (&metadata["deletionGracePeriodSeconds"], metadata["deletionTimestamp"].is_string()),
+        (&json!(7), true)
+    );
     let expect = json!({"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI",
         "message": "Eviction API: evicting", "lastProbeTime": null, "lastTransitionTime": NOW});
     let conditions = pod["status"]["conditions"].as_array().unwrap();
-    assert_eq!((conditions.len(), &conditions[0]["type"], &conditions[1]), (2, &json!("Ready"), &expect));
+    assert_eq!(
+        (conditions.len(), &conditions[0]["type"], &conditions[1]),
+        (2, &json!("Ready"), &expect)
+    );
     // No budget counts a pod that is being deleted.
     budget(&server, "b", web(), 0, 1, 1).await;
     evicted(&server, "p", json!({})).await;
@@ -167,7 +200,10 @@ async fn a_budget_counts_whom_it_lets_go() {
     evicted(&server, "p", json!({})).await;
     assert!(!exists(&server, "p").await);
     let status = server.get(&path).await.json()["status"].clone();
-    assert_eq!((&status["disruptionsAllowed"], &status["disruptedPods"]), (&json!(0), &json!({"p": NOW})));
+    assert_eq!(
+        (&status["disruptionsAllowed"], &status["disruptedPods"]),
+        (&json!(0), &json!({"p": NOW}))
+    );
     let condition = json!({"type": "DisruptionAllowed", "status": "False", "reason": "InsufficientPods", "message": "",
         "observedGeneration": 1, "lastTransitionTime": NOW});
     assert_eq!(status["conditions"], json!([condition]));
@@ -270,7 +306,11 @@ async fn evictions_that_meet_get_no_more_leave_than_there_is() {
     budget(&server, "b", web(), 2, 6, 4).await;
     let answers = join_all(names.iter().map(|name| evict(&server, name, "", json!({})))).await;
     let codes: Vec<u16> = answers.iter().map(|answer| answer.status.as_u16()).collect();
-    assert_eq!((codes.iter().filter(|code| **code == 201).count(), codes.len()), (2, 6), "{codes:?}");
+    assert_eq!(
+        (codes.iter().filter(|code| **code == 201).count(), codes.len()),
+        (2, 6),
+        "{codes:?}"
+    );
     assert!(codes.iter().all(|code| [201, 429].contains(code)), "{codes:?}");
     assert_eq!(server.get(PODS).await.names().len(), 4);
     let status = server.get(&format!("{BUDGETS}/b")).await.json()["status"].clone();
@@ -286,7 +326,8 @@ async fn who_may_evict_needs_no_right_to_budgets() {
     let joe = server.by(Some(User::new("joe", [])));
     assert_eq!(evict(&joe, "p", "", json!({})).await.status, 403);
     let rule = json!({"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]});
-    make(&server, &format!("{RBAC}/roles"), json!({"metadata": {"name": "r"}, "rules": [rule]})).await;
+    make(&server, &format!("{RBAC}/roles"), json!({"metadata": {"name": "r"}, "rules": [rule]}))
+        .await;
     let binding = json!({"metadata": {"name": "r"}, "roleRef": {"kind": "Role", "name": "r"},
         "subjects": [{"kind": "User", "name": "joe"}]});
     make(&server, &format!("{RBAC}/rolebindings"), binding).await;
@@ -317,7 +358,12 @@ async fn bodies_and_forms() {
     check(&|body| body["deleteOptions"][ignore] = json!(true), 422).await;
     assert_eq!(server.get(&path).await.status, 405);
     let listed = server.get("/api/v1").await.json();
-    let entry = listed["resources"].as_array().unwrap().iter().find(|entry| entry["name"] == "pods/eviction").cloned();
+    let entry = listed["resources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|entry| entry["name"] == "pods/eviction")
+        .cloned();
     let expect = json!({"name": "pods/eviction", "singularName": "", "namespaced": true, "group": "policy", "version": "v1",
         "kind": "Eviction", "verbs": ["create"]});
     assert_eq!(entry, Some(expect));

@@ -47,7 +47,8 @@ impl Field {
         let body = json!({"metadata": {"name": name, "ownerReferences": references}});
         let answer = self.server.send(Method::POST, MAPS, &[], body.to_string()).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
-        self.uids.insert(name.to_owned(), answer.json()["metadata"]["uid"].as_str().unwrap().to_owned());
+        self.uids
+            .insert(name.to_owned(), answer.json()["metadata"]["uid"].as_str().unwrap().to_owned());
     }
 
     fn reference(&self, owner: &str) -> Value {
@@ -107,7 +108,9 @@ async fn dependents_go_with_their_last_owner() {
     field.map("chain", &["one"]).await;
     field.delete("o", "Background").await;
     field.left(&["p", "both"]).await;
-    field.until("both", |metadata| metadata["ownerReferences"].as_array().unwrap().len() == 1).await;
+    field
+        .until("both", |metadata| metadata["ownerReferences"].as_array().unwrap().len() == 1)
+        .await;
     field.delete("p", "Background").await;
     field.left(&[]).await;
 }
@@ -119,7 +122,9 @@ async fn an_owner_that_never_was_keeps_nothing() {
     field.map("lost", &["nobody"]).await;
     field.map("kept", &["nobody", "o"]).await;
     field.left(&["o", "kept"]).await;
-    field.until("kept", |metadata| metadata["ownerReferences"].as_array().unwrap().len() == 1).await;
+    field
+        .until("kept", |metadata| metadata["ownerReferences"].as_array().unwrap().len() == 1)
+        .await;
     // Another object of the owner's name is another object.
     field.map("later", &["o"]).await;
     field.server.delete("o").await;
@@ -233,7 +238,9 @@ async fn in_the_end_nothing_is_left_that_nobody_owns() {
     for seed in 1..=10_u64 {
         let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let mut below = |limit: usize| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             usize::try_from(random >> 33).unwrap() % limit
         };
         let mut field = Field::new().await;
@@ -245,7 +252,9 @@ async fn in_the_end_nothing_is_left_that_nobody_owns() {
                 .iter()
                 .map(|owner| if below(2) == 0 { format!("m{owner}") } else { format!("!m{owner}") })
                 .collect();
-            field.map(&format!("m{number}"), &names.iter().map(String::as_str).collect::<Vec<_>>()).await;
+            field
+                .map(&format!("m{number}"), &names.iter().map(String::as_str).collect::<Vec<_>>())
+                .await;
             owners.push(chosen.into_iter().collect());
         }
         let deleted: BTreeSet<usize> = (0..6).map(|_| below(30)).collect();
@@ -261,7 +270,8 @@ async fn in_the_end_nothing_is_left_that_nobody_owns() {
             let owned = owners.is_empty() || owners.iter().any(|owner| lives[*owner]);
             lives.push(owned && !deleted.contains(&number));
         }
-        let expect: Vec<String> = (0..30).filter(|number| lives[*number]).map(|number| format!("m{number}")).collect();
+        let expect: Vec<String> =
+            (0..30).filter(|number| lives[*number]).map(|number| format!("m{number}")).collect();
         field.left(&expect.iter().map(String::as_str).collect::<Vec<_>>()).await;
     }
 }

@@ -54,7 +54,9 @@ async fn server(first: u64) -> (Server, Arc<Alike>) {
 }
 
 async fn create(server: &Server, path: &str) -> Answer {
-    server.send(Method::POST, path, &[], json!({"metadata": {"generateName": "g-"}}).to_string()).await
+    server
+        .send(Method::POST, path, &[], json!({"metadata": {"generateName": "g-"}}).to_string())
+        .await
 }
 
 async fn create_job(server: &Server) -> Answer {
@@ -98,8 +100,14 @@ async fn a_job_is_tried_again_with_labels_of_the_new_name() {
     let uid = &job["metadata"]["uid"];
     let expect = json!({"batch.svc.io/controller-uid": uid, "batch.svc.io/job-name": "g-fbbbb", "controller-uid": uid,
         "job-name": "g-fbbbb"});
-    assert_eq!((&job["metadata"]["labels"], &job["spec"]["template"]["metadata"]["labels"]), (&expect, &expect));
-    assert_eq!(job["spec"]["selector"], json!({"matchLabels": {"batch.svc.io/controller-uid": uid}}));
+    assert_eq!(
+        (&job["metadata"]["labels"], &job["spec"]["template"]["metadata"]["labels"]),
+        (&expect, &expect)
+    );
+    assert_eq!(
+        job["spec"]["selector"],
+        json!({"matchLabels": {"batch.svc.io/controller-uid": uid}})
+    );
     assert_eq!(job, server.get(&format!("{JOBS}/g-fbbbb")).await.json());
 }
 
@@ -109,7 +117,10 @@ async fn a_job_whose_names_are_all_taken_is_given_up_as_everything_else() {
     assert_eq!(name(&create_job(&server).await), "g-bbbbb");
     let drawn = entropy.names();
     let refused = create_job(&server).await;
-    assert_eq!((refused.status.as_u16(), &refused.json()["reason"]), (409, &json!("AlreadyExists")));
+    assert_eq!(
+        (refused.status.as_u16(), &refused.json()["reason"]),
+        (409, &json!("AlreadyExists"))
+    );
     assert_eq!((refused.header("retry-after"), entropy.names() - drawn), ("1", ATTEMPTS));
 }
 
@@ -122,10 +133,23 @@ async fn after_eight_names_that_are_taken_it_is_given_up() {
         let drawn = entropy.names();
         let refused = create(&server, &format!("{MAPS}{query}")).await;
         let body = refused.json();
-        assert_eq!((refused.status.as_u16(), &body["reason"]), (409, &json!("AlreadyExists")), "{query}");
-        let why = format!("{taken}, the server was not able to generate a unique name for the object");
-        assert_eq!((&body["message"], &body["details"]["name"]), (&json!(why), &json!("g-bbbbb")), "{query}");
-        assert_eq!((refused.header("retry-after"), entropy.names() - drawn), ("1", ATTEMPTS), "{query}");
+        assert_eq!(
+            (refused.status.as_u16(), &body["reason"]),
+            (409, &json!("AlreadyExists")),
+            "{query}"
+        );
+        let why =
+            format!("{taken}, the server was not able to generate a unique name for the object");
+        assert_eq!(
+            (&body["message"], &body["details"]["name"]),
+            (&json!(why), &json!("g-bbbbb")),
+            "{query}"
+        );
+        assert_eq!(
+            (refused.header("retry-after"), entropy.names() - drawn),
+            ("1", ATTEMPTS),
+            "{query}"
+        );
     }
     // A name that the client has chosen is not made again.
     let chosen = json!({"metadata": {"name": "g-bbbbb", "generateName": "g-"}}).to_string();

@@ -33,7 +33,13 @@ async fn an_object_is_spliced_from_its_stored_form() {
 async fn versions_asked_for() {
     let server = Server::with_namespace().await;
     let version = server.create("a", "m", &[]).await;
-    for query in ["", "?resourceVersion=", "?resourceVersion=0", "?resourceVersion=1", "?labelSelector=x%3D2&limit=1"] {
+    for query in [
+        "",
+        "?resourceVersion=",
+        "?resourceVersion=0",
+        "?resourceVersion=1",
+        "?labelSelector=x%3D2&limit=1",
+    ] {
         assert_eq!(server.get(&format!("{MAPS}/m{query}")).await.version(), version, "{query}");
     }
     let answer = server.get(&format!("{MAPS}/m?resourceVersion=abc")).await;
@@ -54,7 +60,10 @@ async fn a_version_that_is_not_reached_is_a_504() {
         assert_eq!(answer.status, 504, "{path}");
         assert_eq!(answer.header("retry-after"), "1");
         let body = answer.json();
-        assert_eq!(body["message"], "Timeout: Too large resource version: 9000000000000000000, current: 2");
+        assert_eq!(
+            body["message"],
+            "Timeout: Too large resource version: 9000000000000000000, current: 2"
+        );
         assert_eq!(body["details"]["causes"][0]["reason"], "ResourceVersionTooLarge");
     }
 }
@@ -64,7 +73,11 @@ async fn what_is_not_there() {
     let server = Server::with_namespace().await;
     let check = async |path: &str, status: u16, message: &str| {
         let answer = server.get(path).await;
-        assert_eq!((answer.status.as_u16(), answer.json()["message"].as_str().unwrap()), (status, message), "{path}");
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()["message"].as_str().unwrap()),
+            (status, message),
+            "{path}"
+        );
     };
     let unknown = "the server could not find the requested resource";
     check("/api/v1/namespaces/a/configmaps/none", 404, "configmaps \"none\" not found").await;
@@ -109,7 +122,9 @@ async fn methods_that_are_not_served() {
 #[tokio::test]
 async fn nobody_is_told_anything() {
     let server = Server::with_namespace().await.by(None);
-    for path in [MAPS, "/api", "/version", "/livez", "/readyz", "/metrics", "/no/such/path", "/openapi/v3"] {
+    for path in
+        [MAPS, "/api", "/version", "/livez", "/readyz", "/metrics", "/no/such/path", "/openapi/v3"]
+    {
         let answer = server.get(path).await;
         assert_eq!(answer.status, 401, "{path}");
         assert_eq!(answer.json()["message"], "Unauthorized");
@@ -121,13 +136,25 @@ async fn others_may_look_at_the_server_only() {
     let server = Server::with_namespace().await;
     server.defaults().await.stop();
     let server = server.by(Some(User::new("joe", [])));
-    for path in ["/api", "/apis", "/api/v1", "/version", "/livez", "/readyz", "/healthz", "/openapi/v3", "/openapi/v2"]
-    {
+    for path in [
+        "/api",
+        "/apis",
+        "/api/v1",
+        "/version",
+        "/livez",
+        "/readyz",
+        "/healthz",
+        "/openapi/v3",
+        "/openapi/v2",
+    ] {
         assert_eq!(server.get(path).await.status, 200, "{path}");
     }
     let check = async |path: &str, expect: &str| {
         let answer = server.get(path).await;
-        assert_eq!((answer.status.as_u16(), answer.json()["message"].as_str().unwrap()), (403, expect));
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()["message"].as_str().unwrap()),
+            (403, expect)
+        );
     };
     check("/metrics", "forbidden: User \"joe\" cannot get path \"/metrics\"").await;
     check("/livez/ping", "forbidden: User \"joe\" cannot get path \"/livez/ping\"").await;
@@ -167,7 +194,9 @@ async fn a_read_says_how_fresh_it_is() {
         let told = ["quorate-revision", "quorate-lag"].map(|name| headers[name].to_str().unwrap());
         assert_eq!(told, [expect, "0"], "{path}");
     };
-    for path in ["configmaps/n", "configmaps/n?resourceVersion=0", "configmaps", "configmaps?limit=1"] {
+    for path in
+        ["configmaps/n", "configmaps/n?resourceVersion=0", "configmaps", "configmaps?limit=1"]
+    {
         check(&format!("/api/v1/namespaces/a/{path}"), &later).await;
     }
     check(&format!("{MAPS}?resourceVersion={version}&resourceVersionMatch=Exact"), &version).await;
@@ -212,9 +241,18 @@ async fn a_node_that_is_behind_says_by_how_much() {
     let version = server.create("a", "m", &[]).await;
     for lag in [7, 12_345, 0] {
         store.lag.store(lag, Ordering::Relaxed);
-        for path in ["/m", "/none", "/m?resourceVersion=0", "", "?limit=1", "?resourceVersion=0", "?watch=1"] {
+        for path in [
+            "/m",
+            "/none",
+            "/m?resourceVersion=0",
+            "",
+            "?limit=1",
+            "?resourceVersion=0",
+            "?watch=1",
+        ] {
             let (_, headers, _) = server.open(Method::GET, &format!("{MAPS}{path}"), &[], "").await;
-            let told = ["quorate-revision", "quorate-lag"].map(|name| headers[name].to_str().unwrap().to_owned());
+            let told = ["quorate-revision", "quorate-lag"]
+                .map(|name| headers[name].to_str().unwrap().to_owned());
             assert_eq!(told, [version.clone(), lag.to_string()], "{path}");
         }
     }
@@ -225,17 +263,27 @@ async fn components_are_made_up_when_somebody_looks() {
     let server = Server::new();
     let all = server.get("/api/v1/componentstatuses").await;
     assert_eq!(all.names(), ["store"]);
-    assert_eq!(all.json()["items"][0]["conditions"], json!([{"message": "ok", "status": "True", "type": "Healthy"}]));
+    assert_eq!(
+        all.json()["items"][0]["conditions"],
+        json!([{"message": "ok", "status": "True", "type": "Healthy"}])
+    );
     assert!(all.header("warning").contains("v1 ComponentStatus is deprecated in v1.19+"));
     let table = "application/json;as=Table;g=meta.svc.io;v=v1";
     let one = server.get_as("/api/v1/componentstatuses/store", table).await.json();
     assert_eq!(one["rows"][0]["cells"], json!(["store", "Healthy", "ok", ""]));
-    let none = server.get("/api/v1/componentstatuses?fieldSelector=metadata.name%3Dother&limit=1").await;
+    let none =
+        server.get("/api/v1/componentstatuses?fieldSelector=metadata.name%3Dother&limit=1").await;
     assert_eq!(none.names(), [""; 0]);
     let answer = server.get("/api/v1/componentstatuses/other").await;
-    assert_eq!((answer.status.as_u16(), answer.json()["details"]["kind"].clone()), (404, json!("componentstatus")));
+    assert_eq!(
+        (answer.status.as_u16(), answer.json()["details"]["kind"].clone()),
+        (404, json!("componentstatus"))
+    );
     let watch = server.get("/api/v1/componentstatuses?watch=1").await;
     let (status, body) = (watch.status.as_u16(), watch.json());
     assert_eq!((status, &body["details"]["kind"]), (405, &json!("componentstatuses")));
-    assert_eq!(body["message"], "watch is not supported on resources of kind \"componentstatuses\"");
+    assert_eq!(
+        body["message"],
+        "watch is not supported on resources of kind \"componentstatuses\""
+    );
 }

@@ -100,7 +100,12 @@ pub(crate) const ISSUER: &str = "https://svc.default.svc";
 /// The issuer and audiences of service account tokens.
 fn tokens() -> TokenOptions {
     let issuer = vec![ISSUER.to_owned()];
-    TokenOptions { audiences: issuer.clone(), issuers: issuer, max_expiration: Some(86_400), ..TokenOptions::default() }
+    TokenOptions {
+        audiences: issuer.clone(),
+        issuers: issuer,
+        max_expiration: Some(86_400),
+        ..TokenOptions::default()
+    }
 }
 
 /// A finished answer.
@@ -132,7 +137,10 @@ impl Answer {
     }
 
     pub(crate) fn version(&self) -> String {
-        self.json()["metadata"]["resourceVersion"].as_str().unwrap_or_else(|| panic!("{}", self.text())).to_owned()
+        self.json()["metadata"]["resourceVersion"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{}", self.text()))
+            .to_owned()
     }
 }
 
@@ -150,7 +158,11 @@ impl Server {
 
     /// A server with the namespace `a` on which these features are switched on or off.
     pub(crate) async fn with_gates(gates: &str) -> Self {
-        let server = Self::make(Naming::Svc, Retention::default(), Particulars { gates, ..Particulars::default() });
+        let server = Self::make(
+            Naming::Svc,
+            Retention::default(),
+            Particulars { gates, ..Particulars::default() },
+        );
         server.namespace("a").await;
         server
     }
@@ -174,11 +186,17 @@ impl Server {
 
     fn make(naming: Naming, retention: Retention, particulars: Particulars<'_>) -> Self {
         let clock = Arc::<TestClock>::default();
-        let store = MemoryStore::new(MemoryOptions { retention, ..MemoryOptions::new(clock.clone()) });
+        let store =
+            MemoryStore::new(MemoryOptions { retention, ..MemoryOptions::new(clock.clone()) });
         Self::build(naming, Arc::new(store), clock, particulars)
     }
 
-    fn build(naming: Naming, store: Arc<dyn Store>, clock: Arc<TestClock>, particulars: Particulars<'_>) -> Self {
+    fn build(
+        naming: Naming,
+        store: Arc<dyn Store>,
+        clock: Arc<TestClock>,
+        particulars: Particulars<'_>,
+    ) -> Self {
         let Particulars { authentication, authorization, gates } = particulars;
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
         let api = Api::new(ApiOptions {
@@ -201,7 +219,8 @@ impl Server {
         api.authentication.service_accounts.set_keys(keys);
         let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
         tokio::spawn(informer.run());
-        let identity = ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
+        let identity =
+            ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
         Self { api, clock, key, identity }
     }
 
@@ -254,7 +273,8 @@ impl Server {
 
     /// Gives services a range of addresses, as the controllers make it for a new cluster.
     pub(crate) async fn range(&self) {
-        let metadata = json!({"name": "svc", "finalizers": ["networking.svc.io/service-cidr-finalizer"]});
+        let metadata =
+            json!({"name": "svc", "finalizers": ["networking.svc.io/service-cidr-finalizer"]});
         let body = json!({"metadata": metadata, "spec": {"cidrs": ["10.96.0.0/16"]}});
         let answer = self.send(Method::POST, RANGES, &[], &body.to_string()).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
@@ -276,7 +296,8 @@ impl Server {
         body: impl AsRef<[u8]>,
     ) -> Answer {
         let (status, headers, body) = self.open(method, path, headers, body).await;
-        let body = timeout(PATIENCE, body.collect()).await.expect("a body that ends").unwrap().to_bytes();
+        let body =
+            timeout(PATIENCE, body.collect()).await.expect("a body that ends").unwrap().to_bytes();
         Answer { status, headers, body }
     }
 
@@ -299,7 +320,12 @@ impl Server {
     }
 
     /// Creates a ConfigMap in a namespace; gives its version.
-    pub(crate) async fn create(&self, namespace: &str, name: &str, labels: &[(&str, &str)]) -> String {
+    pub(crate) async fn create(
+        &self,
+        namespace: &str,
+        name: &str,
+        labels: &[(&str, &str)],
+    ) -> String {
         let labels: HashMap<_, _> = labels.iter().copied().collect();
         let body = json!({"metadata": {"name": name, "labels": labels}, "data": {"k": "v"}});
         let path = format!("/api/v1/namespaces/{namespace}/configmaps");

@@ -13,7 +13,14 @@ const STARTED: &str = "[+]poststarthook/generic-apiserver-start-informers ok\n\
 #[tokio::test]
 async fn short_and_verbose() {
     let server = Server::new();
-    for path in ["/livez", "/readyz", "/healthz", "/livez/ping", "/readyz/shutdown", "/livez?exclude=no-such-check"] {
+    for path in [
+        "/livez",
+        "/readyz",
+        "/healthz",
+        "/livez/ping",
+        "/readyz/shutdown",
+        "/livez?exclude=no-such-check",
+    ] {
         let answer = server.get_as(path, "application/xml").await;
         assert_eq!((answer.status.as_u16(), answer.text().as_str()), (200, "ok"), "{path}");
         assert_eq!(answer.header("content-type"), "text/plain; charset=utf-8");
@@ -23,7 +30,9 @@ async fn short_and_verbose() {
     let text = server.get("/readyz?verbose&exclude=ping&exclude=log&exclude=zz").await.text();
     let excluded = "[+]ping excluded: ok\n[+]log excluded: ok\n";
     let warning = "warn: some health checks cannot be excluded: no matches for \"zz\"\n";
-    let expect = format!("{excluded}[+]etcd ok\n[+]quorum ok\n{STARTED}[+]shutdown ok\n{warning}readyz check passed\n");
+    let expect = format!(
+        "{excluded}[+]etcd ok\n[+]quorum ok\n{STARTED}[+]shutdown ok\n{warning}readyz check passed\n"
+    );
     assert_eq!(text, expect);
     assert_eq!(server.get("/readyz/autoregister-completion").await.text(), "ok");
     assert_eq!(server.get("/livez/no-such-check").await.status, 404);
@@ -42,12 +51,18 @@ async fn a_failing_check_and_a_drain() {
     assert_eq!((answer.status.as_u16(), answer.text()), (500, expect));
     assert_eq!(server.get("/livez?exclude=poststarthook/x").await.status, 200);
     let one = server.get("/livez/poststarthook/x").await;
-    assert_eq!((one.status.as_u16(), one.text().as_str()), (500, "internal server error: not finished\n"));
+    assert_eq!(
+        (one.status.as_u16(), one.text().as_str()),
+        (500, "internal server error: not finished\n")
+    );
     healthy.store(true, Ordering::Relaxed);
     assert_eq!(server.get("/readyz").await.status, 200);
     server.api.lifecycle.stop_being_ready();
     assert_eq!(server.get("/readyz").await.status, 500);
     let one = server.get("/readyz/shutdown").await;
-    assert_eq!((one.status.as_u16(), one.text().as_str()), (500, "internal server error: process is shutting down\n"));
+    assert_eq!(
+        (one.status.as_u16(), one.text().as_str()),
+        (500, "internal server error: process is shutting down\n")
+    );
     assert_eq!(server.get("/livez").await.status, 200);
 }

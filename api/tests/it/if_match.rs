@@ -26,7 +26,8 @@ async fn check(server: &Server, path: &str, part: &str, media: &str, body: Value
         server.send(method.clone(), &target, &headers, body.to_string()).await
     };
     let before = server.get(path).await;
-    for tag in ["\"1\"", "1", "\"none\"", "\"1\", \"none\"", &format!("W/\"{}\"", before.version())] {
+    for tag in ["\"1\"", "1", "\"none\"", "\"1\", \"none\"", &format!("W/\"{}\"", before.version())]
+    {
         let refused = write(tag).await;
         let told = refused.json();
         assert_eq!(
@@ -34,14 +35,22 @@ async fn check(server: &Server, path: &str, part: &str, media: &str, body: Value
             (409, &json!("Conflict")),
             "{target} {media} {tag}: {told}"
         );
-        assert_eq!(server.get(path).await.json(), before.json(), "{target} {media} {tag}: nothing is written");
+        assert_eq!(
+            server.get(path).await.json(),
+            before.json(),
+            "{target} {media} {tag}: nothing is written"
+        );
     }
     for form in ["\"VERSION\"", "VERSION", "\"1\", \"VERSION\"", "*"] {
         let tag = form.replace("VERSION", &server.get(path).await.version());
         let done = write(&tag).await;
         assert_eq!(done.status, 200, "{target} {media} {tag}: {}", done.text());
     }
-    assert_ne!(server.get(path).await.version(), before.version(), "{target} {media}: it is written");
+    assert_ne!(
+        server.get(path).await.version(),
+        before.version(),
+        "{target} {media}: it is written"
+    );
 }
 
 #[tokio::test]
@@ -84,7 +93,10 @@ async fn a_write_of_a_part_is_bound_to_the_version_of_its_object() {
     check(&server, WEB, "/scale", APPLY, scale(7)).await;
     check(&server, WEB, "/status", MERGE, json!({"status": {"observedGeneration": 1}})).await;
     let web = server.get(WEB).await.json();
-    assert_eq!((&web["spec"]["replicas"], &web["status"]["observedGeneration"]), (&json!(7), &json!(1)));
+    assert_eq!(
+        (&web["spec"]["replicas"], &web["status"]["observedGeneration"]),
+        (&json!(7), &json!(1))
+    );
 }
 
 #[tokio::test]
@@ -93,7 +105,8 @@ async fn several_lines_are_one_list_and_odd_tags_match_nothing() {
     server.create("a", "m", &[]).await;
     let check = async |lines: &[&str], expect: u16| {
         let version = server.get(MAP).await.version();
-        let lines: Vec<String> = lines.iter().map(|line| line.replace("VERSION", &version)).collect();
+        let lines: Vec<String> =
+            lines.iter().map(|line| line.replace("VERSION", &version)).collect();
         let mut headers = vec![("content-type", MERGE)];
         headers.extend(lines.iter().map(|line| ("if-match", line.as_str())));
         // Every body is another one, so it would change the object.
@@ -121,5 +134,9 @@ async fn what_is_not_there_matches_nothing() {
         assert_eq!(refused.status, 409, "{tag}: {}", refused.text());
         assert_eq!(server.get(LEASE).await.status, 404, "{tag}: nothing is written");
     }
-    assert_eq!(server.send(Method::PUT, LEASE, &[], &body).await.status, 201, "an update creates a lease");
+    assert_eq!(
+        server.send(Method::PUT, LEASE, &[], &body).await.status,
+        201,
+        "an update creates a lease"
+    );
 }

@@ -12,7 +12,8 @@ const WHO: &str = "/apis/authentication.svc.io/v1/selfsubjectreviews";
 /// Binds a rule in the whole cluster to a user.
 async fn grant(server: &Server, name: &str, user: &str, rule: Value) {
     let role = json!({"metadata": {"name": name}, "rules": [rule]});
-    let (reference, subject) = (json!({"kind": "ClusterRole", "name": name}), json!({"kind": "User", "name": user}));
+    let (reference, subject) =
+        (json!({"kind": "ClusterRole", "name": name}), json!({"kind": "User", "name": user}));
     let binding = json!({"metadata": {"name": name}, "roleRef": reference, "subjects": [subject]});
     for (plural, body) in [("clusterroles", role), ("clusterrolebindings", binding)] {
         let path = format!("/apis/rbac.authorization.svc.io/v1/{plural}");
@@ -29,8 +30,9 @@ fn may_impersonate(group: &str, resource: &str, name: &str) -> Value {
 fn refused(answer: &Answer, resource: &str, group: &str) {
     assert_eq!(answer.status, 403, "{}", answer.text());
     let message = answer.json()["message"].as_str().unwrap_or_default().to_owned();
-    let why =
-        format!("User \"joe\" cannot impersonate resource {resource:?} in API group {group:?} at the cluster scope");
+    let why = format!(
+        "User \"joe\" cannot impersonate resource {resource:?} in API group {group:?} at the cluster scope"
+    );
     assert!(message.ends_with(&why), "{message}");
 }
 
@@ -53,18 +55,26 @@ async fn each_part_of_somebody_takes_a_permission_of_its_own() {
     .into_iter()
     .enumerate()
     {
-        let act = async |value: &str| joe.send(Method::GET, MAPS, &[ann, (header, value)], "").await;
+        let act =
+            async |value: &str| joe.send(Method::GET, MAPS, &[ann, (header, value)], "").await;
         refused(&act(value).await, resource, group);
-        grant(&server, &format!("part-{turn}"), "joe", may_impersonate(group, resource, value)).await;
+        grant(&server, &format!("part-{turn}"), "joe", may_impersonate(group, resource, value))
+            .await;
         assert_eq!(act(value).await.status, 200, "{header}");
         refused(&act("other").await, resource, group);
     }
     let other = [ann, ("impersonate-extra-other", "view")];
     refused(&joe.send(Method::GET, MAPS, &other, "").await, "userextras/other", of_users);
-    let whole = [ann, ("impersonate-group", "dev"), ("impersonate-uid", "7"), ("impersonate-extra-scopes", "view")];
+    let whole = [
+        ann,
+        ("impersonate-group", "dev"),
+        ("impersonate-uid", "7"),
+        ("impersonate-extra-scopes", "view"),
+    ];
     let answer = joe.send(Method::POST, WHO, &whole, "{}").await;
     let groups = ["dev", "system:authenticated"];
-    let expect = json!({"username": "ann", "uid": "7", "groups": groups, "extra": {"scopes": ["view"]}});
+    let expect =
+        json!({"username": "ann", "uid": "7", "groups": groups, "extra": {"scopes": ["view"]}});
     assert_eq!(answer.json()["status"]["userInfo"], expect, "{}", answer.text());
     let two = [&whole[..], &[("impersonate-extra-scopes", "edit")]].concat();
     refused(&joe.send(Method::POST, WHO, &two, "{}").await, "userextras/scopes", of_users);
@@ -75,12 +85,20 @@ async fn nobody_acts_as_two() {
     let server = Server::with_namespace().await;
     let check = async |headers: &[(&str, &str)], expect: &str| {
         let answer = server.send(Method::GET, MAPS, headers, "").await;
-        assert_eq!((answer.status.as_u16(), answer.json()["message"].as_str()), (400, Some(expect)), "{headers:?}");
+        assert_eq!(
+            (answer.status.as_u16(), answer.json()["message"].as_str()),
+            (400, Some(expect)),
+            "{headers:?}"
+        );
     };
     let master = [("impersonate-user", "ann"), ("impersonate-group", "system:masters")];
     let with = |more: &[(&'static str, &'static str)]| [&master[..], more].concat();
     let twice = "the header impersonate-user comes more than once";
     check(&with(&[("impersonate-user", "joe")]), twice).await;
     check(&with(&[("impersonate-user", "ann")]), twice).await;
-    check(&with(&[("impersonate-uid", "1"), ("impersonate-uid", "2")]), &twice.replace("user", "uid")).await;
+    check(
+        &with(&[("impersonate-uid", "1"), ("impersonate-uid", "2")]),
+        &twice.replace("user", "uid"),
+    )
+    .await;
 }

@@ -29,7 +29,8 @@ fn pod(name: &str, resources: Value) -> Value {
 }
 
 fn claim(name: &str, size: &str) -> Value {
-    let spec = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}});
+    let spec =
+        json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}});
     json!({"metadata": {"name": name}, "spec": spec})
 }
 
@@ -65,11 +66,17 @@ async fn a_new_pod_gets_what_it_does_not_say() {
     assert_eq!(told(&all), text);
     assert_eq!(all["status"]["qosClass"], "Burstable");
     let owners = all["metadata"]["managedFields"].to_string();
-    assert!(!owners.contains("f:limits") && !owners.contains("limit-ranger"), "nobody has set them: {owners}");
+    assert!(
+        !owners.contains("f:limits") && !owners.contains("limit-ranger"),
+        "nobody has set them: {owners}"
+    );
     let some = made(json!({"limits": {"cpu": "300m"}})).await;
     let expect = json!({"limits": {"cpu": "300m", "memory": "64Mi"}, "requests": {"cpu": "300m", "memory": "64Mi"}});
     assert_eq!(given(&some), expect);
-    assert_eq!(told(&some), "LimitRanger plugin set: memory request for container c; memory limit for container c");
+    assert_eq!(
+        told(&some),
+        "LimitRanger plugin set: memory request for container c; memory limit for container c"
+    );
     assert_eq!(told(&made(expect).await), Value::Null);
 }
 
@@ -81,8 +88,18 @@ async fn pods_out_of_bounds_are_refused() {
         assert_refused(&post(&server, PODS, pod(name, resources)).await, "pods", name, why);
     };
     let cpu = |request: &str, limit: &str| json!({"requests": {"cpu": request}, "limits": {"cpu": limit}});
-    check("c", json!({"limits": {"cpu": "2"}}), "maximum cpu usage per Container is 1, but limit is 2").await;
-    check("c", json!({"requests": {"cpu": "10m"}}), "minimum cpu usage per Container is 50m, but request is 10m").await;
+    check(
+        "c",
+        json!({"limits": {"cpu": "2"}}),
+        "maximum cpu usage per Container is 1, but limit is 2",
+    )
+    .await;
+    check(
+        "c",
+        json!({"requests": {"cpu": "10m"}}),
+        "minimum cpu usage per Container is 50m, but request is 10m",
+    )
+    .await;
     let both = "[minimum cpu usage per Container is 50m, but request is 10m, \
                 maximum cpu usage per Container is 1, but limit is 2]";
     check("c", cpu("10m", "2"), both).await;
@@ -103,11 +120,16 @@ async fn a_range_is_for_pods_that_come_after_it() {
     let server = Server::with_namespace().await;
     assert_eq!(post(&server, PODS, pod("p", json!({"limits": {"cpu": "2"}}))).await.status, 201);
     range(&server, "a", recorded()).await;
-    let labelled = merge(&server, &format!("{PODS}/p"), json!({"metadata": {"labels": {"l": "1"}}})).await;
+    let labelled =
+        merge(&server, &format!("{PODS}/p"), json!({"metadata": {"labels": {"l": "1"}}})).await;
     assert_eq!(labelled.status, 200, "{}", labelled.text());
-    assert_eq!(labelled.json()["spec"]["containers"][0]["resources"]["limits"], json!({"cpu": "2"}));
+    assert_eq!(
+        labelled.json()["spec"]["containers"][0]["resources"]["limits"],
+        json!({"cpu": "2"})
+    );
     server.namespace("b").await;
-    let elsewhere = post(&server, "/api/v1/namespaces/b/persistentvolumeclaims", claim("c", "1Mi")).await;
+    let elsewhere =
+        post(&server, "/api/v1/namespaces/b/persistentvolumeclaims", claim("c", "1Mi")).await;
     assert_eq!(elsewhere.status, 201, "{}", elsewhere.text());
 }
 
@@ -118,9 +140,15 @@ async fn claims_are_bounded_whenever_they_are_written() {
     let bounds = json!([{"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "2Gi"}}]);
     range(&server, "a", bounds).await;
     let check = async |name: &str, size: &str, why: &str| {
-        assert_refused(&post(&server, CLAIMS, claim(name, size)).await, "persistentvolumeclaims", name, why);
+        assert_refused(
+            &post(&server, CLAIMS, claim(name, size)).await,
+            "persistentvolumeclaims",
+            name,
+            why,
+        );
     };
-    check("c", "1Mi", "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi").await;
+    check("c", "1Mi", "minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 1Mi")
+        .await;
     let above = "maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi";
     check("c", "3Gi", above).await;
     assert_eq!(post(&server, CLAIMS, claim("c", "2Gi")).await.status, 201);
@@ -128,7 +156,8 @@ async fn claims_are_bounded_whenever_they_are_written() {
     let labelled = merge(&server, &path, json!({"metadata": {"labels": {"l": "1"}}})).await;
     assert_refused(&labelled, "persistentvolumeclaims", "old", above);
     // Its status is not its owner's business, and it may always go.
-    let bound = merge(&server, &format!("{path}/status"), json!({"status": {"phase": "Bound"}})).await;
+    let bound =
+        merge(&server, &format!("{path}/status"), json!({"status": {"phase": "Bound"}})).await;
     assert_eq!(bound.status, 200, "{}", bound.text());
     let begun = server.send(Method::DELETE, &path, &[], "").await;
     assert_eq!(begun.status, 200, "{}", begun.text());

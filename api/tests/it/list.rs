@@ -33,7 +33,10 @@ fn brief(answer: &Answer) -> String {
 }
 
 fn token(answer: &Answer) -> String {
-    answer.json()["metadata"]["continue"].as_str().unwrap_or_else(|| panic!("{}", answer.text())).to_owned()
+    answer.json()["metadata"]["continue"]
+        .as_str()
+        .unwrap_or_else(|| panic!("{}", answer.text()))
+        .to_owned()
 }
 
 #[tokio::test]
@@ -56,7 +59,9 @@ async fn versions_and_matches() {
     let version = server.create("a", "c", &[]).await;
     server.delete("a").await;
     server.create("a", "d", &[]).await;
-    let check = async |query: &str, expect: &str| assert_eq!(brief(&ls(&server, query).await), expect, "{query}");
+    let check = async |query: &str, expect: &str| {
+        assert_eq!(brief(&ls(&server, query).await), expect, "{query}")
+    };
     check("", "b c d").await;
     check("resourceVersion=", "b c d").await;
     check("resourceVersion=0", "b c d").await;
@@ -64,13 +69,22 @@ async fn versions_and_matches() {
     check("resourceVersion=0&limit=1", "b c d").await;
     check(&format!("resourceVersion={version}"), "b c d").await;
     check(&format!("resourceVersion={version}&resourceVersionMatch=NotOlderThan"), "b c d").await;
-    check(&format!("resourceVersion={version}&resourceVersionMatch=NotOlderThan&limit=2"), "b c +1").await;
+    check(
+        &format!("resourceVersion={version}&resourceVersionMatch=NotOlderThan&limit=2"),
+        "b c +1",
+    )
+    .await;
     check(&format!("resourceVersion={version}&resourceVersionMatch=Exact"), "a b c").await;
     check(&format!("resourceVersion={version}&resourceVersionMatch=Exact&limit=2"), "a b +1").await;
     check(&format!("resourceVersion={version}&limit=2"), "a b +1").await;
     check(&format!("resourceVersion={version}&limit=9"), "a b c").await;
     check("resourceVersionMatch=", "b c d").await;
-    assert_eq!(ls(&server, &format!("resourceVersion={version}&resourceVersionMatch=Exact")).await.version(), version);
+    assert_eq!(
+        ls(&server, &format!("resourceVersion={version}&resourceVersionMatch=Exact"))
+            .await
+            .version(),
+        version
+    );
 }
 
 #[tokio::test]
@@ -81,26 +95,37 @@ async fn what_is_refused() {
     let check = async |query: &str, status: u16, expect: &str| {
         let answer = ls(&server, query).await;
         let message = answer.json()["message"].as_str().unwrap_or_default().to_owned();
-        let message = message.strip_prefix("ListOptions.meta.svc.io \"\" is invalid: ").unwrap_or(&message).to_owned();
+        let message = message
+            .strip_prefix("ListOptions.meta.svc.io \"\" is invalid: ")
+            .unwrap_or(&message)
+            .to_owned();
         assert_eq!((answer.status.as_u16(), message.as_str()), (status, expect), "{query}");
     };
-    let unless =
-        "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided";
+    let unless = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided";
     check("resourceVersionMatch=Exact", 422, unless).await;
     check("resourceVersionMatch=NotOlderThan&resourceVersion=&limit=1", 422, unless).await;
     let zero = "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
     check("resourceVersionMatch=Exact&resourceVersion=0", 422, zero).await;
-    let unsupported =
-        "resourceVersionMatch: Unsupported value: \"Newest\": supported values: \"Exact\", \"NotOlderThan\", \"\"";
+    let unsupported = "resourceVersionMatch: Unsupported value: \"Newest\": supported values: \"Exact\", \"NotOlderThan\", \"\"";
     check("resourceVersionMatch=Newest&resourceVersion=0", 422, unsupported).await;
     check("resourceVersionMatch=Newest", 422, &format!("[{unless}, {unsupported}]")).await;
     let initial = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list";
     check("sendInitialEvents=true", 422, initial).await;
-    check("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0", 422, initial).await;
+    check(
+        "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=0",
+        422,
+        initial,
+    )
+    .await;
     let with = "specifying resource version is not allowed when using continue";
     check(&format!("limit=2&continue={token}&resourceVersion={version}"), 400, with).await;
     let match_with = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided";
-    check(&format!("continue={token}&resourceVersion={version}&resourceVersionMatch=Exact"), 422, match_with).await;
+    check(
+        &format!("continue={token}&resourceVersion={version}&resourceVersionMatch=Exact"),
+        422,
+        match_with,
+    )
+    .await;
     check("limit=abc", 400, "strconv.ParseInt: parsing \"abc\": invalid syntax").await;
     check("timeoutSeconds=1.5", 400, "strconv.ParseInt: parsing \"1.5\": invalid syntax").await;
     let bad = "invalid resource version: resourceVersion: Invalid value: \"-1\": strconv.ParseUint: parsing \"-1\": invalid syntax";
@@ -108,9 +133,14 @@ async fn what_is_refused() {
     let large = "invalid resource version: resourceVersion: Invalid value: \"99999999999999999999\": strconv.ParseUint: parsing \"99999999999999999999\": value out of range";
     check("resourceVersion=99999999999999999999", 400, large).await;
     check("labelSelector=x%20in", 400, "unable to parse requirement: found '' expected: '('").await;
-    check("fieldSelector=metadata.name", 400, "invalid selector: 'metadata.name'; can't understand 'metadata.name'")
-        .await;
-    let unknown = "\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"";
+    check(
+        "fieldSelector=metadata.name",
+        400,
+        "invalid selector: 'metadata.name'; can't understand 'metadata.name'",
+    )
+    .await;
+    let unknown =
+        "\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"";
     check("fieldSelector=spec.x%3D1", 400, unknown).await;
     let many = "invalid selector: it has more than 1000 requirements";
     check(&format!("labelSelector={}", ["x"; 1001].join(",")), 400, many).await;
@@ -126,7 +156,8 @@ async fn pages_are_one_snapshot() {
     server.create("a", "bb", &[]).await;
     server.create("a", "z", &[]).await;
     let second = ls(&server, &format!("limit=2&continue={}", token(&first))).await;
-    let third = ls(&server, &format!("limit=2&continue={}&resourceVersion=0", token(&second))).await;
+    let third =
+        ls(&server, &format!("limit=2&continue={}&resourceVersion=0", token(&second))).await;
     assert_eq!([&first, &second, &third].map(brief), ["a b +4", "c d +2", "e f"]);
     assert_eq!([first.version(), second.version()], [second.version(), third.version()]);
     assert_eq!(brief(&ls(&server, "").await), "a b bb d e z");
@@ -153,7 +184,10 @@ async fn tokens_are_bound_and_expire() {
     server.create("a", "d", &[]).await;
     server.create("a", "e", &[]).await;
     let answer = ls(&server, &format!("continue={token}")).await;
-    assert_eq!((answer.status.as_u16(), answer.json()["reason"].as_str().unwrap()), (410, "Expired"));
+    assert_eq!(
+        (answer.status.as_u16(), answer.json()["reason"].as_str().unwrap()),
+        (410, "Expired")
+    );
     // The rest can still be had, from the state of now.
     let rest = answer.json()["metadata"]["continue"].as_str().unwrap().to_owned();
     assert_eq!(brief(&ls(&server, &format!("limit=2&continue={rest}")).await), "c c2 +2");
@@ -171,7 +205,9 @@ async fn selectors() {
     server.create("a", "b", &[("x", "2")]).await;
     server.create("a", "c", &[]).await;
     server.create("a", "d", &[("x", "1")]).await;
-    let check = async |query: &str, expect: &str| assert_eq!(brief(&ls(&server, query).await), expect, "{query}");
+    let check = async |query: &str, expect: &str| {
+        assert_eq!(brief(&ls(&server, query).await), expect, "{query}")
+    };
     check("labelSelector=x%3D1", "a d").await;
     check("labelSelector=x!%3D1", "b c").await;
     check("labelSelector=x+in+(1,2),env", "a").await;
@@ -213,7 +249,10 @@ async fn a_selector_that_matches_little() {
             asking.as_mut().poll(context)
         });
         let answer = asked.await;
-        assert!(turns >= TXNS * OBJECTS_PER_TXN / OBJECTS_PER_TURN - 1, "{turns} turns: {query} as {accept}");
+        assert!(
+            turns >= TXNS * OBJECTS_PER_TXN / OBJECTS_PER_TURN - 1,
+            "{turns} turns: {query} as {accept}"
+        );
         answer
     };
     for query in ["", "&limit=1"] {
@@ -258,7 +297,8 @@ async fn large_objects_among_small_ones() {
         assert_eq!(answer.status, 201, "{}", answer.text());
     }
     let whole = ls(&server, "").await.json()["items"].as_array().unwrap().clone();
-    let lengths: Vec<_> = whole.iter().map(|item| item["data"]["k"].as_str().unwrap().len()).collect();
+    let lengths: Vec<_> =
+        whole.iter().map(|item| item["data"]["k"].as_str().unwrap().len()).collect();
     assert_eq!(lengths, sizes);
     for limit in 1..=sizes.len() {
         let mut items = Vec::new();
@@ -290,7 +330,10 @@ async fn a_long_list_streams_and_compresses() {
     assert_eq!(plain.names().len(), 300);
     for accept in ["application/json", "application/vnd.svc.protobuf"] {
         let packed = server.send(http::Method::GET, MAPS, &[GZIP, ("accept", accept)], "").await;
-        assert_eq!((packed.header("content-encoding"), packed.header("vary")), ("gzip", "Accept-Encoding"));
+        assert_eq!(
+            (packed.header("content-encoding"), packed.header("vary")),
+            ("gzip", "Accept-Encoding")
+        );
         assert!(packed.body.len() < plain.body.len() / 5 && packed.body.starts_with(&[0x1f, 0x8b]));
     }
     let small = server.send(http::Method::GET, &format!("{MAPS}?limit=1"), &[GZIP], "").await;
@@ -308,7 +351,8 @@ async fn nothing_is_compressed_where_that_is_switched_off() {
 #[tokio::test]
 async fn answers_of_writes_are_not_compressed() {
     let server = Server::with_namespace().await;
-    let body = serde_json::json!({"metadata": {"name": "m"}, "data": {"k": "v".repeat(300_000)}}).to_string();
+    let body = serde_json::json!({"metadata": {"name": "m"}, "data": {"k": "v".repeat(300_000)}})
+        .to_string();
     let headers = [("accept-encoding", "gzip")];
     let made = server.send(http::Method::POST, MAPS, &headers, &body).await;
     assert_eq!((made.status.as_u16(), made.header("content-encoding")), (201, ""));
@@ -320,7 +364,8 @@ async fn answers_of_writes_are_not_compressed() {
 async fn fill(server: &Server) {
     let value = "v".repeat(1000);
     for index in 0..300 {
-        let body = serde_json::json!({"metadata": {"name": format!("m{index:03}")}, "data": {"k": value}});
+        let body =
+            serde_json::json!({"metadata": {"name": format!("m{index:03}")}, "data": {"k": value}});
         server.send(http::Method::POST, MAPS, &[], &body.to_string()).await;
     }
 }
@@ -331,7 +376,8 @@ async fn a_list_takes_at_most_as_long_as_its_client_says() {
     for seconds in [1, 5] {
         // A state that is far off is waited for three seconds, or less for who has less time.
         let begin = tokio::time::Instant::now();
-        let answer = server.get(&format!("{MAPS}?resourceVersion=1000000&timeoutSeconds={seconds}")).await;
+        let answer =
+            server.get(&format!("{MAPS}?resourceVersion=1000000&timeoutSeconds={seconds}")).await;
         assert_eq!(answer.status, 504, "{}", answer.text());
         assert!(answer.text().contains("Too large resource version"), "{}", answer.text());
         assert_eq!(begin.elapsed() < std::time::Duration::from_secs(2), seconds == 1);

@@ -57,7 +57,8 @@ async fn setting(modes: Vec<ModeOptions>) -> Server {
         "subjects": [{"kind": "Group", "name": "system:authenticated"}]
     });
     for (plural, body) in [("roles", role), ("rolebindings", binding)] {
-        let made = server.send(Method::POST, &format!("{rbac}/{plural}"), &[], body.to_string()).await;
+        let made =
+            server.send(Method::POST, &format!("{rbac}/{plural}"), &[], body.to_string()).await;
         assert_eq!(made.status, 201, "{}", made.text());
     }
     server
@@ -102,9 +103,17 @@ async fn the_other_modes_take_their_turn() {
 async fn everybody_who_is_known_may_ask_about_themselves_whatever_is_configured() {
     // No role is bound to a user here.
     let cases = [
-        (ModeOptions::AlwaysDeny, "joe", json!({"allowed": false, "reason": "Everything is forbidden."})),
+        (
+            ModeOptions::AlwaysDeny,
+            "joe",
+            json!({"allowed": false, "reason": "Everything is forbidden."}),
+        ),
         (ModeOptions::Rules, "joe", json!({"allowed": false})),
-        (webhook(Verdict::NoOpinion), "enemy", json!({"allowed": false, "denied": true, "reason": "an enemy"})),
+        (
+            webhook(Verdict::NoOpinion),
+            "enemy",
+            json!({"allowed": false, "denied": true, "reason": "an enemy"}),
+        ),
     ];
     for (mode, user, expect) in cases {
         let shown = format!("{mode:?}");
@@ -115,7 +124,8 @@ async fn everybody_who_is_known_may_ask_about_themselves_whatever_is_configured(
             by.send(Method::POST, &path, &[], json!({"spec": spec}).to_string()).await
         };
         let about = |resource: &str| {
-            let on = json!({"verb": "create", "group": "authorization.svc.io", "resource": resource});
+            let on =
+                json!({"verb": "create", "group": "authorization.svc.io", "resource": resource});
             json!({"resourceAttributes": on})
         };
         let access = "authorization.svc.io/v1/selfsubjectaccessreviews";
@@ -123,12 +133,18 @@ async fn everybody_who_is_known_may_ask_about_themselves_whatever_is_configured(
         let rules = "authorization.svc.io/v1/selfsubjectrulesreviews";
         let who = "authentication.svc.io/v1/selfsubjectreviews";
         let answer = ask(&by, access, other.clone()).await;
-        assert_eq!(answer.json()["status"], expect, "{shown}: others are not opened: {}", answer.text());
+        assert_eq!(
+            answer.json()["status"],
+            expect,
+            "{shown}: others are not opened: {}",
+            answer.text()
+        );
         assert_eq!(ask(&by, access, own).await.json()["status"]["allowed"], true, "{shown}");
         assert_eq!(ask(&by, rules, json!({"namespace": "a"})).await.status, 201, "{shown}");
         let answer = by.send(Method::POST, &format!("/apis/{who}"), &[], "{}").await;
         assert_eq!(answer.json()["status"]["userInfo"]["username"], user, "{shown}");
-        let of_others = ask(&by, "authorization.svc.io/v1/subjectaccessreviews", other.clone()).await;
+        let of_others =
+            ask(&by, "authorization.svc.io/v1/subjectaccessreviews", other.clone()).await;
         assert_eq!(of_others.status, 403, "{shown}: {}", of_others.text());
         for review in [access, rules, who] {
             let nobody = server.by(Some(User::anonymous()));
@@ -156,6 +172,12 @@ async fn reviews_ask_the_same_modes() {
     let body = json!({"spec": {"namespace": "a"}}).to_string();
     let path = "/apis/authorization.svc.io/v1/selfsubjectrulesreviews";
     let status = friend.send(Method::POST, path, &[], body).await.json()["status"].clone();
-    assert_eq!((&status["incomplete"], status["resourceRules"].as_array().unwrap().len()), (&true.into(), 1));
-    assert_eq!(status["evaluationError"], "webhook authorizer does not support user rule resolution");
+    assert_eq!(
+        (&status["incomplete"], status["resourceRules"].as_array().unwrap().len()),
+        (&true.into(), 1)
+    );
+    assert_eq!(
+        status["evaluationError"],
+        "webhook authorizer does not support user rule resolution"
+    );
 }

@@ -26,15 +26,24 @@ async fn yaml_and_indentation() {
     let list = server.get_as(MAPS, "application/yaml").await;
     assert!(list.text().lines().any(|line| line == "kind: ConfigMapList"));
     let missing = server.get_as(&format!("{MAPS}/none"), "application/yaml").await;
-    assert_eq!((missing.status.as_u16(), missing.header("content-type")), (404, "application/yaml"));
-    for (query, indented) in
-        [("", false), ("?pretty=true", true), ("?pretty=1", true), ("?pretty=false", false), ("?pretty=maybe", false)]
-    {
+    assert_eq!(
+        (missing.status.as_u16(), missing.header("content-type")),
+        (404, "application/yaml")
+    );
+    for (query, indented) in [
+        ("", false),
+        ("?pretty=true", true),
+        ("?pretty=1", true),
+        ("?pretty=false", false),
+        ("?pretty=maybe", false),
+    ] {
         let answer = server.get(&format!("{MAPS}/m{query}")).await;
         assert_eq!(answer.text().starts_with("{\n  \""), indented, "{query}");
         assert_eq!(answer.json(), server.get(&format!("{MAPS}/m")).await.json());
     }
-    for path in ["/version", "/api", "/apis", "/apis/apps", "/api/v1", &format!("{MAPS}/none"), "/none"] {
+    for path in
+        ["/version", "/api", "/apis", "/apis/apps", "/api/v1", &format!("{MAPS}/none"), "/none"]
+    {
         let indented = server.get(&format!("{path}?pretty=1")).await;
         assert!(indented.text().starts_with("{\n  \""), "{path}: {}", indented.text());
         assert_eq!(indented.json(), server.get(path).await.json(), "{path}");
@@ -62,7 +71,8 @@ async fn not_acceptable() {
     check(&format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf,application/json", 200).await;
     check(&format!("{MAPS}?watch=1&timeoutSeconds=1"), "application/yaml", 406).await;
     check(&format!("{MAPS}?watch=1&timeoutSeconds=1"), "application/json;stream=watch", 200).await;
-    let refused = "application/json;q=0, application/yaml;q=0, application/vnd.svc.protobuf;q=0, */*";
+    let refused =
+        "application/json;q=0, application/yaml;q=0, application/vnd.svc.protobuf;q=0, */*";
     check(MAPS, refused, 406).await;
     let other = check(MAPS, "application/json;q=0, */*", 200).await;
     assert_eq!(other.header("content-type"), "application/yaml");
@@ -81,24 +91,42 @@ async fn tables() {
     let answer = server.get_as(MAPS, TABLE).await;
     let table = answer.json();
     assert_eq!((&table["kind"], &table["apiVersion"]), (&json!("Table"), &json!("meta.svc.io/v1")));
-    let columns: Vec<_> =
-        table["columnDefinitions"].as_array().unwrap().iter().map(|c| (&c["name"], &c["type"], &c["format"])).collect();
+    let columns: Vec<_> = table["columnDefinitions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| (&c["name"], &c["type"], &c["format"]))
+        .collect();
     let (string, none) = (json!("string"), json!(""));
     assert_eq!(
         columns,
-        [(&json!("Name"), &string, &json!("name")), (&json!("Data"), &string, &none), (&json!("Age"), &string, &none)]
+        [
+            (&json!("Name"), &string, &json!("name")),
+            (&json!("Data"), &string, &none),
+            (&json!("Age"), &string, &none)
+        ]
     );
-    let cells: Vec<_> = table["rows"].as_array().unwrap().iter().map(|row| row["cells"].clone()).collect();
+    let cells: Vec<_> =
+        table["rows"].as_array().unwrap().iter().map(|row| row["cells"].clone()).collect();
     assert_eq!(cells, [json!(["m", 1, "2m5s"]), json!(["n", 1, "2m5s"])]);
     assert_eq!(table["rows"][0]["object"]["kind"], "PartialObjectMetadata");
     assert_eq!(table["rows"][0]["object"]["metadata"]["labels"], json!({"x": "1"}));
     let one = server
-        .get_as(&format!("{MAPS}/m?includeObject=Object"), "application/json;as=Table;g=meta.k8s.io;v=v1")
+        .get_as(
+            &format!("{MAPS}/m?includeObject=Object"),
+            "application/json;as=Table;g=meta.k8s.io;v=v1",
+        )
         .await
         .json();
-    assert_eq!((&one["apiVersion"], &one["rows"][0]["object"]["data"]["k"]), (&json!("meta.k8s.io/v1"), &json!("v")));
+    assert_eq!(
+        (&one["apiVersion"], &one["rows"][0]["object"]["data"]["k"]),
+        (&json!("meta.k8s.io/v1"), &json!("v"))
+    );
     let bare = server.get_as(&format!("{MAPS}?includeObject=None&limit=1"), TABLE).await.json();
-    assert_eq!((&bare["rows"][0]["object"], &bare["metadata"]["remainingItemCount"]), (&json!(null), &json!(1)));
+    assert_eq!(
+        (&bare["rows"][0]["object"], &bare["metadata"]["remainingItemCount"]),
+        (&json!(null), &json!(1))
+    );
     let bad = server.get_as(&format!("{MAPS}?includeObject=Everything"), TABLE).await;
     let text = "Unable to convert to Table as requested: includeObject: Invalid value: \"Everything\": must be 'Metadata', 'Object', 'None', or empty";
     assert_eq!((bad.status.as_u16(), bad.json()["message"].as_str().unwrap()), (400, text));
@@ -114,7 +142,10 @@ async fn tables_of_a_watch_bring_columns_once() {
     server.create("a", "n", &[]).await;
     let second = watch.next().await.unwrap();
     assert_eq!(first["object"]["columnDefinitions"][0]["name"], "Name");
-    assert_eq!((&second["type"], &second["object"]["columnDefinitions"]), (&json!("ADDED"), &json!(null)));
+    assert_eq!(
+        (&second["type"], &second["object"]["columnDefinitions"]),
+        (&json!("ADDED"), &json!(null))
+    );
     assert_eq!(second["object"]["rows"][0]["cells"][0], "n");
 }
 
@@ -123,8 +154,7 @@ async fn metadata_only() {
     let server = server().await;
     let whole = server.get(&format!("{MAPS}/m")).await.json();
     let part = server.get_as(&format!("{MAPS}/m"), PARTIAL).await.json();
-    let expect =
-        json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.svc.io/v1", "metadata": whole["metadata"]});
+    let expect = json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.svc.io/v1", "metadata": whole["metadata"]});
     assert_eq!(part, expect);
     let list = server.get_as(MAPS, PARTIALS).await.json();
     assert_eq!((&list["kind"], &list["items"][0]), (&json!("PartialObjectMetadataList"), &expect));
@@ -149,11 +179,18 @@ async fn long_lists_in_forms_for_people() {
         let plain = server.get(path).await;
         let yaml = server.get_as(path, "application/yaml").await;
         assert_eq!(yaml.header("content-type"), "application/yaml");
-        let (value, _) = quorate_wire::yaml::parse(&yaml.body).unwrap_or_else(|error| panic!("{error}"));
-        let read: serde_json::Value = serde_json::from_slice(&quorate_wire::json::to_vec(&value)).unwrap();
+        let (value, _) =
+            quorate_wire::yaml::parse(&yaml.body).unwrap_or_else(|error| panic!("{error}"));
+        let read: serde_json::Value =
+            serde_json::from_slice(&quorate_wire::json::to_vec(&value)).unwrap();
         assert_eq!(read, plain.json(), "{path}");
-        let pretty = server.get(&format!("{path}{}pretty=1", if path.contains('?') { "&" } else { "?" })).await;
-        assert!(pretty.text().starts_with("{\n  \"kind\": \"ConfigMapList\",\n") && pretty.text().ends_with("\n}\n"));
+        let pretty = server
+            .get(&format!("{path}{}pretty=1", if path.contains('?') { "&" } else { "?" }))
+            .await;
+        assert!(
+            pretty.text().starts_with("{\n  \"kind\": \"ConfigMapList\",\n")
+                && pretty.text().ends_with("\n}\n")
+        );
         assert_eq!(pretty.json(), plain.json(), "{path}");
         plain.body.len()
     };
@@ -171,7 +208,9 @@ async fn long_lists_in_forms_for_people() {
     let table = server.get_as(MAPS, accept).await;
     let (table, _) = quorate_wire::yaml::parse(&table.body).unwrap();
     assert_eq!(table.get("rows").and_then(|rows| rows.as_list()).unwrap().len(), 40);
-    let gzip = server.send(Method::GET, MAPS, &[("accept", "application/yaml"), ("accept-encoding", "gzip")], "").await;
+    let gzip = server
+        .send(Method::GET, MAPS, &[("accept", "application/yaml"), ("accept-encoding", "gzip")], "")
+        .await;
     assert_eq!(gzip.header("content-encoding"), "gzip");
 }
 

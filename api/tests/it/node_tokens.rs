@@ -9,22 +9,37 @@ use crate::nodes::{CORE, make, setting, to_pod};
 async fn a_node_gets_tokens_for_whom_its_pods_name() {
     let (server, node) = setting().await;
     let storage = "/apis/storage.svc.io/v1";
-    for (driver, audience) in
-        [("inline.example", "a"), ("claimed.example", "b"), ("own.example", "c"), ("idle.example", "d")]
-    {
+    for (driver, audience) in [
+        ("inline.example", "a"),
+        ("claimed.example", "b"),
+        ("own.example", "c"),
+        ("idle.example", "d"),
+    ] {
         let spec = json!({"tokenRequests": [{"audience": audience}]});
-        make(&server, &format!("{storage}/csidrivers"), json!({"metadata": {"name": driver}, "spec": spec})).await;
+        make(
+            &server,
+            &format!("{storage}/csidrivers"),
+            json!({"metadata": {"name": driver}, "spec": spec}),
+        )
+        .await;
     }
     for (claim, driver) in [("shared", "claimed.example"), ("mine-own", "own.example")] {
         let modes = json!(["ReadWriteOnce"]);
         let size = json!({"storage": "1"});
         let volume = json!({"capacity": size, "accessModes": modes, "csi": {"driver": driver, "volumeHandle": "h"}});
-        make(&server, "/api/v1/persistentvolumes", json!({"metadata": {"name": claim}, "spec": volume})).await;
-        let spec = json!({"volumeName": claim, "accessModes": modes, "resources": {"requests": size}});
+        make(
+            &server,
+            "/api/v1/persistentvolumes",
+            json!({"metadata": {"name": claim}, "spec": volume}),
+        )
+        .await;
+        let spec =
+            json!({"volumeName": claim, "accessModes": modes, "resources": {"requests": size}});
         let path = format!("{CORE}/persistentvolumeclaims");
         make(&server, &path, json!({"metadata": {"name": claim}, "spec": spec})).await;
     }
-    let token = |audience: &str| json!({"serviceAccountToken": {"audience": audience, "path": audience}});
+    let token =
+        |audience: &str| json!({"serviceAccountToken": {"audience": audience, "path": audience}});
     let template = json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}});
     let volumes = json!([
         {"name": "tokens", "projected": {"sources": [token("vault"), {"serviceAccountToken": {"path": "api"}}]}},
@@ -34,12 +49,20 @@ async fn a_node_gets_tokens_for_whom_its_pods_name() {
     ]);
     let containers = json!([{"name": "c", "image": "i"}]);
     let spec = json!({"nodeName": "n1", "serviceAccountName": "robot", "volumes": volumes, "containers": containers});
-    make(&server, &format!("{CORE}/pods"), json!({"metadata": {"name": "mine"}, "spec": spec})).await;
+    make(&server, &format!("{CORE}/pods"), json!({"metadata": {"name": "mine"}, "spec": spec}))
+        .await;
     let check = async |audiences: &[&str], why: &str| {
         let bound = to_pod(&server, "mine").await;
         let body = json!({"spec": {"boundObjectRef": bound, "audiences": audiences}}).to_string();
-        let answer = node.send(Method::POST, &format!("{CORE}/serviceaccounts/robot/token"), &[], body).await;
-        assert_eq!(answer.status, if why.is_empty() { 201 } else { 403 }, "{audiences:?}: {}", answer.text());
+        let answer = node
+            .send(Method::POST, &format!("{CORE}/serviceaccounts/robot/token"), &[], body)
+            .await;
+        assert_eq!(
+            answer.status,
+            if why.is_empty() { 201 } else { 403 },
+            "{audiences:?}: {}",
+            answer.text()
+        );
         assert!(answer.text().contains(why), "{audiences:?}: {}", answer.text());
     };
     for audience in ["vault", "a", "b", "c"] {
@@ -47,12 +70,16 @@ async fn a_node_gets_tokens_for_whom_its_pods_name() {
     }
     check(&[], "").await;
     check(&["vault", "a"], "node may only request 0 or 1 audiences").await;
-    let not_found =
-        "not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience";
+    let not_found = "not found in pod spec volume, system:node:n1 is not authorized to request tokens for this audience";
     check(&["d"], not_found).await;
     let rbac = "/apis/rbac.authorization.svc.io/v1";
     let rules = json!([{"verbs": ["request-serviceaccounts-token-audience"], "apiGroups": [""], "resources": ["d"]}]);
-    make(&server, &format!("{rbac}/clusterroles"), json!({"metadata": {"name": "d"}, "rules": rules})).await;
+    make(
+        &server,
+        &format!("{rbac}/clusterroles"),
+        json!({"metadata": {"name": "d"}, "rules": rules}),
+    )
+    .await;
     let role = json!({"apiGroup": "rbac.authorization.svc.io", "kind": "ClusterRole", "name": "d"});
     let nodes = json!([{"kind": "Group", "name": "system:nodes"}]);
     let binding = json!({"metadata": {"name": "d"}, "roleRef": role, "subjects": nodes});

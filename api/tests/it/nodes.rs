@@ -80,7 +80,9 @@ async fn a_node_reads_what_its_pods_refer_to_as_soon_as_they_are_bound() {
     check(&node, "other", 403).await;
     let text = node.get(&format!("{CORE}/secrets/other")).await.text();
     assert!(text.contains("no relationship found between node 'n1' and this object"), "{text}");
-    let gone = server.send(Method::DELETE, &format!("{CORE}/pods/mine?gracePeriodSeconds=0"), &[], "").await;
+    let gone = server
+        .send(Method::DELETE, &format!("{CORE}/pods/mine?gracePeriodSeconds=0"), &[], "")
+        .await;
     assert_eq!(gone.status, 200, "{}", gone.text());
     check(&node, "mine", 403).await;
 }
@@ -109,7 +111,11 @@ async fn volumes_are_found_through_claims() {
     assert_eq!(gone.status, 200, "{}", gone.text());
     let left = server.get("/api/v1/persistentvolumes/p").await;
     if left.status == 404 {
-        assert_eq!(status(&node, Method::GET, &paths[1]).await, 403, "without the volume nothing leads there");
+        assert_eq!(
+            status(&node, Method::GET, &paths[1]).await,
+            403,
+            "without the volume nothing leads there"
+        );
     }
 }
 
@@ -123,7 +129,8 @@ async fn a_node_looks_after_itself_and_its_pods() {
     let check = async |method: Method, path: &str, expect: bool| {
         assert_eq!(passes(&node, method.clone(), path).await, expect, "{method} {path}");
     };
-    let (get, post, put, patch, delete) = (Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE);
+    let (get, post, put, patch, delete) =
+        (Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE);
     check(get.clone(), "/api/v1/nodes/n1", true).await;
     check(get.clone(), "/api/v1/nodes?fieldSelector=metadata.name%3Dn1", true).await;
     check(get.clone(), "/api/v1/nodes/n2", false).await;
@@ -158,13 +165,21 @@ async fn a_node_looks_after_itself_and_its_pods() {
     check(put.clone(), &format!("{CORE}/secrets/mine"), false).await;
     check(get.clone(), &format!("{CORE}/serviceaccounts/robot"), true).await;
     // The account is let through, the token is not: it is for none of the node's pods.
-    refused(&node, &format!("{CORE}/serviceaccounts/robot/token"), json!({}), "token not bound to a pod").await;
+    refused(
+        &node,
+        &format!("{CORE}/serviceaccounts/robot/token"),
+        json!({}),
+        "token not bound to a pod",
+    )
+    .await;
     check(post.clone(), &format!("{CORE}/serviceaccounts/default/token"), false).await;
     check(get.clone(), "/api/v1/services", true).await;
     check(get.clone(), "/apis/rbac.authorization.svc.io/v1/clusterroles", false).await;
     check(post.clone(), "/apis/certificates.svc.io/v1/certificatesigningrequests", true).await;
     // A user with a node's name outside the group of nodes, and a node without a name.
-    for user in [User::new("system:node:n1", []), User::new("system:node:", ["system:nodes".to_owned()])] {
+    for user in
+        [User::new("system:node:n1", []), User::new("system:node:", ["system:nodes".to_owned()])]
+    {
         let by = server.by(Some(user));
         assert!(!passes(&by, Method::GET, "/api/v1/nodes/n1").await);
     }
@@ -181,7 +196,8 @@ fn ordinary(node: &str) -> Value {
 
 /// A pod that stands for one which a node runs by itself.
 fn mirror(name: &str, node: &str) -> Value {
-    let owner = json!({"apiVersion": "v1", "kind": "Node", "name": node, "uid": "u", "controller": true});
+    let owner =
+        json!({"apiVersion": "v1", "kind": "Node", "name": node, "uid": "u", "controller": true});
     let metadata = json!({"name": name, "annotations": {"svc.io/config.mirror": "x"}, "ownerReferences": [owner]});
     json!({"metadata": metadata, "spec": {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}})
 }
@@ -218,10 +234,17 @@ async fn a_node_creates_for_itself_alone() {
         "/apis/storage.svc.io/v1/csinodes",
     ] {
         refused(&node, path, named("n2"), "with the same name as its own").await;
-        refused(&node, path, json!({"metadata": {"generateName": "n1"}}), "with the same name as its own").await;
+        refused(
+            &node,
+            path,
+            json!({"metadata": {"generateName": "n1"}}),
+            "with the same name as its own",
+        )
+        .await;
     }
     let slice = json!({"metadata": {"name": "s"}, "spec": {"nodeName": "n2"}});
-    refused(&node, "/apis/resource.svc.io/v1/resourceslices", slice, "spec.nodeName set to itself").await;
+    refused(&node, "/apis/resource.svc.io/v1/resourceslices", slice, "spec.nodeName set to itself")
+        .await;
     make(&node, "/api/v1/nodes", named("n1")).await;
 }
 
@@ -237,7 +260,8 @@ async fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
     };
     check(json!({"status": {"phase": "Running"}}), 200).await;
     check(json!({"metadata": {"labels": {"a": "b"}}}), 403).await;
-    check(json!({"status": {"extendedResourceClaimStatus": {"resourceClaimName": "r"}}}), 403).await;
+    check(json!({"status": {"extendedResourceClaimStatus": {"resourceClaimName": "r"}}}), 403)
+        .await;
 }
 
 /// The bound object of a token for a pod that exists.
@@ -262,7 +286,11 @@ async fn a_node_gets_tokens_that_end_with_its_pods() {
         assert_eq!(answer.status, expect, "{bound}: {}", answer.text());
         assert!(answer.text().contains(why), "{bound}: {}", answer.text());
         for by in [&server, &master] {
-            assert_eq!(by.send(Method::POST, &path, &[], &body).await.status, 201, "others may: {bound}");
+            assert_eq!(
+                by.send(Method::POST, &path, &[], &body).await.status,
+                201,
+                "others may: {bound}"
+            );
         }
     };
     let to = |kind: &str, name: &str| json!({"apiVersion": "v1", "kind": kind, "name": name});
@@ -291,11 +319,13 @@ async fn a_node_gets_tokens_of_the_default_account_for_pods_that_name_none() {
     check("made-up", 403).await;
     let headers = [("content-type", "application/merge-patch+json")];
     let patch = json!({"metadata": {"annotations": {"svc.io/config.mirror": null}}}).to_string();
-    let turned = node.send(Method::PATCH, &format!("{CORE}/pods/made-up/status"), &headers, patch).await;
+    let turned =
+        node.send(Method::PATCH, &format!("{CORE}/pods/made-up/status"), &headers, patch).await;
     assert_eq!(turned.status, 403, "{}", turned.text());
     check("made-up", 403).await;
     let spec = json!({"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]});
-    make(&server, &format!("{CORE}/pods"), json!({"metadata": {"name": "plain"}, "spec": spec})).await;
+    make(&server, &format!("{CORE}/pods"), json!({"metadata": {"name": "plain"}, "spec": spec}))
+        .await;
     check("plain", 201).await;
     check("made-up", 400).await;
 }
@@ -322,7 +352,12 @@ async fn what_nodes_may_write_is_looked_at_only_where_nodes_have_a_mode() {
         server.namespace("a").await;
         account(&server, "x").await;
         let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]}]);
-        make(&server, &format!("{rbac}/clusterroles"), json!({"metadata": {"name": "makes"}, "rules": rules})).await;
+        make(
+            &server,
+            &format!("{rbac}/clusterroles"),
+            json!({"metadata": {"name": "makes"}, "rules": rules}),
+        )
+        .await;
         let binding = json!({
             "metadata": {"name": "makes"}, "roleRef": {"kind": "ClusterRole", "name": "makes"},
             "subjects": [{"kind": "Group", "name": "system:nodes"}]
@@ -364,10 +399,14 @@ async fn a_node_is_told_that_its_rights_cannot_be_listed() {
         assert_eq!(answer.status, 201, "{}", answer.text());
         answer.json()["status"].clone()
     };
-    let rules =
-        json!([{"apiGroups": ["authorization.svc.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]}]);
+    let rules = json!([{"apiGroups": ["authorization.svc.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]}]);
     let rbac = "/apis/rbac.authorization.svc.io/v1";
-    make(&server, &format!("{rbac}/clusterroles"), json!({"metadata": {"name": "asks"}, "rules": rules})).await;
+    make(
+        &server,
+        &format!("{rbac}/clusterroles"),
+        json!({"metadata": {"name": "asks"}, "rules": rules}),
+    )
+    .await;
     let binding = json!({
         "metadata": {"name": "asks"}, "roleRef": {"kind": "ClusterRole", "name": "asks"},
         "subjects": [{"kind": "User", "name": "joe"}, {"kind": "Group", "name": "system:nodes"}]

@@ -82,8 +82,10 @@ async fn hold(server: &Server, class: Class, name: &str) -> Held {
     match class {
         Class::Mutating => Held::Sending(send(server, name, stream::pending()).await),
         _ => {
-            let path = if class == Class::ReadOnly { MAPS.to_owned() } else { format!("{MAPS}?watch=1") };
-            let (status, _, body) = server.by(Some(user(name))).open(Method::GET, &path, &[], "").await;
+            let path =
+                if class == Class::ReadOnly { MAPS.to_owned() } else { format!("{MAPS}?watch=1") };
+            let (status, _, body) =
+                server.by(Some(user(name))).open(Method::GET, &path, &[], "").await;
             assert_eq!(status, 200, "{class:?} {name}");
             Held::Answer(body)
         }
@@ -97,7 +99,8 @@ where
 {
     let (api, identity) = (server.api.clone(), ConnectionIdentity::of_user(user(name)));
     let task = tokio::spawn(async move {
-        let request = Request::builder().method(Method::POST).uri(MAPS).body(StreamBody::new(body)).unwrap();
+        let request =
+            Request::builder().method(Method::POST).uri(MAPS).body(StreamBody::new(body)).unwrap();
         filters::handle(&api, &identity, request).await.status()
     });
     sleep(Duration::from_millis(1)).await;
@@ -110,13 +113,19 @@ async fn ask(server: &Server, class: Class, name: &str) -> Answer {
     match class {
         Class::ReadOnly => server.get(&format!("{MAPS}/x")).await,
         Class::Mutating => server.send(Method::DELETE, &format!("{MAPS}/none"), &[], "").await,
-        Class::LongRunning => server.get(&format!("{MAPS}?watch=1&resourceVersion=1&timeoutSeconds=1")).await,
+        Class::LongRunning => {
+            server.get(&format!("{MAPS}?watch=1&resourceVersion=1&timeoutSeconds=1")).await
+        }
     }
 }
 
 fn assert_passes(answer: &Answer, what: &str) {
     // The object does not exist; a 404 takes a place as well.
-    assert!(matches!(answer.status, StatusCode::OK | StatusCode::NOT_FOUND), "{what}: {}", answer.text());
+    assert!(
+        matches!(answer.status, StatusCode::OK | StatusCode::NOT_FOUND),
+        "{what}: {}",
+        answer.text()
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -129,7 +138,11 @@ async fn each_class_has_its_places_and_nobody_takes_them_all() {
         }
         let before = Instant::now();
         let refused = ask(&server, class, "greedy").await;
-        assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (429, "1"), "{class:?}");
+        assert_eq!(
+            (refused.status.as_u16(), refused.header("retry-after")),
+            (429, "1"),
+            "{class:?}"
+        );
         let status = refused.json();
         assert_eq!(
             (&status["reason"], &status["details"]["retryAfterSeconds"]),
@@ -184,10 +197,15 @@ fn drops() -> impl Stream<Item = Result<Frame<Bytes>, Infallible>> + Send + 'sta
 async fn a_body_that_never_ends_gives_its_place_back() {
     let server = server().await;
     let begin = Instant::now();
-    let sending = [send(&server, "greedy", stream::pending()).await, send(&server, "greedy", drops()).await];
+    let sending =
+        [send(&server, "greedy", stream::pending()).await, send(&server, "greedy", drops()).await];
     assert_eq!(sending.len(), SHARE);
     sleep(DEADLINE - WAIT * 2).await;
-    assert_eq!(ask(&server, Class::Mutating, "greedy").await.status, 429, "both places are still taken");
+    assert_eq!(
+        ask(&server, Class::Mutating, "greedy").await.status,
+        429,
+        "both places are still taken"
+    );
     sleep(WAIT + Duration::from_secs(1)).await;
     assert_passes(&ask(&server, Class::Mutating, "greedy").await, "after the deadline");
     assert!(begin.elapsed() < DEADLINE + DRAIN_TIME, "nobody waits for what is read away");

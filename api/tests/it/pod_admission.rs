@@ -67,7 +67,8 @@ fn class(name: &str, fields: Value) -> Value {
 #[tokio::test]
 async fn pods_have_the_priority_of_their_class() {
     let server = Server::with_namespace().await;
-    make(&server, PRIORITIES, class("calm", json!({"value": 4000, "preemptionPolicy": "Never"}))).await;
+    make(&server, PRIORITIES, class("calm", json!({"value": 4000, "preemptionPolicy": "Never"})))
+        .await;
     let ranked = async |name: &str, spec: Value| {
         let spec = make(&server, PODS, pod(name, spec)).await["spec"].clone();
         [&spec["priorityClassName"], &spec["priority"], &spec["preemptionPolicy"]].map(Value::clone)
@@ -77,21 +78,32 @@ async fn pods_have_the_priority_of_their_class() {
     assert_eq!(ranked("a", json!({"priorityClassName": "calm"})).await, calm);
     assert_eq!(ranked("b", json!({})).await, plain);
     assert_eq!(ranked("c", json!({"priority": 0})).await, plain);
-    let refuse = async |spec: Value, why: &str| refused(&post(&server, PODS, &pod("r", spec)).await, "pods", "r", why);
-    refuse(json!({"priorityClassName": "there-is-none"}), "no PriorityClass with name there-is-none was found").await;
+    let refuse = async |spec: Value, why: &str| {
+        refused(&post(&server, PODS, &pod("r", spec)).await, "pods", "r", why)
+    };
+    refuse(
+        json!({"priorityClassName": "there-is-none"}),
+        "no PriorityClass with name there-is-none was found",
+    )
+    .await;
     let why = "the integer value of priority (7) must not be provided in pod spec; \
                priority admission controller computed 0 from the given PriorityClass name";
     refuse(json!({"priority": 7}), why).await;
     let why = "the string value of PreemptionPolicy (PreemptLowerPriority) must not be provided in pod spec; \
                priority admission controller computed Never from the given PriorityClass name";
-    refuse(json!({"priorityClassName": "calm", "preemptionPolicy": "PreemptLowerPriority"}), why).await;
+    refuse(json!({"priorityClassName": "calm", "preemptionPolicy": "PreemptLowerPriority"}), why)
+        .await;
 
     make(&server, PRIORITIES, class("usual", json!({"value": 10, "globalDefault": true}))).await;
     let usual = [json!("usual"), json!(10), json!("PreemptLowerPriority")];
     assert_eq!(ranked("d", json!({})).await, usual);
     assert_eq!(ranked("e", json!({"priorityClassName": "calm"})).await, calm);
-    let owners = make(&server, PODS, pod("f", json!({}))).await["metadata"]["managedFields"].to_string();
-    assert!(!owners.contains("f:priority") && !owners.contains("f:serviceAccount"), "owned by nobody: {owners}");
+    let owners =
+        make(&server, PODS, pod("f", json!({}))).await["metadata"]["managedFields"].to_string();
+    assert!(
+        !owners.contains("f:priority") && !owners.contains("f:serviceAccount"),
+        "owned by nobody: {owners}"
+    );
 }
 
 #[tokio::test]
@@ -104,7 +116,12 @@ async fn one_priority_class_is_the_default() {
     refused(&post(&server, PRIORITIES, &second).await, plural, "second", why);
     make(&server, PRIORITIES, class("second", json!({"value": 2}))).await;
     let path = |name: &str| format!("{PRIORITIES}/{name}");
-    refused(&merge(&server, &path("second"), json!({"globalDefault": true})).await, plural, "second", why);
+    refused(
+        &merge(&server, &path("second"), json!({"globalDefault": true})).await,
+        plural,
+        "second",
+        why,
+    );
     assert_eq!(merge(&server, &path("first"), json!({"description": "words"})).await.status, 200);
     assert_eq!(merge(&server, &path("first"), json!({"globalDefault": false})).await.status, 200);
     assert_eq!(merge(&server, &path("second"), json!({"globalDefault": true})).await.status, 200);
@@ -113,7 +130,8 @@ async fn one_priority_class_is_the_default() {
 #[tokio::test]
 async fn pods_take_from_their_runtime_class() {
     let server = Server::with_namespace().await;
-    let scheduling = json!({"nodeSelector": {"kind": "x"}, "tolerations": [{"key": "k", "operator": "Exists"}]});
+    let scheduling =
+        json!({"nodeSelector": {"kind": "x"}, "tolerations": [{"key": "k", "operator": "Exists"}]});
     let fields = json!({"handler": "runc", "overhead": {"podFixed": {"cpu": "250m"}}, "scheduling": scheduling});
     make(&server, RUNTIMES, class("boxed", fields)).await;
     make(&server, RUNTIMES, class("plain", json!({"handler": "runc"}))).await;
@@ -122,23 +140,37 @@ async fn pods_take_from_their_runtime_class() {
     assert_eq!(spec["overhead"], json!({"cpu": "250m"}));
     assert_eq!(spec["nodeSelector"], json!({"disk": "ssd", "kind": "x"}));
     let keys = |spec: &Value| -> Vec<Value> {
-        spec["tolerations"].as_array().unwrap().iter().map(|toleration| toleration["key"].clone()).collect()
+        spec["tolerations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|toleration| toleration["key"].clone())
+            .collect()
     };
     assert_eq!(keys(&spec), ["node.svc.io/not-ready", "node.svc.io/unreachable", "k"]);
-    let spec = make(&server, PODS, pod("q", json!({"runtimeClassName": "plain"}))).await["spec"].clone();
+    let spec =
+        make(&server, PODS, pod("q", json!({"runtimeClassName": "plain"}))).await["spec"].clone();
     assert_eq!((&spec["overhead"], keys(&spec).len()), (&json!(null), 2));
 
-    let refuse = async |spec: Value, why: &str| refused(&post(&server, PODS, &pod("r", spec)).await, "pods", "r", why);
+    let refuse = async |spec: Value, why: &str| {
+        refused(&post(&server, PODS, &pod("r", spec)).await, "pods", "r", why)
+    };
     let none = json!({"runtimeClassName": "there-is-none"});
     refuse(none, "pod rejected: RuntimeClass \"there-is-none\" not found").await;
     let other = json!({"runtimeClassName": "boxed", "overhead": {"cpu": "1"}});
-    refuse(other, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead").await;
+    refuse(other, "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+        .await;
     let elsewhere = json!({"runtimeClassName": "boxed", "nodeSelector": {"kind": "y"}});
-    let why = "conflict: runtimeClass.scheduling.nodeSelector[kind] = x; pod.spec.nodeSelector[kind] = y";
+    let why =
+        "conflict: runtimeClass.scheduling.nodeSelector[kind] = x; pod.spec.nodeSelector[kind] = y";
     refuse(elsewhere, why).await;
     for mut spec in [json!({}), json!({"runtimeClassName": "plain"})] {
         spec["overhead"] = json!({"cpu": "1"});
-        refuse(spec, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead").await;
+        refuse(
+            spec,
+            "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+        )
+        .await;
     }
 }
 
@@ -147,15 +179,27 @@ async fn pods_take_what_their_account_has_for_them() {
     let server = Server::with_namespace().await;
     let robot = json!({"serviceAccountName": "robot"});
     let early = make(&server, PODS, pod("early", robot.clone())).await;
-    assert_eq!((&early["spec"]["serviceAccount"], &early["spec"]["imagePullSecrets"]), (&json!("robot"), &Value::Null));
-    make(&server, ACCOUNTS, json!({"metadata": {"name": "robot"}, "imagePullSecrets": [{"name": "s"}]})).await;
+    assert_eq!(
+        (&early["spec"]["serviceAccount"], &early["spec"]["imagePullSecrets"]),
+        (&json!("robot"), &Value::Null)
+    );
+    make(
+        &server,
+        ACCOUNTS,
+        json!({"metadata": {"name": "robot"}, "imagePullSecrets": [{"name": "s"}]}),
+    )
+    .await;
     let named = async |name: &str, spec: Value| {
         let spec = make(&server, PODS, pod(name, spec)).await["spec"].clone();
-        [&spec["serviceAccountName"], &spec["serviceAccount"], &spec["imagePullSecrets"]].map(Value::clone)
+        [&spec["serviceAccountName"], &spec["serviceAccount"], &spec["imagePullSecrets"]]
+            .map(Value::clone)
     };
     let (name, secrets) = (json!("robot"), json!([{"name": "s"}]));
     assert_eq!(named("p", robot).await, [name.clone(), name.clone(), secrets.clone()]);
-    assert_eq!(named("q", json!({"serviceAccount": "robot"})).await, [name.clone(), name.clone(), secrets]);
+    assert_eq!(
+        named("q", json!({"serviceAccount": "robot"})).await,
+        [name.clone(), name.clone(), secrets]
+    );
     let own = json!([{"name": "own"}]);
     let spec = json!({"serviceAccountName": "robot", "imagePullSecrets": own});
     assert_eq!(named("r", spec).await, [name.clone(), name, own]);
@@ -167,8 +211,18 @@ async fn pods_take_what_their_account_has_for_them() {
 #[tokio::test]
 async fn pods_get_tokens_of_their_accounts() {
     let server = Server::with_namespace().await;
-    make(&server, ACCOUNTS, json!({"metadata": {"name": "quiet"}, "automountServiceAccountToken": false})).await;
-    let made = make(&server, PODS, mounting("p", json!({"initContainers": [{"name": "i", "image": "i"}]}))).await;
+    make(
+        &server,
+        ACCOUNTS,
+        json!({"metadata": {"name": "quiet"}, "automountServiceAccountToken": false}),
+    )
+    .await;
+    let made = make(
+        &server,
+        PODS,
+        mounting("p", json!({"initContainers": [{"name": "i", "image": "i"}]})),
+    )
+    .await;
     let volume = &made["spec"]["volumes"][0];
     let name = volume["name"].as_str().unwrap();
     assert!(name.len() == 21 && name.starts_with("kube-api-access-"), "{name}");
@@ -188,8 +242,9 @@ async fn pods_get_tokens_of_their_accounts() {
     let other = make(&server, PODS, mounting("q", json!({}))).await;
     assert_ne!(other["spec"]["volumes"][0]["name"], name);
 
-    let volumes =
-        async |name: &str, spec: Value| make(&server, PODS, mounting(name, spec)).await["spec"]["volumes"].clone();
+    let volumes = async |name: &str, spec: Value| {
+        make(&server, PODS, mounting(name, spec)).await["spec"]["volumes"].clone()
+    };
     assert_eq!(volumes("r", json!({"automountServiceAccountToken": false})).await, json!(null));
     assert_eq!(volumes("s", json!({"serviceAccountName": "quiet"})).await, json!(null));
     let asks = json!({"serviceAccountName": "quiet", "automountServiceAccountToken": true});
@@ -205,31 +260,44 @@ async fn pods_get_tokens_of_their_accounts() {
 #[tokio::test]
 async fn accounts_limit_what_their_pods_mount() {
     let server = Server::with_namespace().await;
-    let metadata = json!({"name": "strict", "annotations": {"svc.io/enforce-mountable-secrets": "true"}});
+    let metadata =
+        json!({"name": "strict", "annotations": {"svc.io/enforce-mountable-secrets": "true"}});
     let pull = json!([{"name": "pull"}]);
-    make(&server, ACCOUNTS, json!({"metadata": metadata, "secrets": [{"name": "own"}], "imagePullSecrets": pull}))
-        .await;
+    make(
+        &server,
+        ACCOUNTS,
+        json!({"metadata": metadata, "secrets": [{"name": "own"}], "imagePullSecrets": pull}),
+    )
+    .await;
     let pod = |name: &str, spec: Value| {
         let mut pod = mounting(name, spec);
         pod["spec"]["serviceAccountName"] = json!("strict");
         pod
     };
-    let volumes = |secret: &str| json!({"volumes": [{"name": "v", "secret": {"secretName": secret}}]});
+    let volumes =
+        |secret: &str| json!({"volumes": [{"name": "v", "secret": {"secretName": secret}}]});
     make(&server, PODS, pod("p", volumes("own"))).await;
     let tail = "is not allowed because service account strict does not reference that";
     let refuse = async |spec: Value, what: &str| {
         refused(&post(&server, PODS, &pod("r", spec)).await, "pods", "r", what);
     };
-    refuse(volumes("other"), &format!("volume with secret.secretName=\"other\" {tail} secret")).await;
+    refuse(volumes("other"), &format!("volume with secret.secretName=\"other\" {tail} secret"))
+        .await;
     let from = json!([{"name": "i", "image": "i", "envFrom": [{"secretRef": {"name": "other"}}]}]);
-    let why = format!("init container i with envFrom referencing secret.secretName=\"other\" {tail} secret");
+    let why = format!(
+        "init container i with envFrom referencing secret.secretName=\"other\" {tail} secret"
+    );
     refuse(json!({"initContainers": from}), &why).await;
     let other = json!([{"name": "other"}]);
-    refuse(json!({"imagePullSecrets": other}), &format!("imagePullSecrets[0].name=\"other\" {tail} imagePullSecret"))
-        .await;
+    refuse(
+        json!({"imagePullSecrets": other}),
+        &format!("imagePullSecrets[0].name=\"other\" {tail} imagePullSecret"),
+    )
+    .await;
 
     let guest = async |name: &str, secret: &str| {
-        let env = json!([{"name": "V", "valueFrom": {"secretKeyRef": {"name": secret, "key": "k"}}}]);
+        let env =
+            json!([{"name": "V", "valueFrom": {"secretKeyRef": {"name": secret, "key": "k"}}}]);
         let spec = json!({"ephemeralContainers": [{"name": name, "image": "i", "env": env}]});
         let media = [("content-type", "application/strategic-merge-patch+json")];
         let path = format!("{PODS}/p/ephemeralcontainers");
@@ -239,7 +307,10 @@ async fn accounts_limit_what_their_pods_mount() {
     refused(&guest("e", "other").await, "pods", "p", &format!("{what} {tail} secret"));
     let came = guest("e", "own").await;
     assert_eq!(came.status, 200, "{}", came.text());
-    assert_eq!(server.send(Method::DELETE, &format!("{ACCOUNTS}/strict"), &[], "").await.status, 200);
+    assert_eq!(
+        server.send(Method::DELETE, &format!("{ACCOUNTS}/strict"), &[], "").await.status,
+        200
+    );
     let why = "error looking up service account a/strict: serviceaccount \"strict\" not found";
     refused(&guest("f", "own").await, "pods", "p", why);
 }
@@ -253,7 +324,10 @@ async fn pods_of_nodes_are_left_alone() {
         pod
     };
     for (spec, why) in [
-        (json!({"serviceAccountName": "default"}), "a mirror pod may not reference service accounts"),
+        (
+            json!({"serviceAccountName": "default"}),
+            "a mirror pod may not reference service accounts",
+        ),
         (json!({"imagePullSecrets": [{"name": "s"}]}), "a mirror pod may not reference secrets"),
         (
             json!({"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]}),
@@ -300,7 +374,8 @@ async fn claims_get_the_newest_default_class() {
 
     let grow = async |name: &str, size: &str| {
         let path = format!("{CLAIMS}/{name}");
-        let bound = merge(&server, &format!("{path}/status"), json!({"status": {"phase": "Bound"}})).await;
+        let bound =
+            merge(&server, &format!("{path}/status"), json!({"status": {"phase": "Bound"}})).await;
         assert_eq!(bound.status, 200, "{}", bound.text());
         merge(&server, &path, json!({"spec": {"resources": {"requests": {"storage": size}}}})).await
     };
@@ -337,7 +412,8 @@ async fn ingresses_get_the_newest_default_class() {
 #[tokio::test]
 async fn who_says_nothing_of_a_pods_priority_leaves_it() {
     let server = Server::with_namespace().await;
-    make(&server, PRIORITIES, class("high", json!({"value": 7, "preemptionPolicy": "Never"}))).await;
+    make(&server, PRIORITIES, class("high", json!({"value": 7, "preemptionPolicy": "Never"})))
+        .await;
     let made = make(&server, PODS, pod("p", json!({"priorityClassName": "high"}))).await;
     let mut changed = made.clone();
     changed["metadata"]["labels"] = json!({"a": "b"});
@@ -360,15 +436,20 @@ async fn devices_are_for_administrators_where_the_namespace_says_so() {
     let group = "/apis/resource.svc.io/v1/namespaces/a";
     let answers = async |name: &str| {
         let claim = post(&server, &format!("{group}/resourceclaims"), &claim(name)).await;
-        let template = post(&server, &format!("{group}/resourceclaimtemplates"), &template(name)).await;
+        let template =
+            post(&server, &format!("{group}/resourceclaimtemplates"), &template(name)).await;
         [claim, template]
     };
-    let why =
-        "admin access to devices requires the `resource.svc.io/admin-access: true` label on the containing namespace";
+    let why = "admin access to devices requires the `resource.svc.io/admin-access: true` label on the containing namespace";
     for answer in answers("x").await {
         let cause = json!([{"reason": "FieldValueForbidden", "message": format!("Forbidden: {why}"),
             "field": "spec.devices.requests[0].adminAccess"}]);
-        assert_eq!((answer.status.as_u16(), &answer.json()["details"]["causes"]), (422, &cause), "{}", answer.text());
+        assert_eq!(
+            (answer.status.as_u16(), &answer.json()["details"]["causes"]),
+            (422, &cause),
+            "{}",
+            answer.text()
+        );
     }
     let label = json!({"metadata": {"labels": {"resource.svc.io/admin-access": "true"}}});
     assert_eq!(merge(&server, "/api/v1/namespaces/a", label).await.status, 200);

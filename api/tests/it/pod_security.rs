@@ -22,7 +22,10 @@ const LACKS: &str = concat!(
 
 /// The labels for these modes.
 fn labels(modes: &[(&str, &str)]) -> Value {
-    modes.iter().map(|(mode, value)| (format!("pod-security.svc.io/{mode}"), json!(value))).collect()
+    modes
+        .iter()
+        .map(|(mode, value)| (format!("pod-security.svc.io/{mode}"), json!(value)))
+        .collect()
 }
 
 /// Makes a namespace with a service account for its pods.
@@ -49,7 +52,8 @@ async fn patch(server: &Server, path: &str, media: &str, body: Value) -> Answer 
 
 /// Changes the labels of the namespace `t`.
 async fn label(server: &Server, modes: &[(&str, &str)]) -> Answer {
-    patch(server, "/api/v1/namespaces/t", MERGE, json!({"metadata": {"labels": labels(modes)}})).await
+    patch(server, "/api/v1/namespaces/t", MERGE, json!({"metadata": {"labels": labels(modes)}}))
+        .await
 }
 
 /// The specification of a pod with one container, which has this context, and more fields.
@@ -75,7 +79,9 @@ async fn create(server: &Server, name: &str, spec: &Value) -> Answer {
 
 /// The warnings of an answer.
 fn warnings(answer: &Answer) -> Vec<String> {
-    let text = |header: &str| serde_json::from_str::<String>(header.strip_prefix("299 - ").unwrap()).unwrap();
+    let text = |header: &str| {
+        serde_json::from_str::<String>(header.strip_prefix("299 - ").unwrap()).unwrap()
+    };
     answer.headers.get_all("warning").iter().map(|header| text(header.to_str().unwrap())).collect()
 }
 
@@ -83,7 +89,10 @@ fn warnings(answer: &Answer) -> Vec<String> {
 fn refused(answer: &Answer, name: &str, why: &str) {
     let status = answer.json();
     assert_eq!((answer.status.as_u16(), &status["reason"]), (403, &json!("Forbidden")), "{status}");
-    assert_eq!(status["message"], format!("pods \"{name}\" is forbidden: violates PodSecurity {why}"));
+    assert_eq!(
+        status["message"],
+        format!("pods \"{name}\" is forbidden: violates PodSecurity {why}")
+    );
     assert_eq!(status["details"], json!({"kind": "pods", "name": name}));
     assert_eq!(warnings(answer), [""; 0]);
 }
@@ -97,12 +106,20 @@ async fn a_pod_that_breaks_the_level_is_refused() {
     let why = r#""baseline:latest": host namespaces (hostNetwork=true, hostPID=true)"#;
     refused(&create(&server, "c", &host).await, "c", why);
     let dry = json!({"metadata": {"name": "c"}, "spec": host}).to_string();
-    refused(&server.send(Method::POST, "/api/v1/namespaces/t/pods?dryRun=All", &[], dry).await, "c", why);
+    refused(
+        &server.send(Method::POST, "/api/v1/namespaces/t/pods?dryRun=All", &[], dry).await,
+        "c",
+        why,
+    );
     assert_eq!(server.get("/api/v1/namespaces/t/pods").await.names(), [""; 0]);
     let unnamed = json!({"metadata": {"generateName": "c-"}, "spec": host}).to_string();
     let answer = server.send(Method::POST, "/api/v1/namespaces/t/pods", &[], unnamed).await;
     refused(&answer, answer.json()["details"]["name"].as_str().unwrap(), why);
-    assert!(answer.json()["details"]["name"].as_str().unwrap().starts_with("c-"), "{}", answer.text());
+    assert!(
+        answer.json()["details"]["name"].as_str().unwrap().starts_with("c-"),
+        "{}",
+        answer.text()
+    );
 }
 
 #[tokio::test]
@@ -121,12 +138,18 @@ async fn writers_of_pods_are_told() {
 
 #[tokio::test]
 async fn without_labels_nothing_is_said() {
-    let server = server(&[("audit", "restricted"), ("enforce", "privileged"), ("enforce-version", "v1.20")]).await;
-    let made = create(&server, "a", &spec(json!({"privileged": true}), json!({"hostPID": true}))).await;
+    let server =
+        server(&[("audit", "restricted"), ("enforce", "privileged"), ("enforce-version", "v1.20")])
+            .await;
+    let made =
+        create(&server, "a", &spec(json!({"privileged": true}), json!({"hostPID": true}))).await;
     assert_eq!((made.status.as_u16(), warnings(&made)), (201, vec![]), "{}", made.text());
     let none = json!({"metadata": {"name": "a"}, "spec": privileged()}).to_string();
     let answer = server.send(Method::POST, "/api/v1/namespaces/none/pods", &[], none).await;
-    assert_eq!((answer.status.as_u16(), &answer.json()["details"]["kind"]), (404, &json!("namespaces")));
+    assert_eq!(
+        (answer.status.as_u16(), &answer.json()["details"]["kind"]),
+        (404, &json!("namespaces"))
+    );
 }
 
 #[tokio::test]
@@ -136,7 +159,8 @@ async fn writers_of_workloads_are_told() {
         let spec = spec(json!({"privileged": true}), json!({"restartPolicy": restart}));
         json!({"metadata": {"labels": {"a": "b"}}, "spec": spec})
     };
-    let selected = || json!({"selector": {"matchLabels": {"a": "b"}}, "template": template("Always")});
+    let selected =
+        || json!({"selector": {"matchLabels": {"a": "b"}}, "template": template("Always")});
     let mut set = selected();
     set["serviceName"] = json!("s");
     let job = json!({"template": template("Never")});
@@ -146,7 +170,10 @@ async fn writers_of_workloads_are_told() {
         ("/apis/apps/v1/namespaces/t/daemonsets", json!({"spec": selected()})),
         ("/apis/apps/v1/namespaces/t/statefulsets", json!({"spec": set})),
         ("/apis/batch/v1/namespaces/t/jobs", json!({"spec": job})),
-        ("/apis/batch/v1/namespaces/t/cronjobs", json!({"spec": {"schedule": "@daily", "jobTemplate": {"spec": job}}})),
+        (
+            "/apis/batch/v1/namespaces/t/cronjobs",
+            json!({"spec": {"schedule": "@daily", "jobTemplate": {"spec": job}}}),
+        ),
         (
             "/api/v1/namespaces/t/replicationcontrollers",
             json!({"spec": {"selector": {"a": "b"}, "template": template("Always")}}),
@@ -157,10 +184,20 @@ async fn writers_of_workloads_are_told() {
         let why = "privileged (container \"c\" must not set securityContext.privileged=true)";
         let expect = vec![format!("would violate PodSecurity \"baseline:latest\": {why}")];
         let made = server.send(Method::POST, path, &[], body.to_string()).await;
-        assert_eq!((made.status.as_u16(), warnings(&made)), (201, expect.clone()), "{path} {}", made.text());
+        assert_eq!(
+            (made.status.as_u16(), warnings(&made)),
+            (201, expect.clone()),
+            "{path} {}",
+            made.text()
+        );
         let labelled = json!({"metadata": {"labels": {"c": "d"}}});
         let changed = patch(&server, &format!("{path}/w"), MERGE, labelled).await;
-        assert_eq!((changed.status.as_u16(), warnings(&changed)), (200, expect), "{path} {}", changed.text());
+        assert_eq!(
+            (changed.status.as_u16(), warnings(&changed)),
+            (200, expect),
+            "{path} {}",
+            changed.text()
+        );
     }
     let path = "/apis/apps/v1/namespaces/t/deployments/w/scale";
     let scaled = patch(&server, path, MERGE, json!({"spec": {"replicas": 2}})).await;
@@ -183,12 +220,15 @@ async fn labels_must_be_readable() {
         let details = json!({"kind": "Namespace", "name": name, "causes": causes});
         assert_eq!((answer.status.as_u16(), &status["details"]), (422, &details), "{status}");
     };
-    let (level, version) = ("must be one of privileged, baseline, restricted", "must be \"latest\" or \"v1.x\"");
+    let (level, version) =
+        ("must be one of privileged, baseline, restricted", "must be \"latest\" or \"v1.x\"");
     let answer = label(&server, &[("enforce", "odd")]).await;
     check(&answer, "t", &[("enforce", "odd", level)]);
-    let why = format!("metadata.labels[pod-security.svc.io/enforce]: Invalid value: \"odd\": {level}");
+    let why =
+        format!("metadata.labels[pod-security.svc.io/enforce]: Invalid value: \"odd\": {level}");
     assert_eq!(answer.json()["message"], format!("Namespace \"t\" is invalid: {why}"));
-    let answer = label(&server, &[("warn-version", "1.35"), ("audit", ""), ("enforce", "baseline")]).await;
+    let answer =
+        label(&server, &[("warn-version", "1.35"), ("audit", ""), ("enforce", "baseline")]).await;
     check(&answer, "t", &[("audit", "", level), ("warn-version", "1.35", version)]);
     let answer = namespace(&server, "u", &labels(&[("enforce-version", "v2.0")])).await;
     check(&answer, "u", &[("enforce-version", "v2.0", version)]);
@@ -211,7 +251,8 @@ async fn a_level_that_rises_tells_of_the_pods_that_are_there() {
     let check = async |modes: &[(&str, &str)], standard: &str, pods: &[&str]| {
         let rises = "existing pods in namespace \"t\" violate the new PodSecurity enforce level";
         let first = (!standard.is_empty()).then(|| format!("{rises} \"{standard}\""));
-        let expect: Vec<String> = first.into_iter().chain(pods.iter().map(|text| (*text).to_owned())).collect();
+        let expect: Vec<String> =
+            first.into_iter().chain(pods.iter().map(|text| (*text).to_owned())).collect();
         let answer = label(&server, modes).await;
         assert_eq!((answer.status.as_u16(), warnings(&answer)), (200, expect), "{modes:?}");
     };
@@ -226,7 +267,8 @@ async fn a_level_that_rises_tells_of_the_pods_that_are_there() {
         "b (and 1 other pod): privileged, runAsNonRoot != true",
         "d: host namespaces, runAsNonRoot != true",
     ];
-    check(&[("enforce", "restricted"), ("enforce-version", "v1.7")], "restricted:v1.7", &pods).await;
+    check(&[("enforce", "restricted"), ("enforce-version", "v1.7")], "restricted:v1.7", &pods)
+        .await;
     check(&[("enforce", "baseline")], "", &[]).await;
 }
 
@@ -235,7 +277,8 @@ async fn changes_that_matter_are_looked_at() {
     let server = server(&[]).await;
     assert_eq!(create(&server, "p", &privileged()).await.status, 201);
     label(&server, &[("enforce", "baseline")]).await;
-    let (pod, guests) = ("/api/v1/namespaces/t/pods/p", "/api/v1/namespaces/t/pods/p/ephemeralcontainers");
+    let (pod, guests) =
+        ("/api/v1/namespaces/t/pods/p", "/api/v1/namespaces/t/pods/p/ephemeralcontainers");
     let why = r#""baseline:latest": privileged (container "c" must not set securityContext.privileged=true)"#;
     let allowed = async |path: &str, body: Value| {
         let answer = patch(&server, path, STRATEGIC, body).await;
@@ -248,12 +291,22 @@ async fn changes_that_matter_are_looked_at() {
     let guest = json!({"spec": {"ephemeralContainers": [{"name": "e", "image": "i"}]}});
     refused(&patch(&server, guests, STRATEGIC, guest.clone()).await, "p", why);
     let node = json!({"kind": "Node", "name": "n"});
-    let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": node}).to_string();
-    assert_eq!(server.send(Method::POST, &format!("{pod}/binding"), &[], binding).await.status, 201);
+    let binding =
+        json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "p"}, "target": node})
+            .to_string();
+    assert_eq!(
+        server.send(Method::POST, &format!("{pod}/binding"), &[], binding).await.status,
+        201
+    );
     label(&server, &[("enforce", "privileged"), ("warn", "baseline")]).await;
     for (path, body) in [(pod, image), (guests, guest)] {
         let answer = patch(&server, path, STRATEGIC, body).await;
-        assert_eq!(warnings(&answer), [format!("would violate PodSecurity {why}")], "{}", answer.text());
+        assert_eq!(
+            warnings(&answer),
+            [format!("would violate PodSecurity {why}")],
+            "{}",
+            answer.text()
+        );
     }
 }
 

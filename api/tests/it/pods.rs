@@ -9,7 +9,8 @@ const PODS: &str = "/api/v1/namespaces/a/pods";
 
 async fn server() -> Server {
     let server = Server::with_namespace().await;
-    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let pod =
+        json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let made = server.send(Method::POST, PODS, &[], pod.to_string()).await;
     assert_eq!(made.status, 201, "{}", made.text());
     server
@@ -37,39 +38,62 @@ async fn a_pod_is_bound_once() {
     let server = server().await;
     let dry = bind(&server, "p", "?dryRun=All", |_| ()).await;
     assert_eq!((dry.status.as_u16(), node(&server).await), (201, Value::Null));
-    let bound = bind(&server, "p", "", |binding| binding["metadata"]["annotations"] = json!({"a": "b"})).await;
+    let bound =
+        bind(&server, "p", "", |binding| binding["metadata"]["annotations"] = json!({"a": "b"}))
+            .await;
     let expect = json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Success", "code": 201});
     assert_eq!((bound.status.as_u16(), bound.json()), (201, expect));
     let pod = server.get(&format!("{PODS}/p")).await.json();
-    assert_eq!((&pod["spec"]["nodeName"], &pod["metadata"]["annotations"]), (&json!("n"), &json!({"a": "b"})));
+    assert_eq!(
+        (&pod["spec"]["nodeName"], &pod["metadata"]["annotations"]),
+        (&json!("n"), &json!({"a": "b"}))
+    );
     let condition = &pod["status"]["conditions"][0];
-    assert_eq!((&condition["type"], &condition["status"]), (&json!("PodScheduled"), &json!("True")));
+    assert_eq!(
+        (&condition["type"], &condition["status"]),
+        (&json!("PodScheduled"), &json!("True"))
+    );
     let owners = pod["metadata"]["managedFields"].as_array().unwrap();
-    assert!(owners.iter().any(|o| o["manager"] == "scheduler" && o["subresource"] == "binding"), "{owners:?}");
+    assert!(
+        owners.iter().any(|o| o["manager"] == "scheduler" && o["subresource"] == "binding"),
+        "{owners:?}"
+    );
     assert_eq!(pod["metadata"]["generation"], 1, "the same is wanted of the pod");
     let again = bind(&server, "p", "", |_| ()).await;
-    assert_eq!((again.status.as_u16(), &again.json()["details"]["kind"]), (409, &json!("pods/binding")));
+    assert_eq!(
+        (again.status.as_u16(), &again.json()["details"]["kind"]),
+        (409, &json!("pods/binding"))
+    );
 }
 
 #[tokio::test]
 async fn a_binding_may_be_created_by_itself() {
     let server = server().await;
     let create = async |query: &str, name: &str| {
-        let binding =
-            json!({"metadata": {"name": name, "labels": {"zone": "z"}}, "target": {"kind": "Node", "name": "n"}});
+        let binding = json!({"metadata": {"name": name, "labels": {"zone": "z"}}, "target": {"kind": "Node", "name": "n"}});
         let path = format!("/api/v1/namespaces/a/bindings{query}");
         server.send(Method::POST, &path, &[], binding.to_string()).await
     };
     assert_eq!(create("", "none").await.status, 404);
     assert_eq!(create("", "").await.status, 400);
-    assert_eq!((create("?dryRun=All", "p").await.status.as_u16(), node(&server).await), (201, Value::Null));
+    assert_eq!(
+        (create("?dryRun=All", "p").await.status.as_u16(), node(&server).await),
+        (201, Value::Null)
+    );
     let bound = create("", "p").await;
     assert_eq!((bound.status.as_u16(), &bound.json()["kind"]), (201, &json!("Status")));
     let pod = server.get(&format!("{PODS}/p")).await.json();
-    assert_eq!((&pod["spec"]["nodeName"], &pod["metadata"]["labels"]), (&json!("n"), &json!({"zone": "z"})));
+    assert_eq!(
+        (&pod["spec"]["nodeName"], &pod["metadata"]["labels"]),
+        (&json!("n"), &json!({"zone": "z"}))
+    );
     assert_eq!(create("", "p").await.status, 409);
     for (path, status) in [("bindings", 405), ("bindings/p", 404)] {
-        assert_eq!(server.get(&format!("/api/v1/namespaces/a/{path}")).await.status, status, "{path}");
+        assert_eq!(
+            server.get(&format!("/api/v1/namespaces/a/{path}")).await.status,
+            status,
+            "{path}"
+        );
     }
 }
 
@@ -79,9 +103,16 @@ async fn a_pod_has_the_topology_of_its_node() {
     let labels = json!({"topology.svc.io/zone": "z", "topology.svc.io/region": "r", "other": "o"});
     let node = json!({"metadata": {"name": "n", "labels": labels}});
     assert_eq!(server.send(Method::POST, "/api/v1/nodes", &[], node.to_string()).await.status, 201);
-    let labels = async |name: &str| server.get(&format!("{PODS}/{name}")).await.json()["metadata"]["labels"].clone();
+    let labels = async |name: &str| {
+        server.get(&format!("{PODS}/{name}")).await.json()["metadata"]["labels"].clone()
+    };
     let given = json!({"topology.svc.io/zone": "mine"});
-    assert_eq!(bind(&server, "p", "", |binding| binding["metadata"]["labels"] = given.clone()).await.status, 201);
+    assert_eq!(
+        bind(&server, "p", "", |binding| binding["metadata"]["labels"] = given.clone())
+            .await
+            .status,
+        201
+    );
     let expect = json!({"topology.svc.io/zone": "mine", "topology.svc.io/region": "r"});
     assert_eq!(labels("p").await, expect);
     let make = async |name: &str, node: &str| {
@@ -120,7 +151,8 @@ async fn guests_come_to_a_pod_and_stay() {
         let headers = [("content-type", media)];
         server.send(Method::PATCH, &path, &headers, json!({ "spec": spec }).to_string()).await
     };
-    let (merge, strategic) = ("application/merge-patch+json", "application/strategic-merge-patch+json");
+    let (merge, strategic) =
+        ("application/merge-patch+json", "application/strategic-merge-patch+json");
     let guest = json!([{"name": "e", "image": "debug:1"}]);
     let came = patch(strategic, json!({"ephemeralContainers": guest, "nodeName": "n"})).await;
     let pod = came.json();
@@ -130,7 +162,10 @@ async fn guests_come_to_a_pod_and_stay() {
     );
     assert_eq!(pod["spec"]["ephemeralContainers"][0]["imagePullPolicy"], "IfNotPresent");
     assert_eq!(server.get(&path).await.json()["kind"], "Pod");
-    for spec in [json!({"ephemeralContainers": null}), json!({"ephemeralContainers": [{"name": "e", "image": "y"}]})] {
+    for spec in [
+        json!({"ephemeralContainers": null}),
+        json!({"ephemeralContainers": [{"name": "e", "image": "y"}]}),
+    ] {
         assert_eq!(patch(merge, spec).await.status, 422);
     }
     let headers = [("content-type", merge)];
@@ -146,7 +181,8 @@ async fn guests_come_to_a_pod_and_stay() {
 fn owners(pod: &Value) -> Vec<(String, String)> {
     let entries = pod["metadata"]["managedFields"].as_array().unwrap();
     let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or_default().to_owned();
-    let owner = |entry: &Value| format!("{} {}", text(entry, "manager"), text(entry, "subresource"));
+    let owner =
+        |entry: &Value| format!("{} {}", text(entry, "manager"), text(entry, "subresource"));
     entries.iter().map(|entry| (owner(entry), entry["fieldsV1"].to_string())).collect()
 }
 
@@ -155,7 +191,8 @@ async fn who_brings_a_guest_owns_nothing_else() {
     let server = server().await;
     let send = async |media: &str, query: &str, pod: Value| {
         let path = format!("{PODS}/p{query}");
-        let answer = server.send(Method::PATCH, &path, &[("content-type", media)], pod.to_string()).await;
+        let answer =
+            server.send(Method::PATCH, &path, &[("content-type", media)], pod.to_string()).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.json()
     };
@@ -168,10 +205,16 @@ async fn who_brings_a_guest_owns_nothing_else() {
     send(merge, "/ephemeralcontainers?fieldManager=host", pod("e")).await;
     let both = send(apply, "/ephemeralcontainers?fieldManager=applier", pod("f")).await;
     assert_eq!(both["metadata"]["labels"], json!({"l": "1"}));
-    let names = both["spec"]["ephemeralContainers"].as_array().unwrap().iter().map(|guest| guest["name"].clone());
+    let names = both["spec"]["ephemeralContainers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|guest| guest["name"].clone());
     assert_eq!(names.collect::<Vec<_>>(), ["e", "f"]);
     let owners = owners(&both);
-    let fields = |owner: &str| owners.iter().find(|(name, _)| name == owner).map(|(_, fields)| fields.as_str());
+    let fields = |owner: &str| {
+        owners.iter().find(|(name, _)| name == owner).map(|(_, fields)| fields.as_str())
+    };
     assert_eq!(fields("labeller "), Some(r#"{"f:metadata":{"f:labels":{".":{},"f:l":{}}}}"#));
     for owner in ["host ephemeralcontainers", "applier ephemeralcontainers"] {
         let fields = fields(owner).unwrap();
@@ -188,6 +231,9 @@ async fn a_status_does_not_say_whose_the_pod_is() {
     let headers = [("content-type", "application/merge-patch+json")];
     let path = format!("{PODS}/p/status");
     let pod = server.send(Method::PATCH, &path, &headers, body.to_string()).await.json();
-    assert_eq!((&pod["status"]["reason"], &pod["metadata"]["ownerReferences"]), (&json!("Because"), &Value::Null));
+    assert_eq!(
+        (&pod["status"]["reason"], &pod["metadata"]["ownerReferences"]),
+        (&json!("Because"), &Value::Null)
+    );
     assert!(!pod["metadata"]["managedFields"].to_string().contains("f:ownerReferences"));
 }

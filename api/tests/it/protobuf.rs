@@ -57,8 +57,9 @@ async fn the_media_type_belongs_to_the_profile() {
     server.namespace("a").await;
     assert_eq!(send(&server, Method::POST, MAPS, KUBERNETES, &config_map("1")).await.status, 201);
     let accepted = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-    let message =
-        format!("the body of the request was in an unknown format - accepted media types include: {accepted}");
+    let message = format!(
+        "the body of the request was in an unknown format - accepted media types include: {accepted}"
+    );
     check_refused(&server, SVC, &config_map("1"), 415, &message).await;
 }
 
@@ -81,16 +82,22 @@ async fn options_of_a_deletion() {
 async fn bodies_that_are_refused() {
     let server = Server::with_namespace().await;
     let refused = |problem: &str, excerpt: &str| {
-        format!("the object provided is unrecognized (must be of type ConfigMap): protobuf: {problem} ({excerpt})")
+        format!(
+            "the object provided is unrecognized (must be of type ConfigMap): protobuf: {problem} ({excerpt})"
+        )
     };
     let prefix = refused("body does not begin with the expected prefix", "{}");
     check_refused(&server, SVC, b"{}", 400, &prefix).await;
-    check_refused(&server, SVC, b"k8s\0", 400, &refused("unexpected end of message", "6b387300")).await;
+    check_refused(&server, SVC, b"k8s\0", 400, &refused("unexpected end of message", "6b387300"))
+        .await;
     let other = Envelope { api_version: "v1", kind: "Secret", raw: b"\xff" }.write();
     let message = "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (Secret) to (ConfigMap): unknown conversion";
     check_refused(&server, SVC, &other, 400, message).await;
     let unknown_field =
-        Envelope { api_version: "v1", kind: "ConfigMap", raw: b"\x0a\x03\x0a\x01m\xa0\x06\x01" }.write();
-    let created = send(&server, Method::POST, &format!("{MAPS}?fieldValidation=Strict"), SVC, &unknown_field).await;
+        Envelope { api_version: "v1", kind: "ConfigMap", raw: b"\x0a\x03\x0a\x01m\xa0\x06\x01" }
+            .write();
+    let created =
+        send(&server, Method::POST, &format!("{MAPS}?fieldValidation=Strict"), SVC, &unknown_field)
+            .await;
     assert_eq!(created.status, 201, "{}", created.text());
 }

@@ -35,7 +35,8 @@ fn dense(value: &Value) -> Value {
     };
     match value {
         Value::Object(map) => {
-            let entries = map.iter().filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind"));
+            let entries =
+                map.iter().filter(|(key, _)| !matches!(key.as_str(), "apiVersion" | "kind"));
             let entries = entries.map(|(key, value)| (key.clone(), dense(value)));
             Value::Object(entries.filter(|(_, value)| !empty(value)).collect())
         }
@@ -67,11 +68,18 @@ async fn an_answer_says_what_its_json_says() {
     check(&server, &format!("{MAPS}/m"), "core/v1.ConfigMap", "v1 ConfigMap").await;
     check(&server, "/api/v1/namespaces/a", "core/v1.Namespace", "v1 Namespace").await;
     check(&server, MAPS, "core/v1.ConfigMapList", "v1 ConfigMapList").await;
-    check(&server, &format!("{MAPS}?labelSelector=x%3D2"), "core/v1.ConfigMapList", "v1 ConfigMapList").await;
+    check(
+        &server,
+        &format!("{MAPS}?labelSelector=x%3D2"),
+        "core/v1.ConfigMapList",
+        "v1 ConfigMapList",
+    )
+    .await;
     check(&server, &format!("{MAPS}/none"), "meta/v1.Status", "v1 Status").await;
     check(&server, "/apis", "meta/v1.APIGroupList", "v1 APIGroupList").await;
     check(&server, "/api", "meta/v1.APIVersions", " APIVersions").await;
-    let kubernetes = get(&server, &format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf").await;
+    let kubernetes =
+        get(&server, &format!("{MAPS}/m"), "application/vnd.kubernetes.protobuf").await;
     assert_eq!(read(&kubernetes.body, "core/v1.ConfigMap").0, "v1 ConfigMap");
 }
 
@@ -83,7 +91,10 @@ async fn a_page_brings_its_token() {
     }
     let page = get(&server, &format!("{MAPS}?limit=2"), SVC).await;
     let (_, tree) = read(&page.body, "core/v1.ConfigMapList");
-    assert_eq!((tree["items"].as_array().unwrap().len(), &tree["metadata"]["remainingItemCount"]), (2, &json!(1)));
+    assert_eq!(
+        (tree["items"].as_array().unwrap().len(), &tree["metadata"]["remainingItemCount"]),
+        (2, &json!(1))
+    );
     let token = tree["metadata"]["continue"].as_str().unwrap();
     let rest = server.get(&format!("{MAPS}?limit=2&continue={token}")).await;
     assert_eq!(rest.names(), ["o"]);
@@ -102,7 +113,9 @@ async fn a_long_list_arrives_whole() {
     let (_, tree) = read(&answer.body, "core/v1.ConfigMapList");
     let items = tree["items"].as_array().unwrap();
     assert_eq!(items.len(), count);
-    assert!(items.iter().all(|item| item["data"]["k"].as_str().unwrap().len() == LONG_BYTES / count));
+    assert!(
+        items.iter().all(|item| item["data"]["k"].as_str().unwrap().len() == LONG_BYTES / count)
+    );
 }
 
 #[tokio::test]
@@ -110,10 +123,15 @@ async fn metadata_alone() {
     let server = Server::with_namespace().await;
     server.create("a", "m", &[("x", "1")]).await;
     let one = format!("{SVC};as=PartialObjectMetadata;g=meta.svc.io;v=v1");
-    let (kind, tree) = read(&get(&server, &format!("{MAPS}/m"), &one).await.body, "meta/v1.PartialObjectMetadata");
-    assert_eq!((kind.as_str(), &tree["metadata"]["name"]), ("meta.svc.io/v1 PartialObjectMetadata", &json!("m")));
+    let (kind, tree) =
+        read(&get(&server, &format!("{MAPS}/m"), &one).await.body, "meta/v1.PartialObjectMetadata");
+    assert_eq!(
+        (kind.as_str(), &tree["metadata"]["name"]),
+        ("meta.svc.io/v1 PartialObjectMetadata", &json!("m"))
+    );
     let many = format!("{SVC};as=PartialObjectMetadataList;g=meta.svc.io;v=v1");
-    let (kind, tree) = read(&get(&server, MAPS, &many).await.body, "meta/v1.PartialObjectMetadataList");
+    let (kind, tree) =
+        read(&get(&server, MAPS, &many).await.body, "meta/v1.PartialObjectMetadataList");
     assert_eq!(kind, "meta.svc.io/v1 PartialObjectMetadataList");
     assert_eq!(tree["items"][0]["metadata"]["labels"], json!({"x": "1"}));
     let table = server.get_as(MAPS, &format!("{SVC};as=Table;g=meta.svc.io;v=v1")).await;

@@ -55,7 +55,8 @@ async fn reviews_and_impersonated_reads_are_answered_and_nothing_is_changed() {
     let binding = json!({"metadata": {"name": "b"}, "roleRef": {"kind": "ClusterRole", "name": "r"},
         "subjects": [{"kind": "User", "name": "joe"}, {"kind": "User", "name": "ann"}]});
     for (plural, body) in [("clusterroles", role), ("clusterrolebindings", binding)] {
-        let made = server.send(Method::POST, &format!("{RBAC}/{plural}"), &[], body.to_string()).await;
+        let made =
+            server.send(Method::POST, &format!("{RBAC}/{plural}"), &[], body.to_string()).await;
         assert_eq!(made.status, 201, "{}", made.text());
     }
     let joe = server.by(Some(User::new("joe", [])));
@@ -144,7 +145,10 @@ impl Cluster {
         let binding = json!({"metadata": {"name": "b"}, "roleRef": {"kind": "ClusterRole", "name": "r"},
             "subjects": [{"kind": "ServiceAccount", "namespace": "a", "name": "robot"}]});
         for (path, body) in [
-            ("/api/v1/namespaces/a/serviceaccounts".to_owned(), json!({"metadata": {"name": "robot"}})),
+            (
+                "/api/v1/namespaces/a/serviceaccounts".to_owned(),
+                json!({"metadata": {"name": "robot"}}),
+            ),
             ("/api/v1/namespaces/a/secrets".to_owned(), json!({"metadata": {"name": "it"}})),
             (format!("{RBAC}/clusterroles"), role),
             (format!("{RBAC}/clusterrolebindings"), binding),
@@ -176,7 +180,10 @@ impl Cluster {
     /// The answer of the node that is behind to a client with this token.
     async fn ask(&self, token: &str) -> Answer {
         let bearer = format!("Bearer {token}");
-        self.behind.by(None).send(Method::GET, "/version", &[("authorization", bearer.as_str())], "").await
+        self.behind
+            .by(None)
+            .send(Method::GET, "/version", &[("authorization", bearer.as_str())], "")
+            .await
     }
 }
 
@@ -222,14 +229,23 @@ async fn without_a_quorum_no_token_is_good_for_longer_than_a_second() {
         advance(Duration::from_secs(1)).await;
         let unknown = async || {
             let answer = cluster.ask(&token).await;
-            assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (503, "1"), "{}", answer.text());
+            assert_eq!(
+                (answer.status.as_u16(), answer.header("retry-after")),
+                (503, "1"),
+                "{}",
+                answer.text()
+            );
             assert_eq!(answer.json()["message"], "tokens cannot be checked: no quorum answers");
         };
         unknown().await;
         // What this node has seen may be older than another object of that name.
         cluster.store.catch_up();
         unknown().await;
-        assert_eq!(cluster.ask("a.b.c").await.status, 401, "this one is wrong whatever the others know");
+        assert_eq!(
+            cluster.ask("a.b.c").await.status,
+            401,
+            "this one is wrong whatever the others know"
+        );
         cluster.store.is_alone.store(false, Ordering::Relaxed);
         assert_eq!(cluster.ask(&token).await.status, 401, "{path}");
     }

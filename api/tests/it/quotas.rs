@@ -96,8 +96,12 @@ async fn what_is_recorded_of_a_release_1_35_server() {
     let server = with_quota(json!({"hard": {"secrets": "1"}})).await;
     let body = json!({"metadata": {"name": "q"}, "spec": {"hard": {"secrets": "100"}},
         "status": {"hard": {"secrets": "1"}, "used": {"secrets": "0"}}});
-    let put = server.send(Method::PUT, &format!("{QUOTAS}/q/status"), &[], body.to_string()).await.json();
-    assert_eq!((&put["spec"]["hard"]["secrets"], &put["status"]["used"]["secrets"]), (&json!("1"), &json!("0")));
+    let put =
+        server.send(Method::PUT, &format!("{QUOTAS}/q/status"), &[], body.to_string()).await.json();
+    assert_eq!(
+        (&put["spec"]["hard"]["secrets"], &put["status"]["used"]["secrets"]),
+        (&json!("1"), &json!("0"))
+    );
     made(&post(&server, &format!("{SECRETS}?dryRun=All"), "probe", json!(null)).await);
     made(&post(&server, SECRETS, "one", json!(null)).await);
     let why = "secrets \"two\" is forbidden: \
@@ -108,7 +112,10 @@ async fn what_is_recorded_of_a_release_1_35_server() {
     refused(&post(&server, &format!("{SECRETS}?dryRun=All"), "two", json!(null)).await, why);
     let quota = server.get(&format!("{QUOTAS}/q")).await.json();
     assert_eq!(quota["status"], json!({"hard": {"secrets": "1"}, "used": {"secrets": "1"}}));
-    assert_eq!(quota["metadata"]["managedFields"], put["metadata"]["managedFields"], "a charge is nobody's write");
+    assert_eq!(
+        quota["metadata"]["managedFields"], put["metadata"]["managedFields"],
+        "a charge is nobody's write"
+    );
     server.namespace("b").await;
     for name in ["one", "two"] {
         made(&post(&server, "/api/v1/namespaces/b/secrets", name, json!(null)).await);
@@ -119,7 +126,8 @@ async fn what_is_recorded_of_a_release_1_35_server() {
 async fn of_many_at_once_no_more_succeed_than_are_allowed() {
     let server = with_quota(json!({"hard": {"secrets": "20"}})).await;
     let names: Vec<String> = (0..50).map(|number| format!("s{number}")).collect();
-    let answers = join_all(names.iter().map(|name| post(&server, SECRETS, name, json!(null)))).await;
+    let answers =
+        join_all(names.iter().map(|name| post(&server, SECRETS, name, json!(null)))).await;
     let count = |code: u16| answers.iter().filter(|answer| answer.status == code).count();
     assert_eq!((count(201), count(403)), (20, 30));
     assert_eq!(server.get(SECRETS).await.names().len(), 20);
@@ -134,7 +142,10 @@ async fn nor_through_several_nodes() {
     nodes[0].namespace("a").await;
     made(&post(&nodes[0], QUOTAS, "q", json!({"hard": {"secrets": "20"}})).await);
     let names: Vec<String> = (0..50).map(|number| format!("s{number}")).collect();
-    let posts = names.iter().enumerate().map(|(index, name)| post(&nodes[index % 3], SECRETS, name, json!(null)));
+    let posts = names
+        .iter()
+        .enumerate()
+        .map(|(index, name)| post(&nodes[index % 3], SECRETS, name, json!(null)));
     let answers = join_all(posts).await;
     let count = |code: u16| answers.iter().filter(|answer| answer.status == code).count();
     assert_eq!((count(201), count(403)), (20, 30));
@@ -149,15 +160,25 @@ async fn who_always_comes_after_others_is_asked_to_come_again() {
     let server = Server::over(store.clone(), clock);
     server.namespace("a").await;
     server.range().await;
-    made(&post(&server, QUOTAS, "q", json!({"hard": {"secrets": "9", "services.nodeports": "9"}})).await);
+    made(
+        &post(&server, QUOTAS, "q", json!({"hard": {"secrets": "9", "services.nodeports": "9"}}))
+            .await,
+    );
     made(&post(&server, SERVICES, "s", json!({"ports": [{"port": 80}]})).await);
     let crowded_out = |answer: &Answer, what: &str| {
         let why = "too many others are charged to the same quotas at this time, please try again";
         let expect = format!("{what} was not written: {why}");
-        assert_eq!((answer.status.as_u16(), answer.header("retry-after")), (429, "1"), "{}", answer.text());
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("retry-after")),
+            (429, "1"),
+            "{}",
+            answer.text()
+        );
         assert_eq!(answer.json()["message"], expect.as_str());
     };
-    let service = async || patch(&server, &format!("{SERVICES}/s"), json!({"spec": {"type": "NodePort"}})).await;
+    let service = async || {
+        patch(&server, &format!("{SERVICES}/s"), json!({"spec": {"type": "NodePort"}})).await
+    };
     store.others.store(100, Ordering::Relaxed);
     crowded_out(&post(&server, SECRETS, "one", json!(null)).await, "secrets \"one\"");
     crowded_out(&service().await, "services \"s\"");
@@ -173,13 +194,21 @@ async fn a_quota_that_counts_quotas_does_not_count_itself_again() {
     let server = with_quota(json!({"hard": {"resourcequotas": "2"}})).await;
     let spec = json!({"hard": {"pods": "1"}});
     let again = post(&server, QUOTAS, "q", spec.clone()).await;
-    assert_eq!((again.status.as_u16(), &again.json()["reason"]), (409, &json!("AlreadyExists")), "{}", again.text());
+    assert_eq!(
+        (again.status.as_u16(), &again.json()["reason"]),
+        (409, &json!("AlreadyExists")),
+        "{}",
+        again.text()
+    );
     made(&post(&server, QUOTAS, "r", spec.clone()).await);
     assert_eq!(used(&server).await, json!({"resourcequotas": "2"}));
     let why = "resourcequotas \"s\" is forbidden: \
                exceeded quota: q, requested: resourcequotas=1, used: resourcequotas=2, limited: resourcequotas=2";
     refused(&post(&server, QUOTAS, "s", spec).await, why);
-    made(&patch(&server, &format!("{QUOTAS}/q"), json!({"spec": {"hard": {"resourcequotas": "3"}}})).await);
+    made(
+        &patch(&server, &format!("{QUOTAS}/q"), json!({"spec": {"hard": {"resourcequotas": "3"}}}))
+            .await,
+    );
     assert_eq!(used(&server).await, json!({"resourcequotas": "2"}));
 }
 
@@ -214,7 +243,9 @@ async fn a_quota_counts_from_the_moment_on_that_it_is_made() {
     let why = "secrets \"four\" is forbidden: \
                exceeded quota: q, requested: secrets=1, used: secrets=3, limited: secrets=3";
     refused(&post(&server, SECRETS, "four", json!(null)).await, why);
-    made(&patch(&server, &format!("{QUOTAS}/q"), json!({"spec": {"hard": {"secrets": "4"}}})).await);
+    made(
+        &patch(&server, &format!("{QUOTAS}/q"), json!({"spec": {"hard": {"secrets": "4"}}})).await,
+    );
     made(&post(&server, SECRETS, "four", json!(null)).await);
     assert_eq!(used(&server).await, json!({"secrets": "4"}));
 }
@@ -224,14 +255,25 @@ async fn what_is_deleted_is_given_back() {
     let server = Server::with_namespace().await;
     let _controllers = server.defaults().await;
     made(&post(&server, SECRETS, "old", json!(null)).await);
-    made(&post(&server, QUOTAS, "q", json!({"hard": {"secrets": "2", "count/pods": "5", "pods": "5"}})).await);
+    made(
+        &post(
+            &server,
+            QUOTAS,
+            "q",
+            json!({"hard": {"secrets": "2", "count/pods": "5", "pods": "5"}}),
+        )
+        .await,
+    );
     let all = json!({"secrets": "2", "count/pods": "5", "pods": "5"});
     let accept = |_: u16, body: &Value| body["status"]["hard"] == all;
     let told = until_body(&server, &format!("{QUOTAS}/q"), accept).await;
     assert_eq!(told["status"]["used"], json!({"secrets": "1", "count/pods": "0", "pods": "0"}));
     let owners = told["metadata"]["managedFields"].as_array().unwrap();
     let mut owners = owners.iter().map(|owner| (&owner["manager"], &owner["subresource"]));
-    assert!(owners.any(|owner| owner == (&json!("resourcequota-controller"), &json!("status"))), "{told}");
+    assert!(
+        owners.any(|owner| owner == (&json!("resourcequota-controller"), &json!("status"))),
+        "{told}"
+    );
 
     made(&post(&server, SECRETS, "new", json!(null)).await);
     assert_eq!(post(&server, SECRETS, "other", json!(null)).await.status, 403);
@@ -241,11 +283,19 @@ async fn what_is_deleted_is_given_back() {
 
     made(&post(&server, PODS, "p", container(json!({}))).await);
     assert_eq!(used(&server).await, json!({"secrets": "2", "count/pods": "1", "pods": "1"}));
-    made(&patch(&server, &format!("{PODS}/p/status"), json!({"status": {"phase": "Succeeded"}})).await);
+    made(
+        &patch(&server, &format!("{PODS}/p/status"), json!({"status": {"phase": "Succeeded"}}))
+            .await,
+    );
     until_used(&server, json!({"secrets": "2", "count/pods": "1", "pods": "0"})).await;
 
     made(
-        &patch(&server, &format!("{QUOTAS}/q"), json!({"spec": {"hard": {"count/secrets": "9", "pods": null}}})).await,
+        &patch(
+            &server,
+            &format!("{QUOTAS}/q"),
+            json!({"spec": {"hard": {"count/secrets": "9", "pods": null}}}),
+        )
+        .await,
     );
     until_used(&server, json!({"secrets": "2", "count/pods": "1", "count/secrets": "2"})).await;
 }
@@ -284,26 +334,39 @@ async fn scopes_choose_pods() {
     let why = "pods \"b\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1";
     refused(&post(&server, PODS, "b", container(json!({}))).await, why);
     made(&post(&server, PODS, "b", container(json!({"requests": {"cpu": "1"}}))).await);
-    made(&post(&server, QUOTAS, "late", json!({"hard": {"pods": "0"}, "scopes": ["Terminating"]})).await);
+    made(
+        &post(&server, QUOTAS, "late", json!({"hard": {"pods": "0"}, "scopes": ["Terminating"]}))
+            .await,
+    );
     let why = "pods \"b\" is forbidden: exceeded quota: late, requested: pods=1, used: pods=0, limited: pods=0";
-    refused(&patch(&server, &format!("{PODS}/b"), json!({"spec": {"activeDeadlineSeconds": 60}})).await, why);
+    refused(
+        &patch(&server, &format!("{PODS}/b"), json!({"spec": {"activeDeadlineSeconds": 60}})).await,
+        why,
+    );
     made(&patch(&server, &format!("{PODS}/b"), json!({"metadata": {"labels": {"x": "1"}}})).await);
 }
 
 #[tokio::test]
 async fn a_pod_at_a_gate_does_not_come_to_reach_into_other_namespaces() {
-    let server = with_quota(json!({"hard": {"pods": "0"}, "scopes": ["CrossNamespacePodAffinity"]})).await;
+    let server =
+        with_quota(json!({"hard": {"pods": "0"}, "scopes": ["CrossNamespacePodAffinity"]})).await;
     let term = json!({"topologyKey": "k", "namespaces": ["b"]});
     let near = json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}});
     let mut spec = container(json!({}));
     spec["schedulingGates"] = json!([{"name": "example.com/g"}]);
     made(&post(&server, PODS, "p", spec.clone()).await);
     let pod = format!("{PODS}/p");
-    let change = async |affinity: &Value| patch(&server, &pod, json!({"spec": {"affinity": affinity}})).await;
+    let change = async |affinity: &Value| {
+        patch(&server, &pod, json!({"spec": {"affinity": affinity}})).await
+    };
     let answer = change(&near).await;
     assert_eq!(answer.status, 422, "{}", answer.text());
-    let node = json!({"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}]}]});
-    made(&change(&json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": node}})).await);
+    let node =
+        json!({"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}]}]});
+    made(
+        &change(&json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": node}}))
+            .await,
+    );
     spec["affinity"] = near;
     let why = "pods \"r\" is forbidden: exceeded quota: q, requested: pods=1, used: pods=0, limited: pods=0";
     refused(&post(&server, PODS, "r", spec).await, why);
@@ -311,8 +374,10 @@ async fn a_pod_at_a_gate_does_not_come_to_reach_into_other_namespaces() {
 
 #[tokio::test]
 async fn pods_must_say_what_is_counted() {
-    let server = with_quota(json!({"hard": {"cpu": "1", "limits.memory": "1Gi", "pods": "9"}})).await;
-    let why = "pods \"a\" is forbidden: failed quota: q: must specify cpu for: c; limits.memory for: c";
+    let server =
+        with_quota(json!({"hard": {"cpu": "1", "limits.memory": "1Gi", "pods": "9"}})).await;
+    let why =
+        "pods \"a\" is forbidden: failed quota: q: must specify cpu for: c; limits.memory for: c";
     refused(&post(&server, PODS, "a", container(json!({}))).await, why);
     let resources = json!({"requests": {"cpu": "600m"}, "limits": {"memory": "256Mi"}});
     made(&post(&server, PODS, "a", container(resources.clone())).await);
@@ -328,8 +393,17 @@ async fn services_claims_and_other_objects() {
         "count/deployments.apps": "0"});
     let server = with_quota(json!({ "hard": hard })).await;
     server.range().await;
-    made(&post(&server, SERVICES, "s", json!({"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 81}]})).await);
-    let change = async |spec: Value| patch(&server, &format!("{SERVICES}/s"), json!({ "spec": spec })).await;
+    made(
+        &post(
+            &server,
+            SERVICES,
+            "s",
+            json!({"ports": [{"name": "a", "port": 80}, {"name": "b", "port": 81}]}),
+        )
+        .await,
+    );
+    let change =
+        async |spec: Value| patch(&server, &format!("{SERVICES}/s"), json!({ "spec": spec })).await;
     let why = "services \"s\" is forbidden: exceeded quota: q, \
                requested: services.nodeports=2, used: services.nodeports=0, limited: services.nodeports=1";
     refused(&change(json!({"type": "NodePort"})).await, why);

@@ -42,10 +42,14 @@ fn joe(server: &Server) -> Server {
 }
 
 async fn let_joe_list_his_rights(server: &Server) {
-    let rule =
-        json!({"apiGroups": ["authorization.svc.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]});
+    let rule = json!({"apiGroups": ["authorization.svc.io"], "resources": ["selfsubjectrulesreviews"], "verbs": ["create"]});
     make(server, &format!("{RBAC}/clusterroles"), role("asks", json!([rule]))).await;
-    make(server, &format!("{RBAC}/clusterrolebindings"), binding("asks", "ClusterRole/asks", user("joe"))).await;
+    make(
+        server,
+        &format!("{RBAC}/clusterrolebindings"),
+        binding("asks", "ClusterRole/asks", user("joe")),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -94,7 +98,11 @@ async fn a_refusal_tells_what_is_wrong_with_bindings() {
     assert_eq!(status["reason"], format!("RBAC: [{error}]"));
     make(&server, &format!("{RBAC}/namespaces/a/roles"), role("later", maps(&["list"]))).await;
     assert_eq!(joe.get(MAPS).await.status, 200);
-    assert_eq!(review().await["evaluationError"], json!(null), "the search ends with what allows it");
+    assert_eq!(
+        review().await["evaluationError"],
+        json!(null),
+        "the search ends with what allows it"
+    );
 }
 
 #[tokio::test]
@@ -150,7 +158,12 @@ async fn defaults_are_mended_in_one_transaction() {
 async fn somebody_elses_rights_can_be_asked_for() {
     let server = Server::with_namespace().await;
     make(&server, &format!("{RBAC}/namespaces/a/roles"), role("r", maps(&["get"]))).await;
-    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("b", "Role/r", user("joe"))).await;
+    make(
+        &server,
+        &format!("{RBAC}/namespaces/a/rolebindings"),
+        binding("b", "Role/r", user("joe")),
+    )
+    .await;
     let check = async |path: &str, spec: Value, expect: Value| {
         let answer = post(&server, path, json!({"spec": spec})).await;
         assert_eq!(answer.status, 201, "{}", answer.text());
@@ -158,7 +171,8 @@ async fn somebody_elses_rights_can_be_asked_for() {
     };
     let any = "/apis/authorization.svc.io/v1/subjectaccessreviews";
     let local = "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews";
-    let on = |namespace: &str| json!({"verb": "get", "resource": "configmaps", "namespace": namespace});
+    let on =
+        |namespace: &str| json!({"verb": "get", "resource": "configmaps", "namespace": namespace});
     let yes = json!({"allowed": true, "reason": "RBAC: allowed by RoleBinding \"b/a\" of Role \"r\" to User \"joe\""});
     let no = json!({"allowed": false});
     check(any, json!({"user": "joe", "resourceAttributes": on("a")}), yes.clone()).await;
@@ -166,7 +180,8 @@ async fn somebody_elses_rights_can_be_asked_for() {
     check(any, json!({"user": "ann", "resourceAttributes": on("a")}), no).await;
     check(local, json!({"user": "joe", "resourceAttributes": on("a")}), yes.clone()).await;
     check(local, json!({"user": "joe", "resourceAttributes": on("")}), yes).await;
-    let answer = post(&server, local, json!({"spec": {"user": "joe", "resourceAttributes": on("b")}})).await;
+    let answer =
+        post(&server, local, json!({"spec": {"user": "joe", "resourceAttributes": on("b")}})).await;
     assert_eq!(answer.status, 422, "{}", answer.text());
 }
 
@@ -174,8 +189,18 @@ async fn somebody_elses_rights_can_be_asked_for() {
 async fn ones_own_rights_can_be_listed() {
     let server = Server::with_namespace().await;
     make(&server, &format!("{RBAC}/namespaces/a/roles"), role("r", maps(&["get"]))).await;
-    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("b", "Role/r", user("joe"))).await;
-    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("c", "Role/gone", user("joe"))).await;
+    make(
+        &server,
+        &format!("{RBAC}/namespaces/a/rolebindings"),
+        binding("b", "Role/r", user("joe")),
+    )
+    .await;
+    make(
+        &server,
+        &format!("{RBAC}/namespaces/a/rolebindings"),
+        binding("c", "Role/gone", user("joe")),
+    )
+    .await;
     let_joe_list_his_rights(&server).await;
     let answer = post(&joe(&server), RIGHTS, json!({"spec": {"namespace": "a"}})).await;
     let status = answer.json()["status"].clone();
@@ -184,7 +209,10 @@ async fn ones_own_rights_can_be_listed() {
     assert_eq!(status["incomplete"], false, "a role that is missing grants nothing");
     let answer = post(&server, RIGHTS, json!({"spec": {"namespace": "a"}})).await;
     let all = json!(["*"]);
-    assert_eq!(answer.json()["status"]["resourceRules"], json!([{"verbs": all, "apiGroups": all, "resources": all}]));
+    assert_eq!(
+        answer.json()["status"]["resourceRules"],
+        json!([{"verbs": all, "apiGroups": all, "resources": all}])
+    );
     assert_eq!(post(&server, RIGHTS, json!({"spec": {}})).await.status, 400);
 }
 
@@ -213,12 +241,21 @@ async fn paths_are_listed_where_they_are_granted() {
 #[tokio::test]
 async fn a_review_means_a_group_by_the_names_that_requests_mean_it_by() {
     let server = Server::with_namespace().await;
-    let leases = json!([{"apiGroups": ["coordination.svc.io"], "resources": ["leases"], "verbs": ["list"]}]);
+    let leases =
+        json!([{"apiGroups": ["coordination.svc.io"], "resources": ["leases"], "verbs": ["list"]}]);
     make(&server, &format!("{RBAC}/namespaces/a/roles"), role("r", leases)).await;
-    make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding("b", "Role/r", user("joe"))).await;
-    for (group, expect) in
-        [("coordination.svc.io", true), ("coordination.k8s.io", true), ("coordination", false), ("*", false)]
-    {
+    make(
+        &server,
+        &format!("{RBAC}/namespaces/a/rolebindings"),
+        binding("b", "Role/r", user("joe")),
+    )
+    .await;
+    for (group, expect) in [
+        ("coordination.svc.io", true),
+        ("coordination.k8s.io", true),
+        ("coordination", false),
+        ("*", false),
+    ] {
         let on = json!({"verb": "list", "group": group, "resource": "leases", "namespace": "a"});
         let spec = json!({"user": "joe", "resourceAttributes": on});
         let path = "/apis/authorization.svc.io/v1/subjectaccessreviews";
@@ -227,7 +264,11 @@ async fn a_review_means_a_group_by_the_names_that_requests_mean_it_by() {
         assert_eq!(answer["spec"], spec, "the question stays as it was asked");
     }
     for group in ["coordination.svc.io", "coordination.k8s.io"] {
-        assert_eq!(joe(&server).get(&format!("/apis/{group}/v1/namespaces/a/leases")).await.status, 200, "{group}");
+        assert_eq!(
+            joe(&server).get(&format!("/apis/{group}/v1/namespaces/a/leases")).await.status,
+            200,
+            "{group}"
+        );
     }
 }
 
@@ -236,20 +277,21 @@ async fn an_update_that_creates_needs_the_permission_to_create() {
     let server = Server::with_namespace().await;
     let joe = joe(&server);
     let grant = async |name: &str, verbs: &[&str]| {
-        let resources =
-            json!([{"apiGroups": ["", "coordination.svc.io"], "resources": ["leases", "limitranges"], "verbs": verbs}]);
+        let resources = json!([{"apiGroups": ["", "coordination.svc.io"], "resources": ["leases", "limitranges"], "verbs": verbs}]);
         make(&server, &format!("{RBAC}/namespaces/a/roles"), role(name, resources)).await;
         let binding = binding(name, &format!("Role/{name}"), user("joe"));
         make(&server, &format!("{RBAC}/namespaces/a/rolebindings"), binding).await;
     };
     grant("updates", &["update"]).await;
-    for (prefix, group, plural) in
-        [("/apis/coordination.svc.io/v1", "coordination.svc.io", "leases"), ("/api/v1", "", "limitranges")]
-    {
+    for (prefix, group, plural) in [
+        ("/apis/coordination.svc.io/v1", "coordination.svc.io", "leases"),
+        ("/api/v1", "", "limitranges"),
+    ] {
         let path = format!("{prefix}/namespaces/a/{plural}/x");
         let spec = if plural == "leases" { json!({}) } else { json!({"limits": []}) };
         let put = async |by: &Server, turn: &str, version: &str, dry: &str| {
-            let metadata = json!({"name": "x", "labels": {"turn": turn}, "resourceVersion": version});
+            let metadata =
+                json!({"name": "x", "labels": {"turn": turn}, "resourceVersion": version});
             let body = json!({"metadata": metadata, "spec": spec}).to_string();
             by.send(Method::PUT, &format!("{path}{dry}"), &[], body).await
         };
@@ -259,13 +301,21 @@ async fn an_update_that_creates_needs_the_permission_to_create() {
                 r#"{plural}{}{group} "x" is forbidden: User "joe" cannot create resource "{plural}" in API group "{group}" in the namespace "a""#,
                 if group.is_empty() { "" } else { "." }
             );
-            assert_eq!((refused.status.as_u16(), refused.json()["message"].as_str()), (403, Some(why.as_str())));
+            assert_eq!(
+                (refused.status.as_u16(), refused.json()["message"].as_str()),
+                (403, Some(why.as_str()))
+            );
         }
         assert_eq!(server.get(&path).await.status, 404, "{path}");
         let created = put(&server, "1", "", "").await;
         assert_eq!(created.status, 201);
         let updated = put(&joe, "2", &created.version(), "").await;
-        assert_eq!(updated.status, 200, "what is there needs no more than update: {}", updated.text());
+        assert_eq!(
+            updated.status,
+            200,
+            "what is there needs no more than update: {}",
+            updated.text()
+        );
         assert_eq!(server.get(&path).await.json()["metadata"]["labels"]["turn"], "2");
         assert_eq!(server.send(Method::DELETE, &path, &[], "").await.status, 200);
     }
@@ -278,7 +328,8 @@ async fn an_update_that_creates_needs_the_permission_to_create() {
 #[tokio::test]
 async fn a_role_that_gives_more_than_can_be_checked_is_refused() {
     let server = Server::with_namespace().await;
-    let (roles, bindings) = (format!("{RBAC}/namespaces/a/roles"), format!("{RBAC}/namespaces/a/rolebindings"));
+    let (roles, bindings) =
+        (format!("{RBAC}/namespaces/a/roles"), format!("{RBAC}/namespaces/a/rolebindings"));
     let kinds = ["roles", "rolebindings"];
     let own = json!([{"apiGroups": ["rbac.authorization.svc.io"], "resources": kinds, "verbs": ["create"]}]);
     make(&server, &roles, role("writes", own.clone())).await;
@@ -289,7 +340,10 @@ async fn a_role_that_gives_more_than_can_be_checked_is_refused() {
     make(&server, &roles, role("hostile", hostile.clone())).await;
     let joe = joe(&server);
     make(&joe, &roles, role("own", own)).await;
-    for (path, body) in [(&roles, role("other", hostile)), (&bindings, binding("other", "Role/hostile", user("joe")))] {
+    for (path, body) in [
+        (&roles, role("other", hostile)),
+        (&bindings, binding("other", "Role/hostile", user("joe"))),
+    ] {
         let refused = post(&joe, path, body).await;
         assert_eq!(refused.status, 403);
         let message = refused.text();

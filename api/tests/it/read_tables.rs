@@ -71,7 +71,8 @@ async fn lists() {
         let versions = ["", "resourceVersion=0", &format!("resourceVersion={then}")];
         for (version, cell) in versions.into_iter().zip(cells) {
             let mut query = vec![version.to_owned()];
-            query.extend((!matching.is_empty()).then(|| format!("resourceVersionMatch={matching}")));
+            query
+                .extend((!matching.is_empty()).then(|| format!("resourceVersionMatch={matching}")));
             query.extend(limited.then(|| LIMIT.to_owned()));
             query.extend(continued.then(|| format!("continue={token}")));
             let query = query.join("&");
@@ -88,7 +89,11 @@ async fn lists() {
                 Then => ("a b c", &then, false),
                 Rest => ("c", &then, false),
             };
-            assert_eq!((answer.names().join(" ").as_str(), &answer.version()), (names, at), "{query}");
+            assert_eq!(
+                (answer.names().join(" ").as_str(), &answer.version()),
+                (names, at),
+                "{query}"
+            );
             assert_eq!(answer.json()["metadata"]["continue"].is_string(), more, "{query}");
         }
     }
@@ -98,7 +103,11 @@ async fn lists() {
 fn check_refusal(answer: &Answer, status: u16, query: &str) {
     assert_eq!(answer.status.as_u16(), status, "{query}: {}", answer.text());
     let body = answer.json();
-    assert_eq!((body["kind"].as_str(), body["code"].as_u64()), (Some("Status"), Some(status.into())), "{query}");
+    assert_eq!(
+        (body["kind"].as_str(), body["code"].as_u64()),
+        (Some("Status"), Some(status.into())),
+        "{query}"
+    );
     if status == 422 {
         assert_eq!(body["reason"], "Invalid", "{query}");
         assert_eq!(body["details"]["causes"][0]["field"], "resourceVersionMatch", "{query}");

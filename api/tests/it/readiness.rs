@@ -52,7 +52,8 @@ fn wired(server: &Server) {
 async fn is_ready(server: &Server) -> bool {
     assert_eq!(server.get("/livez").await.status, 200);
     let answer = server.get("/readyz").await;
-    let failed: Vec<String> = answer.text().lines().filter(|line| line.starts_with("[-]")).map(str::to_owned).collect();
+    let failed: Vec<String> =
+        answer.text().lines().filter(|line| line.starts_with("[-]")).map(str::to_owned).collect();
     match answer.status.as_u16() {
         200 => true,
         500 => {
@@ -76,7 +77,8 @@ async fn grant(server: &Server) {
     let binding = json!({"metadata": {"name": "maps"}, "roleRef": {"kind": "Role", "name": "maps"},
         "subjects": [{"kind": "User", "name": "joe"}]});
     for (plural, body) in [("roles", role), ("rolebindings", binding)] {
-        let made = server.send(Method::POST, &format!("{ROLES}/{plural}"), &[], body.to_string()).await;
+        let made =
+            server.send(Method::POST, &format!("{ROLES}/{plural}"), &[], body.to_string()).await;
         assert_eq!(made.status, 201, "{}", made.text());
     }
 }
@@ -98,7 +100,12 @@ async fn until_the_roles_are_read_a_node_is_not_ready_and_decides_nothing() {
     for by in [&joe, &eve] {
         // Joe may and eve may not: the server cannot say so now.
         for refused in [by.get(MAPS).await, by.send(Method::POST, MAPS, &[], map.clone()).await] {
-            assert_eq!((refused.status.as_u16(), refused.header("retry-after")), (503, "1"), "{}", refused.text());
+            assert_eq!(
+                (refused.status.as_u16(), refused.header("retry-after")),
+                (503, "1"),
+                "{}",
+                refused.text()
+            );
             assert!(ends_with(&refused.json()["message"], UNREAD), "{}", refused.text());
         }
     }
@@ -111,7 +118,8 @@ async fn until_the_roles_are_read_a_node_is_not_ready_and_decides_nothing() {
     assert!(!is_ready(&server).await);
 
     // A client that asks just before the roles are read waits for that, no longer.
-    let (answer, ()) = tokio::join!(joe.get(MAPS), async { store.is_open.store(true, Ordering::Relaxed) });
+    let (answer, ()) =
+        tokio::join!(joe.get(MAPS), async { store.is_open.store(true, Ordering::Relaxed) });
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(is_ready(&server).await);
     assert_eq!(eve.get(MAPS).await.status, 403);

@@ -28,7 +28,9 @@ async fn anybody_may_ask_what_they_may_do() {
         "spec": {"resourceAttributes": pods()}, "status": {"allowed": false}
     });
     assert_eq!(answer.json(), expect);
-    let answer = server.send(Method::POST, &format!("{SELF_ACCESS}?dryRun=All"), &[], question.to_string()).await;
+    let answer = server
+        .send(Method::POST, &format!("{SELF_ACCESS}?dryRun=All"), &[], question.to_string())
+        .await;
     assert_eq!(answer.json()["status"], json!({"allowed": true}), "a dry run answers as well");
 }
 
@@ -36,7 +38,9 @@ async fn anybody_may_ask_what_they_may_do() {
 async fn a_question_passes_what_every_object_passes() {
     let server = Server::new();
     let check = async |query: &str, body: Value, code: u16, expect: &str| {
-        let answer = server.send(Method::POST, &format!("{SELF_ACCESS}{query}"), &[], body.to_string()).await;
+        let answer = server
+            .send(Method::POST, &format!("{SELF_ACCESS}{query}"), &[], body.to_string())
+            .await;
         assert_eq!(answer.status, code, "{query} {body}: {}", answer.text());
         assert!(answer.text().contains(expect), "{query} {body}: {}", answer.text());
         answer
@@ -45,9 +49,27 @@ async fn a_question_passes_what_every_object_passes() {
     check("?fieldValidation=Strict", unknown.clone(), 400, r#"unknown field \"spec.odd\""#).await;
     let warned = check("", unknown, 201, r#""allowed":true"#).await;
     assert_eq!(warned.header("warning"), r#"299 - "unknown field \"spec.odd\"""#);
-    check("", json!({"spec": {}}), 422, "exactly one of nonResourceAttributes or resourceAttributes").await;
-    check("", json!({"metadata": {"name": "x"}, "spec": {"resourceAttributes": pods()}}), 422, "must be empty").await;
-    check("?dryRun=Some", json!({"spec": {"resourceAttributes": pods()}}), 422, "Unsupported value").await;
+    check(
+        "",
+        json!({"spec": {}}),
+        422,
+        "exactly one of nonResourceAttributes or resourceAttributes",
+    )
+    .await;
+    check(
+        "",
+        json!({"metadata": {"name": "x"}, "spec": {"resourceAttributes": pods()}}),
+        422,
+        "must be empty",
+    )
+    .await;
+    check(
+        "?dryRun=Some",
+        json!({"spec": {"resourceAttributes": pods()}}),
+        422,
+        "Unsupported value",
+    )
+    .await;
     check("", json!({"kind": "Secret", "apiVersion": "v1"}), 400, "Secret").await;
 }
 
@@ -58,15 +80,20 @@ async fn a_selector_is_a_text_or_requirements() {
     let check = async |field: &str, selector: Value, expect: Result<(bool, &str), &str>| {
         let mut on = json!({"verb": "list", "resource": "pods"});
         on[field] = selector.clone();
-        let spec = json!({"user": "system:node:n1", "groups": ["system:nodes"], "resourceAttributes": on});
-        let answer = server.send(Method::POST, ACCESS, &[], json!({"spec": spec}).to_string()).await;
+        let spec =
+            json!({"user": "system:node:n1", "groups": ["system:nodes"], "resourceAttributes": on});
+        let answer =
+            server.send(Method::POST, ACCESS, &[], json!({"spec": spec}).to_string()).await;
         let status = answer.json()["status"].clone();
         match expect {
             Ok((allowed, error)) => {
                 assert_eq!(answer.status, 201, "{field} {selector}: {}", answer.text());
                 assert_eq!(status["allowed"], allowed, "{field} {selector}: {status}");
                 let told = status["evaluationError"].as_str().unwrap_or_default();
-                assert!(told.contains(error) && told.is_empty() == error.is_empty(), "{field} {selector}: {status}");
+                assert!(
+                    told.contains(error) && told.is_empty() == error.is_empty(),
+                    "{field} {selector}: {status}"
+                );
             }
             Err(why) => {
                 assert_eq!(answer.status, 422, "{field} {selector}: {}", answer.text());
@@ -81,7 +108,9 @@ async fn a_selector_is_a_text_or_requirements() {
     let (fields, labels) = ("fieldSelector", "labelSelector");
     let both = json!({"rawSelector": "a=b", "requirements": [{"key": "a", "operator": "Exists"}]});
     // Both are empty: nothing is restricted.
-    for empty in [json!({}), json!({"rawSelector": ""}), json!({"rawSelector": "", "requirements": []})] {
+    for empty in
+        [json!({}), json!({"rawSelector": ""}), json!({"rawSelector": "", "requirements": []})]
+    {
         check(fields, empty.clone(), Ok((false, ""))).await;
         check(labels, empty, Ok((false, ""))).await;
     }
@@ -89,7 +118,9 @@ async fn a_selector_is_a_text_or_requirements() {
     check(fields, json!({"rawSelector": "spec.nodeName=n1"}), Ok((true, ""))).await;
     check(fields, json!({"rawSelector": "spec.nodeName=n2"}), Ok((false, ""))).await;
     check(labels, json!({"rawSelector": "spec.nodeName=n1"}), Ok((false, ""))).await;
-    let ignored = |field: &str| format!("spec.resourceAttributes.{field} partially ignored due to parse error");
+    let ignored = |field: &str| {
+        format!("spec.resourceAttributes.{field} partially ignored due to parse error")
+    };
     check(fields, json!({"rawSelector": "bad"}), Ok((false, ignored(fields).as_str()))).await;
     check(labels, json!({"rawSelector": "a in ("}), Ok((false, ignored(labels).as_str()))).await;
     // Requirements are used as they are.
@@ -100,9 +131,24 @@ async fn a_selector_is_a_text_or_requirements() {
     check(labels, requirement("In", &["n1"]), Ok((false, ""))).await;
     for field in [fields, labels] {
         check(field, both.clone(), Err("may not specified at the same time as requirements")).await;
-        check(field, requirement("In", &[]), Err("must be specified when `operator` is 'In' or 'NotIn'")).await;
-        check(field, requirement("Exists", &["a"]), Err("may not be specified when `operator` is 'Exists'")).await;
-        check(field, requirement("Above", &["1"]), Err("requirements[0].operator: Unsupported value")).await;
+        check(
+            field,
+            requirement("In", &[]),
+            Err("must be specified when `operator` is 'In' or 'NotIn'"),
+        )
+        .await;
+        check(
+            field,
+            requirement("Exists", &["a"]),
+            Err("may not be specified when `operator` is 'Exists'"),
+        )
+        .await;
+        check(
+            field,
+            requirement("Above", &["1"]),
+            Err("requirements[0].operator: Unsupported value"),
+        )
+        .await;
         let nameless = json!({"requirements": [{"key": "", "operator": "Exists"}]});
         check(field, nameless, Err("requirements[0].key")).await;
     }

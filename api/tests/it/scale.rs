@@ -51,7 +51,8 @@ async fn who_writes_the_status_asks_for_no_other_generation() {
     let status = format!("{WEB}/status");
     for (path, note, expect) in [(&*status, "seen", 1), (WEB, "seen", 1), (WEB, "other", 2)] {
         let change = json!({"metadata": {"annotations": {"note": note}}});
-        let answer = send(&server, Method::PATCH, path, "application/merge-patch+json", change).await.json();
+        let answer =
+            send(&server, Method::PATCH, path, "application/merge-patch+json", change).await.json();
         assert_eq!(answer["metadata"]["generation"], expect, "{path} {note}: {answer}");
     }
 }
@@ -60,9 +61,13 @@ async fn who_writes_the_status_asks_for_no_other_generation() {
 async fn replicas_are_changed_through_it() {
     let server = deployed().await;
     let replaced = send(&server, Method::PUT, SCALE, "application/json", scale(3)).await;
-    assert_eq!((replaced.status.as_u16(), &replaced.json()["spec"]), (200, &json!({"replicas": 3})));
+    assert_eq!(
+        (replaced.status.as_u16(), &replaced.json()["spec"]),
+        (200, &json!({"replicas": 3}))
+    );
     let merge = "application/merge-patch+json";
-    let patched = send(&server, Method::PATCH, SCALE, merge, json!({"spec": {"replicas": 0}})).await;
+    let patched =
+        send(&server, Method::PATCH, SCALE, merge, json!({"spec": {"replicas": 0}})).await;
     assert_eq!((patched.status.as_u16(), &patched.json()["spec"]), (200, &json!({})));
     let web = server.get(WEB).await.json();
     assert_eq!(web["spec"]["replicas"], 0);
@@ -98,19 +103,30 @@ async fn whoever_scales_owns_the_replicas_of_the_object() {
 async fn a_scale_is_checked_and_warned_of_as_any_other_write() {
     let server = deployed().await;
     let partials = "application/json;as=PartialObjectMetadataList;g=meta.svc.io;v=v1";
-    let (json, merge, apply) = ("application/json", "application/merge-patch+json", "application/apply-patch+yaml");
+    let (json, merge, apply) =
+        ("application/json", "application/merge-patch+json", "application/apply-patch+yaml");
     for (method, media) in [(Method::PUT, json), (Method::PATCH, merge), (Method::PATCH, apply)] {
-        let (path, headers) = (format!("{SCALE}?fieldManager=m"), [("content-type", media), ("accept", partials)]);
+        let (path, headers) =
+            (format!("{SCALE}?fieldManager=m"), [("content-type", media), ("accept", partials)]);
         let refused = server.send(method, &path, &headers, scale(7).to_string()).await;
         assert_eq!(refused.status, 406, "{media}: {}", refused.text());
-        assert_eq!(server.get(WEB).await.json()["spec"]["replicas"], 2, "{media}: nothing is written");
+        assert_eq!(
+            server.get(WEB).await.json()["spec"]["replicas"],
+            2,
+            "{media}: nothing is written"
+        );
     }
     let body = "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: web}\nspec:\n  replicas: 3\n  replicas: 4\n";
     let check = async |method: Method, media: &str, level: &str, expect: (u16, &str)| {
         let path = format!("{SCALE}?fieldManager=m&force=true&fieldValidation={level}");
         let path = if media == apply { path } else { path.replace("&force=true", "") };
         let answer = server.send(method, &path, &[("content-type", media)], body).await;
-        assert_eq!((answer.status.as_u16(), answer.header("warning")), expect, "{media}: {}", answer.text());
+        assert_eq!(
+            (answer.status.as_u16(), answer.header("warning")),
+            expect,
+            "{media}: {}",
+            answer.text()
+        );
     };
     for (method, media, told) in [
         (Method::PUT, "application/yaml", r#"299 - "duplicate field \"spec.replicas\"""#),
@@ -137,15 +153,23 @@ async fn a_scale_comes_in_every_form() {
     let table = table.json();
     assert_eq!((&table["kind"], &table["apiVersion"]), (&json!("Table"), &json!("meta.svc.io/v1")));
     let columns = table["columnDefinitions"].as_array().unwrap().iter();
-    let columns: Vec<_> = columns.map(|column| (column["name"].clone(), column["type"].clone())).collect();
-    let expect = [("Name", "string"), ("Desired", "integer"), ("Available", "integer"), ("Age", "string")];
+    let columns: Vec<_> =
+        columns.map(|column| (column["name"].clone(), column["type"].clone())).collect();
+    let expect =
+        [("Name", "string"), ("Desired", "integer"), ("Available", "integer"), ("Age", "string")];
     assert_eq!(columns, expect.map(|(name, kind)| (json!(name), json!(kind))));
     assert_eq!(table["metadata"], json!({"resourceVersion": plain["metadata"]["resourceVersion"]}));
     let metadata = &plain["metadata"];
     let metadata = json!({"apiVersion": "meta.svc.io/v1", "kind": "PartialObjectMetadata", "metadata": metadata});
     assert_eq!(table["rows"], json!([{"cells": ["web", 2, 0, "0s"], "object": metadata}]));
-    let whole = server.get_as(&format!("{SCALE}?includeObject=Object"), &form("Table", "meta.k8s.io")).await.json();
-    assert_eq!((&whole["apiVersion"], &whole["rows"][0]["object"]), (&json!("meta.k8s.io/v1"), &plain));
+    let whole = server
+        .get_as(&format!("{SCALE}?includeObject=Object"), &form("Table", "meta.k8s.io"))
+        .await
+        .json();
+    assert_eq!(
+        (&whole["apiVersion"], &whole["rows"][0]["object"]),
+        (&json!("meta.k8s.io/v1"), &plain)
+    );
     let partial = server.get_as(SCALE, &form("PartialObjectMetadata", "meta.svc.io")).await;
     assert_eq!((partial.status.as_u16(), partial.json()), (200, metadata));
     let list = server.get_as(SCALE, &form("PartialObjectMetadataList", "meta.svc.io")).await;
@@ -156,7 +180,8 @@ async fn a_scale_comes_in_every_form() {
 #[tokio::test]
 async fn a_written_scale_comes_in_every_form() {
     let server = deployed().await;
-    let (table, partial) = (form("Table", "meta.svc.io"), form("PartialObjectMetadata", "meta.k8s.io"));
+    let (table, partial) =
+        (form("Table", "meta.svc.io"), form("PartialObjectMetadata", "meta.k8s.io"));
     for (method, media, replicas) in [
         (Method::PUT, "application/json", 3),
         (Method::PATCH, "application/merge-patch+json", 0),
@@ -166,7 +191,8 @@ async fn a_written_scale_comes_in_every_form() {
         let path = format!("{SCALE}?fieldManager=m{force}");
         let write = async |accept: &str| {
             let headers = [("content-type", media), ("accept", accept)];
-            let written = server.send(method.clone(), &path, &headers, scale(replicas).to_string()).await;
+            let written =
+                server.send(method.clone(), &path, &headers, scale(replicas).to_string()).await;
             assert_eq!(written.status, 200, "{media}: {}", written.text());
             written.json()
         };
@@ -175,8 +201,12 @@ async fn a_written_scale_comes_in_every_form() {
         let written = write(&partial).await;
         let web = server.get(WEB).await.json();
         let kind = (&written["kind"], &written["apiVersion"], &written["metadata"]["uid"]);
-        let expect = (&json!("PartialObjectMetadata"), &json!("meta.k8s.io/v1"), &web["metadata"]["uid"]);
+        let expect =
+            (&json!("PartialObjectMetadata"), &json!("meta.k8s.io/v1"), &web["metadata"]["uid"]);
         assert_eq!(kind, expect, "{media}");
-        assert_eq!(written["metadata"]["resourceVersion"], web["metadata"]["resourceVersion"], "{media}");
+        assert_eq!(
+            written["metadata"]["resourceVersion"], web["metadata"]["resourceVersion"],
+            "{media}"
+        );
     }
 }

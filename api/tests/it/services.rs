@@ -37,7 +37,10 @@ fn has_address(answer: &Answer) {
     assert!(answer.status.is_success(), "{}", answer.text());
     let spec = &answer.json()["spec"];
     assert!(spec["clusterIP"].as_str().unwrap().starts_with("10.96."), "{spec}");
-    assert_eq!((&spec["ipFamilies"], &spec["ipFamilyPolicy"]), (&json!(["IPv4"]), &json!("SingleStack")));
+    assert_eq!(
+        (&spec["ipFamilies"], &spec["ipFamilyPolicy"]),
+        (&json!(["IPv4"]), &json!("SingleStack"))
+    );
 }
 
 /// Every way to write a service of this name that there is not.
@@ -57,7 +60,10 @@ async fn write_each_way(server: &Server, name: &str, mut check: impl FnMut(&Answ
         let stored = answer.status.is_success() && !path.contains("dryRun");
         assert_eq!(server.get(&own).await.status, if stored { 200 } else { 404 }, "{path}");
         if stored {
-            assert_eq!(send(server, Method::DELETE, &own, "application/json", &json!({})).await.status, 200);
+            assert_eq!(
+                send(server, Method::DELETE, &own, "application/json", &json!({})).await.status,
+                200
+            );
         }
     }
 }
@@ -77,21 +83,33 @@ async fn before_there_is_a_range_no_service_is_created_that_needs_an_address() {
 #[tokio::test]
 async fn before_there_is_a_range_services_without_addresses_are_as_ever_and_stay_so() {
     let server = Server::with_namespace().await;
-    let headless = create(&server, "headless", json!({"clusterIP": "None", "selector": {"a": "b"}})).await;
+    let headless =
+        create(&server, "headless", json!({"clusterIP": "None", "selector": {"a": "b"}})).await;
     assert_eq!(headless.status, 201, "{}", headless.text());
     let spec = &headless.json()["spec"];
-    assert_eq!((&spec["ipFamilies"], &spec["ipFamilyPolicy"]), (&json!(["IPv4"]), &json!("SingleStack")));
-    let alias = create(&server, "alias", json!({"type": "ExternalName", "externalName": "x.example.com"})).await;
+    assert_eq!(
+        (&spec["ipFamilies"], &spec["ipFamilyPolicy"]),
+        (&json!(["IPv4"]), &json!("SingleStack"))
+    );
+    let alias =
+        create(&server, "alias", json!({"type": "ExternalName", "externalName": "x.example.com"}))
+            .await;
     assert_eq!(alias.status, 201, "{}", alias.text());
     let own = format!("{SERVICES}/alias");
-    let to_cluster = json!({"spec": {"type": "ClusterIP", "externalName": null, "ports": [{"port": 80}]}});
+    let to_cluster =
+        json!({"spec": {"type": "ClusterIP", "externalName": null, "ports": [{"port": 80}]}});
     let ways = [
         (Method::PATCH, MERGE, to_cluster.clone()),
         (Method::PUT, "application/json", service("alias", &json!({"ports": [{"port": 80}]}))),
-        (Method::PATCH, APPLY, service("alias", &json!({"type": "ClusterIP", "ports": [{"port": 80}]}))),
+        (
+            Method::PATCH,
+            APPLY,
+            service("alias", &json!({"type": "ClusterIP", "ports": [{"port": 80}]})),
+        ),
     ];
     for (method, media, body) in ways {
-        let path = if media == APPLY { format!("{own}?force=true&fieldManager=m") } else { own.clone() };
+        let path =
+            if media == APPLY { format!("{own}?force=true&fieldManager=m") } else { own.clone() };
         refused(&server.send(method, &path, &[("content-type", media)], &body.to_string()).await);
         assert_eq!(server.get(&own).await.json(), alias.json());
     }
@@ -106,10 +124,15 @@ async fn while_the_only_range_goes_services_keep_addresses_and_no_further_one_ge
     let made = create(&server, "s", json!({"ports": [{"port": 80}]})).await;
     has_address(&made);
     let range = "/apis/networking.svc.io/v1/servicecidrs/svc";
-    assert_eq!(send(&server, Method::DELETE, range, "application/json", &json!({})).await.status, 200);
+    assert_eq!(
+        send(&server, Method::DELETE, range, "application/json", &json!({})).await.status,
+        200
+    );
     refused(&create(&server, "more", json!({"ports": [{"port": 80}]})).await);
     let own = format!("{SERVICES}/s");
-    let changed = send(&server, Method::PATCH, &own, MERGE, &json!({"metadata": {"labels": {"k": "v"}}})).await;
+    let changed =
+        send(&server, Method::PATCH, &own, MERGE, &json!({"metadata": {"labels": {"k": "v"}}}))
+            .await;
     has_address(&changed);
     assert_eq!(changed.json()["spec"], made.json()["spec"]);
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersHandle, ControllersOptions};
+use quorate_controllers::{
+    ApiServer, ApiServers, Controllers, ControllersHandle, ControllersOptions,
+};
 use quorate_store::{MemoryOptions, MemoryStore};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -45,7 +47,8 @@ impl Members {
 }
 
 fn subsets(members: &[u8]) -> Value {
-    let addresses: Vec<Value> = members.iter().map(|last| json!({"ip": format!("10.0.0.{last}")})).collect();
+    let addresses: Vec<Value> =
+        members.iter().map(|last| json!({"ip": format!("10.0.0.{last}")})).collect();
     json!([{"addresses": addresses, "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}]}])
 }
 

@@ -26,7 +26,8 @@ async fn table(server: &Server, path: &str) -> Value {
 async fn rows_of_finished_pods_say_so() {
     let server = Server::with_namespace().await;
     let containers = json!([{"name": "c", "image": "i"}]);
-    make(&server, PODS, json!({"metadata": {"name": "p"}, "spec": {"containers": containers}})).await;
+    make(&server, PODS, json!({"metadata": {"name": "p"}, "spec": {"containers": containers}}))
+        .await;
     let path = format!("{PODS}/p");
     let check = async |phase: &str, expect: Value| {
         let patch = json!({"status": {"phase": phase}}).to_string();
@@ -45,7 +46,8 @@ async fn rows_of_finished_pods_say_so() {
     // What has ended stays so; another one fails.
     let gone = server.send(Method::DELETE, &format!("{path}?gracePeriodSeconds=0"), &[], "").await;
     assert_eq!(gone.status, 200, "{}", gone.text());
-    make(&server, PODS, json!({"metadata": {"name": "p"}, "spec": {"containers": containers}})).await;
+    make(&server, PODS, json!({"metadata": {"name": "p"}, "spec": {"containers": containers}}))
+        .await;
     check("Failed", completed("Failed", "The pod failed.")).await;
 }
 
@@ -53,23 +55,38 @@ async fn rows_of_finished_pods_say_so() {
 async fn rows_of_addresses_have_one_cell_more_than_columns() {
     let server = Server::new();
     let parent = json!({"resource": "services", "namespace": "n", "name": "s"});
-    make(&server, ADDRESSES, json!({"metadata": {"name": "10.96.0.9"}, "spec": {"parentRef": parent}})).await;
+    make(
+        &server,
+        ADDRESSES,
+        json!({"metadata": {"name": "10.96.0.9"}, "spec": {"parentRef": parent}}),
+    )
+    .await;
     server.clock.advance(125_000);
     for path in [ADDRESSES, &format!("{ADDRESSES}/10.96.0.9")] {
         let table = table(&server, path).await;
         assert_eq!(table["columnDefinitions"].as_array().unwrap().len(), 2, "{path}");
-        assert_eq!(table["rows"][0]["cells"], json!(["10.96.0.9", "services/n/s", "2m5s"]), "{path}");
+        assert_eq!(
+            table["rows"][0]["cells"],
+            json!(["10.96.0.9", "services/n/s", "2m5s"]),
+            "{path}"
+        );
     }
 }
 
 #[tokio::test]
 async fn rows_of_flow_schemas_come_by_precedence() {
     let server = Server::new();
-    for (name, precedence, set) in [("a", 900, "x"), ("b", 1000, "x"), ("c", 100, "y"), ("d", 900, "x"), ("e", 20, "x")]
+    for (name, precedence, set) in
+        [("a", 900, "x"), ("b", 1000, "x"), ("c", 100, "y"), ("d", 900, "x"), ("e", 20, "x")]
     {
         let level = json!({"name": "l"});
         let spec = json!({"matchingPrecedence": precedence, "priorityLevelConfiguration": level});
-        make(&server, SCHEMAS, json!({"metadata": {"name": name, "labels": {"set": set}}, "spec": spec})).await;
+        make(
+            &server,
+            SCHEMAS,
+            json!({"metadata": {"name": name, "labels": {"set": set}}, "spec": spec}),
+        )
+        .await;
     }
     let check = async |query: &str, expect: &[&str]| {
         let table = table(&server, &format!("{SCHEMAS}?{query}")).await;
@@ -77,7 +94,11 @@ async fn rows_of_flow_schemas_come_by_precedence() {
         assert_eq!(rows.map(|row| row["cells"][0].clone()).collect::<Vec<_>>(), expect, "{query}");
         table["metadata"]["continue"].as_str().unwrap_or_default().to_owned()
     };
-    assert_eq!(server.get(SCHEMAS).await.names(), ["a", "b", "c", "d", "e"], "objects come by name");
+    assert_eq!(
+        server.get(SCHEMAS).await.names(),
+        ["a", "b", "c", "d", "e"],
+        "objects come by name"
+    );
     check("", &["e", "c", "a", "d", "b"]).await;
     check("labelSelector=set%3Dx", &["e", "a", "d", "b"]).await;
     check("resourceVersion=0", &["e", "c", "a", "d", "b"]).await;

@@ -14,10 +14,16 @@ async fn what_is_no_duration_is_refused() {
     let check = async |path: &str, expect: Result<(), &str>| {
         let answer = server.get(path).await;
         let status = answer.status.as_u16();
-        let Err(problem) = expect else { return assert_eq!(status, 200, "{path}: {}", answer.text()) };
+        let Err(problem) = expect else {
+            return assert_eq!(status, 200, "{path}: {}", answer.text());
+        };
         let message = format!("invalid timeout specified in the request URL - time: {problem}");
         let body = answer.json();
-        assert_eq!((status, &body["reason"], &body["message"]), (400, &"BadRequest".into(), &message.into()), "{path}");
+        assert_eq!(
+            (status, &body["reason"], &body["message"]),
+            (400, &"BadRequest".into(), &message.into()),
+            "{path}"
+        );
     };
     for path in [MAPS, "/healthz", "/version", "/api", "/api/v1/namespaces/a"] {
         check(&format!("{path}?timeout=abc"), Err("invalid duration \"abc\"")).await;

@@ -121,17 +121,25 @@ impl Running {
         let mut config = client_config(&self.authority.pem, subject);
         config.alpn_protocols = vec![alpn.to_vec()];
         let io = SystemEnv::env().network.connect(self.handle.address()).await?;
-        TlsConnector::from(Arc::new(config)).connect(ServerName::try_from("localhost").unwrap(), io).await
+        TlsConnector::from(Arc::new(config))
+            .connect(ServerName::try_from("localhost").unwrap(), io)
+            .await
     }
 
     /// A client of HTTP/2 on a connection of its own, and how the handshake went.
-    async fn client(&self, config: &Arc<ClientConfig>) -> (SendRequest<Empty<Bytes>>, Option<HandshakeKind>) {
+    async fn client(
+        &self,
+        config: &Arc<ClientConfig>,
+    ) -> (SendRequest<Empty<Bytes>>, Option<HandshakeKind>) {
         let io = SystemEnv::env().network.connect(self.handle.address()).await.unwrap();
         let connector = TlsConnector::from(config.clone());
-        let stream = connector.connect(ServerName::try_from("localhost").unwrap(), io).await.unwrap();
+        let stream =
+            connector.connect(ServerName::try_from("localhost").unwrap(), io).await.unwrap();
         let kind = stream.get_ref().1.handshake_kind();
         let (client, connection) =
-            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .unwrap();
         tokio::spawn(connection);
         (client, kind)
     }
@@ -142,10 +150,11 @@ impl Running {
 pub(crate) fn client_config(authority: &str, subject: Option<(String, String)>) -> ClientConfig {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();
-    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots);
+    let builder =
+        ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
     match subject {
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
@@ -167,12 +176,17 @@ async fn both_protocols_and_who_asks() {
     let admin = running.authority.issue("admin", Some("system:masters"));
     let stream = running.connect(Some(admin), b"h2").await.unwrap();
     let (mut client, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
     tokio::spawn(connection);
     let answer = client.send_request(request("/api/v1/namespaces/a")).await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     let body = answer.into_body().collect().await.unwrap().to_bytes();
-    assert!(String::from_utf8_lossy(&body).starts_with("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\","));
+    assert!(
+        String::from_utf8_lossy(&body)
+            .starts_with("{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",")
+    );
     let mut head = request("/api/v1/namespaces/a");
     *head.method_mut() = Method::HEAD;
     let answer = client.send_request(head).await.unwrap();
@@ -181,7 +195,8 @@ async fn both_protocols_and_who_asks() {
 
     for (subject, status) in [(Some(running.authority.issue("joe", None)), 403), (None, 401)] {
         let stream = running.connect(subject, b"http/1.1").await.unwrap();
-        let (mut client, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        let (mut client, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(connection);
         let answer = client.send_request(request("/api/v1/namespaces/a")).await.unwrap();
         assert_eq!(answer.status(), status);
@@ -239,11 +254,21 @@ async fn a_drain_ends_watches_and_connections() {
     let admin = running.authority.issue("admin", Some("system:masters"));
     let stream = running.connect(Some(admin), b"h2").await.unwrap();
     let (mut client, connection) =
-        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .unwrap();
     let connection = tokio::spawn(connection);
     let answer = client.send_request(request("/api/v1/namespaces?watch=1")).await.unwrap();
     let mut body = answer.into_body();
-    assert!(body.frame().await.unwrap().unwrap().into_data().unwrap().starts_with(b"{\"type\":\"ADDED\""));
+    assert!(
+        body.frame()
+            .await
+            .unwrap()
+            .unwrap()
+            .into_data()
+            .unwrap()
+            .starts_with(b"{\"type\":\"ADDED\"")
+    );
     running.handle.shutdown();
     assert!(body.collect().await.unwrap().to_bytes().is_empty(), "the watch ends cleanly");
     let limit = Duration::from_secs(5);
@@ -257,30 +282,42 @@ async fn who_watches_may_take_nothing_for_longer_than_others() {
     /// All of them together are more than sockets hold.
     const VALUE_BYTES: usize = 500_000;
     let short = Duration::from_millis(300);
-    let running = start_with(Limits { stall: short, watch_stall: Duration::from_secs(60), ..Limits::default() }).await;
+    let running = start_with(Limits {
+        stall: short,
+        watch_stall: Duration::from_secs(60),
+        ..Limits::default()
+    })
+    .await;
     let admin = running.authority.issue("admin", Some("system:masters"));
     let ask = async |query: &str| {
         let mut stream = running.connect(Some(admin.clone()), b"http/1.1").await.unwrap();
-        let head =
-            format!("GET /api/v1/namespaces/a/configmaps{query} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let head = format!(
+            "GET /api/v1/namespaces/a/configmaps{query} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).await.unwrap();
         stream
     };
     let mut watch = ask("?watch=1&resourceVersion=1").await;
     let value = "x".repeat(VALUE_BYTES);
     for number in 0..OBJECTS {
-        let object = json!({"metadata": {"name": format!("m{number}")}, "data": {"k": value}}).to_string();
-        let answer = running.server.send(Method::POST, "/api/v1/namespaces/a/configmaps", &[], object).await;
+        let object =
+            json!({"metadata": {"name": format!("m{number}")}, "data": {"k": value}}).to_string();
+        let answer =
+            running.server.send(Method::POST, "/api/v1/namespaces/a/configmaps", &[], object).await;
         assert_eq!(answer.status, StatusCode::CREATED);
     }
     let mut list = ask("").await;
     sleep(short * 4).await;
     let mut text = Vec::new();
-    let _ = timeout(Duration::from_secs(60), list.read_to_end(&mut text)).await.expect("the list ends");
+    let _ =
+        timeout(Duration::from_secs(60), list.read_to_end(&mut text)).await.expect("the list ends");
     assert!(text.len() < OBJECTS * VALUE_BYTES, "before its end");
     let (mut seen, mut buffer) = (0, vec![0; 1 << 20]);
     while seen < OBJECTS * VALUE_BYTES {
-        let read = timeout(Duration::from_secs(60), watch.read(&mut buffer)).await.expect("the watch goes on").unwrap();
+        let read = timeout(Duration::from_secs(60), watch.read(&mut buffer))
+            .await
+            .expect("the watch goes on")
+            .unwrap();
         assert_ne!(read, 0, "the watch has ended after {seen} bytes");
         seen += buffer[..read].iter().filter(|byte| **byte == b'x').count();
     }
@@ -301,7 +338,9 @@ async fn who_says_nothing_is_hung_up_on() {
     assert!(!String::from_utf8_lossy(&answer).starts_with("HTTP/1.1 2"));
     let mut mute = running.connect(None, b"h2").await.unwrap();
     mute.write_all(b"PRI * HTTP").await.unwrap();
-    let _ = timeout(limit, mute.read_to_end(&mut answer)).await.expect("the preface of HTTP/2 has a limit");
+    let _ = timeout(limit, mute.read_to_end(&mut answer))
+        .await
+        .expect("the preface of HTTP/2 has a limit");
 }
 
 #[tokio::test]
@@ -311,15 +350,19 @@ async fn who_is_never_let_in_is_hung_up_on() {
     for requests in [0, 2] {
         let stream = running.connect(None, b"h2").await.unwrap();
         let (mut client, connection) =
-            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .unwrap();
         let connection = tokio::spawn(connection);
         for _ in 0..requests {
             assert_eq!(code(&mut client).await, 401);
         }
-        let ended = timeout(header * 10, connection).await.expect("places of strangers have a limit");
+        let ended =
+            timeout(header * 10, connection).await.expect("places of strangers have a limit");
         ended.unwrap().expect("the server takes its leave");
     }
-    let mut config = client_config(&running.authority.pem, Some(running.authority.issue("joe", None)));
+    let mut config =
+        client_config(&running.authority.pem, Some(running.authority.issue("joe", None)));
     config.alpn_protocols = vec![b"h2".to_vec()];
     let (mut known, _) = running.client(&Arc::new(config)).await;
     assert_eq!(code(&mut known).await, 403);
@@ -338,7 +381,9 @@ async fn a_refusal_reaches_a_client_that_is_still_sending() {
         (None, "/api/v1/namespaces/a/configmaps", "HTTP/1.1 401 "),
     ] {
         let mut stream = running.connect(subject, b"http/1.1").await.unwrap();
-        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).await.unwrap();
         stream.write_all(&vec![b' '; length]).await.expect("the server takes the body");
         let mut answer = Vec::new();
@@ -361,14 +406,19 @@ async fn a_request_may_have_very_many_lines() {
     let running = start().await;
     let admin = || Some(running.authority.issue("admin", Some("system:masters")));
     let stream = running.connect(admin(), b"http/1.1").await.unwrap();
-    let (mut client, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+    let (mut client, connection) =
+        hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
     assert_eq!(client.send_request(long_request(1000)).await.unwrap().status(), 200);
     let mut config = client_config(&running.authority.pem, admin());
     config.alpn_protocols = vec![b"h2".to_vec()];
     let (mut client, _) = running.client(&Arc::new(config)).await;
     for (lines, expect) in [(2500, 200), (6000, 431), (1, 200)] {
-        assert_eq!(client.send_request(long_request(lines)).await.unwrap().status(), expect, "{lines}");
+        assert_eq!(
+            client.send_request(long_request(lines)).await.unwrap().status(),
+            expect,
+            "{lines}"
+        );
     }
 }
 
@@ -382,7 +432,10 @@ async fn certificates_are_replaced_while_running() {
         running.connect(None, b"h2").await.is_err(),
         "the new certificate is of a CA that this client does not know"
     );
-    running.tls.replace(&TlsFiles { key: b"nonsense".to_vec(), ..files(&running.authority) }).unwrap_err();
+    running
+        .tls
+        .replace(&TlsFiles { key: b"nonsense".to_vec(), ..files(&running.authority) })
+        .unwrap_err();
     running.tls.replace(&files(&running.authority)).unwrap();
     let after = running.connect(None, b"h2").await.unwrap();
     let leaf = |stream: &TlsStream<_>| stream.get_ref().1.peer_certificates().unwrap()[0].to_vec();

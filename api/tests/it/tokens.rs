@@ -87,9 +87,14 @@ async fn a_token_ends_with_its_account_its_secret_its_pod_or_its_node() {
         let made = post(&server, path, body.clone()).await;
         assert_eq!(made.status, 201, "{}", made.text());
         let kind = made.json()["kind"].clone();
-        let token = token(&server, json!({"boundObjectRef": {"kind": kind, "apiVersion": "v1", "name": "it"}})).await;
+        let token = token(
+            &server,
+            json!({"boundObjectRef": {"kind": kind, "apiVersion": "v1", "name": "it"}}),
+        )
+        .await;
         assert_eq!(who(&server, &token).await, "system:serviceaccount:a:robot");
-        let gone = server.send(Method::DELETE, &format!("{path}/it?gracePeriodSeconds=0"), &[], "").await;
+        let gone =
+            server.send(Method::DELETE, &format!("{path}/it?gracePeriodSeconds=0"), &[], "").await;
         assert_eq!(gone.status, 200, "{}", gone.text());
         assert_eq!(who(&server, &token).await, "401");
         // Another one of the same name is another one.
@@ -98,7 +103,10 @@ async fn a_token_ends_with_its_account_its_secret_its_pod_or_its_node() {
     }
     let token = token(&server, json!({})).await;
     assert_eq!(who(&server, &token).await, "system:serviceaccount:a:robot");
-    assert_eq!(server.send(Method::DELETE, &format!("{ACCOUNTS}/robot"), &[], "").await.status, 200);
+    assert_eq!(
+        server.send(Method::DELETE, &format!("{ACCOUNTS}/robot"), &[], "").await.status,
+        200
+    );
     assert_eq!(who(&server, &token).await, "401");
     assert_eq!(post(&server, ACCOUNTS, json!({"metadata": {"name": "robot"}})).await.status, 201);
     assert_eq!(who(&server, &token).await, "401");
@@ -112,12 +120,18 @@ async fn what_a_request_may_not_say() {
         assert_eq!(answer.status, status, "{}", answer.text());
         assert!(answer.text().contains(message), "{}", answer.text());
     };
-    check(json!({"expirationSeconds": 599}), 422, "may not specify a duration less than 10 minutes").await;
+    check(
+        json!({"expirationSeconds": 599}),
+        422,
+        "may not specify a duration less than 10 minutes",
+    )
+    .await;
     check(json!({"expirationSeconds": 4_294_967_297_i64}), 422, "larger than 2^32 seconds").await;
     let long = "spec.audiences: Forbidden: the token would be longer than 16384 bytes";
     check(json!({"audiences": ["a".repeat(12_288)]}), 422, long).await;
     let of = |kind: &str, name: &str| json!({"boundObjectRef": {"apiVersion": "v1", "kind": kind, "name": name}});
-    check(of("ConfigMap", "x"), 400, "cannot bind token to object of type /v1, Kind=ConfigMap").await;
+    check(of("ConfigMap", "x"), 400, "cannot bind token to object of type /v1, Kind=ConfigMap")
+        .await;
     check(of("Secret", "x"), 404, r#"secrets \"x\" not found"#).await;
     check(of("Node", "x"), 404, r#"nodes \"x\" not found"#).await;
     check(of("Pod", ""), 400, "Name parameter required.").await;
@@ -126,7 +140,9 @@ async fn what_a_request_may_not_say() {
     assert_eq!(post(&server, ACCOUNTS, json!({"metadata": {"name": "other"}})).await.status, 201);
     assert_eq!(post(&server, pods, other).await.status, 201);
     check(of("Pod", "x"), 400, "different serviceaccount name").await;
-    let answer = post(&server, &format!("{ACCOUNTS}/robot/token"), json!({"metadata": {"uid": "another"}})).await;
+    let answer =
+        post(&server, &format!("{ACCOUNTS}/robot/token"), json!({"metadata": {"uid": "another"}}))
+            .await;
     assert_eq!(answer.status, 409);
     let answer = post(&server, &format!("{ACCOUNTS}/missing/token"), json!({})).await;
     assert_eq!(answer.status, 404);
@@ -140,8 +156,12 @@ async fn a_pod_that_names_no_account_runs_as_the_default_one() {
     }
     let spec = json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
     let annotations = json!({"svc.io/config.mirror": "x"});
-    for metadata in [json!({"name": "plain"}), json!({"name": "mirror", "annotations": annotations})] {
-        let made = post(&server, "/api/v1/namespaces/a/pods", json!({"metadata": metadata, "spec": spec})).await;
+    for metadata in
+        [json!({"name": "plain"}), json!({"name": "mirror", "annotations": annotations})]
+    {
+        let made =
+            post(&server, "/api/v1/namespaces/a/pods", json!({"metadata": metadata, "spec": spec}))
+                .await;
         assert_eq!(made.status, 201, "{}", made.text());
     }
     let check = async |account: &str, pod: &str, expect: u16| {
@@ -165,7 +185,10 @@ async fn a_dry_run_hands_out_no_token() {
     let tried = post(&server, &path, json!({"spec": spec})).await;
     assert_eq!(tried.status, 201, "{}", tried.text());
     let (tried, made) = (tried.json(), request(&server, spec).await.json());
-    assert_eq!(tried["status"], json!({"expirationTimestamp": "2030-01-01T00:10:00Z", "token": ""}));
+    assert_eq!(
+        tried["status"],
+        json!({"expirationTimestamp": "2030-01-01T00:10:00Z", "token": ""})
+    );
     for field in ["apiVersion", "kind", "metadata", "spec"] {
         assert_eq!(tried[field], made[field], "{field}");
     }
@@ -187,7 +210,10 @@ async fn a_token_request_is_answered_whole_or_not_at_all() {
             let accept = format!("application/json;as={form};v=v1;g={group}");
             assert_eq!(check(&accept, 406).await["reason"], "NotAcceptable");
             let whole = check(&format!("{accept},application/json"), 201).await;
-            assert_eq!((&whole["kind"], whole["status"]["token"].is_string()), (&json!("TokenRequest"), true));
+            assert_eq!(
+                (&whole["kind"], whole["status"]["token"].is_string()),
+                (&json!("TokenRequest"), true)
+            );
         }
     }
 }
@@ -196,7 +222,12 @@ async fn a_token_request_is_answered_whole_or_not_at_all() {
 async fn a_client_that_hard_codes_the_other_names_gets_them_back() {
     let server = server().await;
     let path = format!("{ACCOUNTS}/robot/token");
-    let answer = post(&server, &path, json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"})).await;
+    let answer = post(
+        &server,
+        &path,
+        json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}),
+    )
+    .await;
     assert_eq!(answer.json()["apiVersion"], "authentication.k8s.io/v1");
     assert_eq!(request(&server, json!({})).await.json()["apiVersion"], "authentication.svc.io/v1");
 }
@@ -209,9 +240,16 @@ async fn a_review_tells_whose_a_token_is_and_for_whom() {
     assert_eq!(status["authenticated"], true);
     assert_eq!(status["audiences"], json!(["registry"]));
     assert_eq!(status["user"]["username"], "system:serviceaccount:a:robot");
-    for spec in [json!({"token": token}), json!({"token": token, "audiences": ["other"]}), json!({"token": "x"})] {
+    for spec in [
+        json!({"token": token}),
+        json!({"token": token, "audiences": ["other"]}),
+        json!({"token": "x"}),
+    ] {
         let status = review(&server, spec).await;
-        assert_eq!((&status["authenticated"], &status["user"]["username"]), (&Value::Null, &Value::Null));
+        assert_eq!(
+            (&status["authenticated"], &status["user"]["username"]),
+            (&Value::Null, &Value::Null)
+        );
         let error = status["error"].as_str().unwrap();
         assert!(!error.contains(&token) && !error.is_empty(), "{error}");
     }
@@ -226,11 +264,17 @@ async fn relying_parties_find_the_key_of_a_token() {
     let token = token(&server, json!({})).await;
     let part = |at: usize| -> Value {
         let part = token.split('.').nth(at).unwrap();
-        serde_json::from_slice(&base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
+        serde_json::from_slice(
+            &base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(part).unwrap(),
+        )
+        .unwrap()
     };
     let configuration = server.get("/.well-known/openid-configuration").await;
     assert_eq!(configuration.json()["issuer"], part(1)["iss"]);
-    assert_eq!(configuration.json()["id_token_signing_alg_values_supported"], json!([part(0)["alg"]]));
+    assert_eq!(
+        configuration.json()["id_token_signing_alg_values_supported"],
+        json!([part(0)["alg"]])
+    );
     let keys = server.get("/openid/v1/jwks").await;
     assert_eq!(
         (keys.header("content-type"), keys.header("cache-control")),

@@ -18,7 +18,10 @@ async fn damaged() -> Server {
     let server = Server::with_namespace().await;
     server.create("a", "good", &[]).await;
     let key = Bytes::from_static(b"o/core/configmaps/a/bad");
-    let operations = vec![Operation::Put { key, value: Bytes::from_static(b"\xffnothing that was ever written") }];
+    let operations = vec![Operation::Put {
+        key,
+        value: Bytes::from_static(b"\xffnothing that was ever written"),
+    }];
     server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
     server
 }
@@ -32,7 +35,11 @@ async fn only_a_forced_deletion_removes_it() {
     let server = damaged().await;
     assert_eq!(server.get(BAD).await.status, 500);
     assert_eq!(delete(&server, BAD, json!({})).await, 500);
-    assert_eq!(delete(&server, &format!("{MAPS}/good"), json!({OPTION: true})).await, 422, "it can be read");
+    assert_eq!(
+        delete(&server, &format!("{MAPS}/good"), json!({OPTION: true})).await,
+        422,
+        "it can be read"
+    );
     assert_eq!(delete(&server, &format!("{MAPS}/none"), json!({OPTION: true})).await, 404);
     assert_eq!(delete(&server, BAD, json!({OPTION: true})).await, 200);
     assert_eq!(server.get(BAD).await.status, 404);
@@ -47,7 +54,11 @@ async fn a_forced_deletion_has_no_other_options() {
         assert_eq!(refused.status, 422, "{query} {body}: {}", refused.text());
         let causes = refused.json()["details"]["causes"].clone();
         let why = format!("Invalid value: true: cannot be set together with .{other}");
-        assert_eq!(causes, json!([{"reason": "FieldValueInvalid", "message": why, "field": OPTION}]), "{query} {body}");
+        assert_eq!(
+            causes,
+            json!([{"reason": "FieldValueInvalid", "message": why, "field": OPTION}]),
+            "{query} {body}"
+        );
         assert_eq!(server.get(BAD).await.status, 500, "{query} {body}: it is still there");
     };
     for (other, value) in [

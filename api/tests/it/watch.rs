@@ -9,7 +9,8 @@ use tokio::time::{Duration, advance, timeout};
 use crate::harness::Server;
 
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
-const SYNC: &str = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+const SYNC: &str =
+    "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
 async fn maps(names: &[&str]) -> Server {
     let server = Server::with_namespace().await;
@@ -42,7 +43,9 @@ async fn a_timeout_may_be_any_number() {
         assert_eq!(watch.brief(1).await, ["ADDED a"], "{seconds}");
     }
     // What lies in the past is over.
-    assert!(server.watch(&format!("{MAPS}?watch=1&timeoutSeconds=-1")).await.all().await.is_empty());
+    assert!(
+        server.watch(&format!("{MAPS}?watch=1&timeoutSeconds=-1")).await.all().await.is_empty()
+    );
 }
 
 #[tokio::test]
@@ -57,15 +60,19 @@ async fn from_a_version_only_what_follows() {
     for _ in 0..3 {
         events.push(watch.next().await.unwrap());
     }
-    let versions: Vec<_> =
-        events.iter().map(|e| e["object"]["metadata"]["resourceVersion"].as_str().unwrap()).collect();
+    let versions: Vec<_> = events
+        .iter()
+        .map(|e| e["object"]["metadata"]["resourceVersion"].as_str().unwrap())
+        .collect();
     assert_eq!(versions[..2], [created.as_str(), changed.as_str()]);
     assert!(versions[2].parse::<u64>().unwrap() > changed.parse().unwrap());
     assert_eq!(events[2]["type"], "DELETED");
     assert_eq!(events[2]["object"]["data"]["k"], "w");
     for (index, event) in events.iter().enumerate() {
         let version = event["object"]["metadata"]["resourceVersion"].as_str().unwrap();
-        let mut again = server.watch(&format!("{MAPS}?watch=1&resourceVersion={version}&timeoutSeconds=1")).await;
+        let mut again = server
+            .watch(&format!("{MAPS}?watch=1&resourceVersion={version}&timeoutSeconds=1"))
+            .await;
         assert_eq!(again.all().await.len(), 2 - index);
     }
 }
@@ -74,7 +81,10 @@ async fn from_a_version_only_what_follows() {
 async fn a_synthetic_event_is_the_object() {
     let server = maps(&["a"]).await;
     let mut watch = server.watch(&format!("{MAPS}?watch=true")).await;
-    assert_eq!(watch.next().await.unwrap()["object"], server.get(&format!("{MAPS}/a")).await.json());
+    assert_eq!(
+        watch.next().await.unwrap()["object"],
+        server.get(&format!("{MAPS}/a")).await.json()
+    );
 }
 
 #[tokio::test]
@@ -82,8 +92,12 @@ async fn selectors_make_transitions() {
     let server = Server::with_namespace().await;
     server.create("a", "a", &[]).await;
     let version = server.get(MAPS).await.version();
-    let mut watch = server.watch(&format!("{MAPS}?watch=1&labelSelector=x%3D1&resourceVersion={version}")).await;
-    let label = async |value: serde_json::Value| server.patch("a", json!({"metadata": {"labels": {"x": value}}})).await;
+    let mut watch = server
+        .watch(&format!("{MAPS}?watch=1&labelSelector=x%3D1&resourceVersion={version}"))
+        .await;
+    let label = async |value: serde_json::Value| {
+        server.patch("a", json!({"metadata": {"labels": {"x": value}}})).await
+    };
     label(json!("1")).await;
     server.patch("a", json!({"data": {"k": "in"}})).await;
     let left = label(json!("2")).await;
@@ -97,7 +111,10 @@ async fn selectors_make_transitions() {
     server.create("a", "d", &[("x", "1")]).await;
     assert_eq!(watch.brief(2).await, ["ADDED a", "MODIFIED a"]);
     let gone = watch.next().await.unwrap();
-    assert_eq!((&gone["type"], &gone["object"]["metadata"]["labels"]), (&json!("DELETED"), &json!({"x": "1"})));
+    assert_eq!(
+        (&gone["type"], &gone["object"]["metadata"]["labels"]),
+        (&json!("DELETED"), &json!({"x": "1"}))
+    );
     assert_eq!(gone["object"]["metadata"]["resourceVersion"], left.as_str());
     assert_eq!(watch.brief(5).await, ["ADDED a", "DELETED a", "ADDED b", "DELETED b", "ADDED d"]);
 }
@@ -106,7 +123,9 @@ async fn selectors_make_transitions() {
 async fn initial_events_end_with_a_bookmark() {
     let server = maps(&["a", "b"]).await;
     let version = server.get(MAPS).await.version();
-    for start in ["", "&resourceVersion=0", "&resourceVersion=1", &format!("&resourceVersion={version}")] {
+    for start in
+        ["", "&resourceVersion=0", "&resourceVersion=1", &format!("&resourceVersion={version}")]
+    {
         let mut watch = server.watch(&format!("{MAPS}?{SYNC}{start}")).await;
         assert_eq!(watch.brief(2).await, ["ADDED a", "ADDED b"], "{start}");
         let mark = watch.next().await.unwrap();
@@ -114,12 +133,18 @@ async fn initial_events_end_with_a_bookmark() {
         let object = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata});
         assert_eq!(mark, json!({"type": "BOOKMARK", "object": object}));
     }
-    let mut selected = server.watch(&format!("{MAPS}?{SYNC}&fieldSelector=metadata.name%3Db")).await;
+    let mut selected =
+        server.watch(&format!("{MAPS}?{SYNC}&fieldSelector=metadata.name%3Db")).await;
     assert_eq!(selected.brief(2).await, ["ADDED b", "BOOKMARK -"]);
-    let off = format!("{MAPS}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&timeoutSeconds=1");
+    let off = format!(
+        "{MAPS}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&timeoutSeconds=1"
+    );
     assert!(server.watch(&off).await.all().await.is_empty());
     server.patch("a", json!({"data": {"k": "w"}})).await;
-    assert_eq!(server.watch(&format!("{off}&resourceVersion={version}")).await.all().await, ["MODIFIED a"]);
+    assert_eq!(
+        server.watch(&format!("{off}&resourceVersion={version}")).await.all().await,
+        ["MODIFIED a"]
+    );
 }
 
 #[tokio::test]
@@ -128,13 +153,17 @@ async fn what_is_refused() {
     let check = async |query: &str, status: u16, expect: &str| {
         let answer = server.get(&format!("{MAPS}?watch=1&timeoutSeconds=1&{query}")).await;
         let message = answer.json()["message"].as_str().unwrap_or_default().to_owned();
-        let message = message.strip_prefix("ListOptions.meta.svc.io \"\" is invalid: ").unwrap_or(&message).to_owned();
+        let message = message
+            .strip_prefix("ListOptions.meta.svc.io \"\" is invalid: ")
+            .unwrap_or(&message)
+            .to_owned();
         assert_eq!((answer.status.as_u16(), message.as_str()), (status, expect), "{query}");
     };
-    let requires =
-        "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+    let requires = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
     let only = |value: &str| {
-        format!("resourceVersionMatch: Unsupported value: \"{value}\": supported values: \"NotOlderThan\"")
+        format!(
+            "resourceVersionMatch: Unsupported value: \"{value}\": supported values: \"NotOlderThan\""
+        )
     };
     check("sendInitialEvents=true", 422, requires).await;
     check("sendInitialEvents=false", 422, requires).await;
@@ -175,7 +204,8 @@ async fn a_future_version_waits_until_the_end() {
 #[tokio::test(start_paused = true)]
 async fn bookmarks_come_with_time_and_before_the_end() {
     let server = maps(&["a"]).await;
-    let path = format!("{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=100&resourceVersion=2");
+    let path =
+        format!("{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=100&resourceVersion=2");
     let mut watch = server.watch(&path).await;
     server.namespace("elsewhere").await;
     let version = server.get(MAPS).await.version();
@@ -192,7 +222,9 @@ async fn bookmarks_come_with_time_and_before_the_end() {
 async fn no_bookmark_speaks_of_a_future_version() {
     let server = maps(&["a"]).await;
     let version = server.get(MAPS).await.version().parse::<u64>().unwrap() + 1;
-    let path = format!("{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=100&resourceVersion={version}");
+    let path = format!(
+        "{MAPS}?watch=1&allowWatchBookmarks=true&timeoutSeconds=100&resourceVersion={version}"
+    );
     assert!(server.watch(&path).await.all().await.is_empty(), "it never gets there");
     let mut watch = server.watch(&path).await;
     let silence = timeout(Duration::from_secs(80), watch.next()).await;
@@ -214,15 +246,25 @@ async fn what_cannot_be_written_is_an_error_event_after_the_rest() {
         Operation::Put { key, value }
     };
     let good = server.api.store.snapshot().get(b"o/core/configmaps/a/b").unwrap().value.clone();
-    let operations = vec![put("bada", good), put("badb", Bytes::from_static(b"\xffnothing that was ever written"))];
+    let operations = vec![
+        put("bada", good),
+        put("badb", Bytes::from_static(b"\xffnothing that was ever written")),
+    ];
     server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
     server.create("a", "c", &[("set", "x")]).await;
     let check = async |query: &str, expect: &[&str]| {
         let mut watch = server.watch(&format!("{MAPS}?watch=1&{query}")).await;
         assert_eq!(watch.brief(expect.len()).await, expect, "{query}");
         let end = watch.next().await.unwrap();
-        assert_eq!((&end["type"], &end["object"]["kind"]), (&json!("ERROR"), &json!("Status")), "{query}");
-        assert_eq!((&end["object"]["code"], &end["object"]["reason"]), (&json!(500), &json!("InternalError")));
+        assert_eq!(
+            (&end["type"], &end["object"]["kind"]),
+            (&json!("ERROR"), &json!("Status")),
+            "{query}"
+        );
+        assert_eq!(
+            (&end["object"]["code"], &end["object"]["reason"]),
+            (&json!(500), &json!("InternalError"))
+        );
         assert_eq!(watch.next().await, None, "{query}");
     };
     // The value of `bada` is that of `b`, with its name.
@@ -278,8 +320,12 @@ async fn all_namespaces_one_name_and_the_old_paths() {
     assert_eq!(all.brief(3).await, ["MODIFIED a", "ADDED z", "DELETED b"]);
     assert_eq!(old.brief(1).await, ["DELETED b"]);
     assert_eq!(none.all().await, ["ADDED z"]);
-    let answer = server.get("/api/v1/watch/namespaces/a/configmaps/b?fieldSelector=metadata.name%3Da").await;
-    assert_eq!(answer.json()["message"], "fieldSelector metadata.name doesn't match requested name");
+    let answer =
+        server.get("/api/v1/watch/namespaces/a/configmaps/b?fieldSelector=metadata.name%3Da").await;
+    assert_eq!(
+        answer.json()["message"],
+        "fieldSelector metadata.name doesn't match requested name"
+    );
     assert_eq!(server.get(&format!("{MAPS}/a?watch=1")).await.json()["kind"], "ConfigMap");
 }
 
@@ -298,7 +344,8 @@ async fn watchers_agree_and_a_slow_one_misses_nothing() {
     for watch in &mut watches {
         let mut versions = Vec::new();
         for _ in 0..201 {
-            versions.push(watch.next().await.unwrap()["object"]["metadata"]["resourceVersion"].clone());
+            versions
+                .push(watch.next().await.unwrap()["object"]["metadata"]["resourceVersion"].clone());
         }
         seen.push(versions);
     }

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::harness::Server;
 
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
-const SYNC: &str = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+const SYNC: &str =
+    "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 const METADATA: &str = ";as=PartialObjectMetadata;g=meta.svc.io;v=v1";
 /// The first bytes of every event in a CBOR sequence: the self-described tag, a map of two, and the
 /// first key.
@@ -24,7 +25,8 @@ fn items(body: &[u8]) -> Vec<Value> {
     let starts: Vec<usize> = (0..body.len()).filter(|at| body[*at..].starts_with(EVENT)).collect();
     assert_eq!(starts.first().copied().unwrap_or_default(), 0, "{}", body.escape_ascii());
     let ends = starts.iter().skip(1).copied().chain([body.len()]);
-    let items = starts.iter().zip(ends).map(|(start, end)| cbor::parse(&body[*start..end]).unwrap());
+    let items =
+        starts.iter().zip(ends).map(|(start, end)| cbor::parse(&body[*start..end]).unwrap());
     items.map(|item| serde_json::from_slice(&quorate_wire::json::to_vec(&item)).unwrap()).collect()
 }
 
@@ -41,7 +43,10 @@ fn frames(graph: &Graph, ty: TypeId, mut rest: &[u8]) -> Vec<Value> {
         let envelope = Envelope::read(&frame[start..]).unwrap();
         let ty = match envelope.kind {
             "Status" | "PartialObjectMetadata" => {
-                graph.type_named(&format!("meta/v1.{}", envelope.kind)).expect("a type of the machinery").id
+                graph
+                    .type_named(&format!("meta/v1.{}", envelope.kind))
+                    .expect("a type of the machinery")
+                    .id
             }
             _ => ty,
         };
@@ -79,11 +84,13 @@ fn dense(value: &Value) -> Value {
 async fn check(server: &Server, path: &str, shape: &str, ty: TypeId) -> Vec<Value> {
     let lines = server.get_as(path, &format!("application/json{shape}")).await;
     assert_eq!(lines.status, 200, "{path}: {}", lines.text());
-    let told: Vec<Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<Value> =
+        lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let sequence = server.get_as(path, &format!("application/cbor{shape}")).await;
     assert_eq!(items(&sequence.body), told, "{path}{shape}");
     let framed = server.get_as(path, &format!("application/vnd.svc.protobuf{shape}")).await;
-    let framed: Vec<Value> = frames(server.api.catalogue.load().graph(), ty, &framed.body).iter().map(dense).collect();
+    let framed: Vec<Value> =
+        frames(server.api.catalogue.load().graph(), ty, &framed.body).iter().map(dense).collect();
     assert_eq!(framed, told.iter().map(dense).collect::<Vec<_>>(), "{path}{shape}");
     told
 }
@@ -107,14 +114,24 @@ async fn every_type_of_event_is_there_in_every_form() {
     server.delete("m").await;
     let ty = type_of_maps(&server);
     for shape in ["", METADATA] {
-        let since = format!("{MAPS}?watch=1&resourceVersion={first}&allowWatchBookmarks=true&timeoutSeconds=1");
-        assert_eq!(types(&check(&server, &since, shape, ty).await), "ADDED MODIFIED DELETED BOOKMARK", "{shape}");
+        let since = format!(
+            "{MAPS}?watch=1&resourceVersion={first}&allowWatchBookmarks=true&timeoutSeconds=1"
+        );
+        assert_eq!(
+            types(&check(&server, &since, shape, ty).await),
+            "ADDED MODIFIED DELETED BOOKMARK",
+            "{shape}"
+        );
         let synced = check(&server, &format!("{MAPS}?{SYNC}&timeoutSeconds=1"), shape, ty).await;
         assert_eq!(types(&synced), "ADDED ADDED BOOKMARK", "{shape}");
         let annotations = &synced[2]["object"]["metadata"]["annotations"];
         assert_eq!(*annotations, json!({"svc.io/initial-events-end": "true"}), "{shape}");
         let selected = format!("{since}&labelSelector=x%3D1");
-        assert_eq!(types(&check(&server, &selected, shape, ty).await), "MODIFIED BOOKMARK", "{shape}");
+        assert_eq!(
+            types(&check(&server, &selected, shape, ty).await),
+            "MODIFIED BOOKMARK",
+            "{shape}"
+        );
     }
 }
 
@@ -140,7 +157,8 @@ async fn a_version_that_is_gone_is_told_in_every_form() {
 /// Puts an object into the store, of each kind that is stored, that has nothing but metadata.
 async fn one_of_each(server: &Server) {
     let mut operations = Vec::new();
-    for resource in server.api.catalogue.load().iter().filter(|resource| resource.is_stored_form()) {
+    for resource in server.api.catalogue.load().iter().filter(|resource| resource.is_stored_form())
+    {
         let mut metadata = json!({"name": "o", "uid": "u", "labels": {"x": "1"}});
         metadata["creationTimestamp"] = json!("2030-01-01T00:00:00Z");
         if resource.namespaced {
@@ -159,10 +177,14 @@ async fn every_kind_is_watched_in_every_form() {
     let mut kinds = 0;
     for resource in server.api.catalogue.load().iter().filter(|resource| resource.serves("watch")) {
         let root = if resource.group.is_empty() { "/api" } else { "/apis" };
-        let path = format!("{root}/{}/{}?{SYNC}&timeoutSeconds=1", resource.api_version, resource.plural);
+        let path =
+            format!("{root}/{}/{}?{SYNC}&timeoutSeconds=1", resource.api_version, resource.plural);
         let told = check(&server, &path, "", resource.ty).await;
         let (mark, added) = told.split_last().unwrap();
-        assert!(!added.is_empty() && added.iter().all(|event| event["type"] == "ADDED"), "{path}: {told:?}");
+        assert!(
+            !added.is_empty() && added.iter().all(|event| event["type"] == "ADDED"),
+            "{path}: {told:?}"
+        );
         assert_eq!(mark["type"], "BOOKMARK", "{path}");
         for event in &told {
             let object = &event["object"];

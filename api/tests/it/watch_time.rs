@@ -13,7 +13,8 @@ const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 const MANY: usize = 50;
 
 async fn open(server: &Server, query: &str) -> Body {
-    let (status, _, body) = server.open(Method::GET, &format!("{MAPS}?watch=1&{query}"), &[], "").await;
+    let (status, _, body) =
+        server.open(Method::GET, &format!("{MAPS}?watch=1&{query}"), &[], "").await;
     assert_eq!(status, 200, "{query}");
     body
 }

@@ -32,12 +32,18 @@ fn refusal(answer: &Answer) -> String {
     let body = answer.json();
     let causes = body["details"]["causes"].as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let causes: Vec<_> = causes.iter().map(|c| format!(" {} {}", text(&c["reason"]), text(&c["field"]))).collect();
+    let causes: Vec<_> =
+        causes.iter().map(|c| format!(" {} {}", text(&c["reason"]), text(&c["field"]))).collect();
     format!("{} {}{}", answer.status.as_u16(), text(&body["reason"]), causes.concat())
 }
 
 fn warnings(answer: &Answer) -> Vec<String> {
-    answer.headers.get_all("warning").iter().map(|value| value.to_str().unwrap().to_owned()).collect()
+    answer
+        .headers
+        .get_all("warning")
+        .iter()
+        .map(|value| value.to_str().unwrap().to_owned())
+        .collect()
 }
 
 #[tokio::test]
@@ -50,8 +56,12 @@ async fn a_creation_answers_with_what_is_stored() {
     let yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: yam\ndata:\n  k: \"1\"\n";
     let created = send(&server, Method::POST, MAPS, "application/yaml", yaml).await;
     assert_eq!((created.status.as_u16(), &created.json()["data"]), (201, &json!({"k": "1"})));
-    let dry = post(&server, &format!("{MAPS}?dryRun=All"), json!({"metadata": {"name": "d"}})).await;
-    assert_eq!((dry.status.as_u16(), &dry.json()["metadata"]["resourceVersion"]), (201, &Value::Null));
+    let dry =
+        post(&server, &format!("{MAPS}?dryRun=All"), json!({"metadata": {"name": "d"}})).await;
+    assert_eq!(
+        (dry.status.as_u16(), &dry.json()["metadata"]["resourceVersion"]),
+        (201, &Value::Null)
+    );
     assert_eq!(server.get(&format!("{MAPS}/d")).await.status, 404);
 }
 
@@ -64,22 +74,28 @@ async fn creations_that_are_refused() {
     };
     check(MAPS, json!({"metadata": {"name": "m"}}), "409 AlreadyExists").await;
     check(MAPS, json!({}), "422 Invalid FieldValueRequired metadata.name").await;
-    check(MAPS, json!({"metadata": {"name": "A"}}), "422 Invalid FieldValueInvalid metadata.name").await;
+    check(MAPS, json!({"metadata": {"name": "A"}}), "422 Invalid FieldValueInvalid metadata.name")
+        .await;
     check(MAPS, json!({"metadata": {"name": "x", "namespace": "b"}}), "400 BadRequest").await;
     check(MAPS, json!({"kind": "Secret", "metadata": {"name": "x"}}), "400 BadRequest").await;
     check(MAPS, json!({"apiVersion": "v2", "metadata": {"name": "x"}}), "400 BadRequest").await;
     check(MAPS, json!({"metadata": {"name": "x"}, "data": {"k": 1}}), "400 BadRequest").await;
     check(MAPS, json!([]), "400 BadRequest").await;
-    check("/api/v1/namespaces/none/configmaps", json!({"metadata": {"name": "x"}}), "404 NotFound").await;
+    check("/api/v1/namespaces/none/configmaps", json!({"metadata": {"name": "x"}}), "404 NotFound")
+        .await;
     let options = "422 Invalid FieldValueNotSupported";
-    check(&format!("{MAPS}?dryRun=all"), json!({"metadata": {"name": "x"}}), &format!("{options} dryRun")).await;
+    check(
+        &format!("{MAPS}?dryRun=all"),
+        json!({"metadata": {"name": "x"}}),
+        &format!("{options} dryRun"),
+    )
+    .await;
     let level = format!("{MAPS}?fieldValidation=strict");
     check(&level, json!({"metadata": {"name": "x"}}), &format!("{options} fieldValidation")).await;
     let numbered = |version: &str| json!({"metadata": {"name": "x", "resourceVersion": version}});
     let answer = post(&server, MAPS, numbered("7")).await.json();
     let why = "resourceVersion should not be set on objects to be created";
-    let expect =
-        json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "code": 500, "message": why});
+    let expect = json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "code": 500, "message": why});
     assert_eq!(answer, expect);
     assert_eq!(post(&server, &format!("{MAPS}?dryRun=All"), numbered("0")).await.status, 201);
     let media = send(&server, Method::POST, MAPS, "text/plain", "{}").await;
@@ -92,8 +108,13 @@ async fn fields_that_are_unknown_or_given_twice() {
     let body = r#"{"metadata":{"name":"NAME"},"zeta":1,"alpha":2,"data":{"k":"1","k":"2"}}"#;
     let check = async |name: &str, level: &str, status: u16, expect: &[&str]| {
         let path = format!("{MAPS}?fieldValidation={level}");
-        let answer = send(&server, Method::POST, &path, "application/json", &body.replace("NAME", name)).await;
-        assert_eq!((answer.status.as_u16(), warnings(&answer)), (status, expect.iter().map(|w| (*w).into()).collect()));
+        let answer =
+            send(&server, Method::POST, &path, "application/json", &body.replace("NAME", name))
+                .await;
+        assert_eq!(
+            (answer.status.as_u16(), warnings(&answer)),
+            (status, expect.iter().map(|w| (*w).into()).collect())
+        );
     };
     let told = [
         r#"299 - "unknown field \"zeta\"""#,
@@ -106,7 +127,12 @@ async fn fields_that_are_unknown_or_given_twice() {
     check("strict", "Strict", 400, &[]).await;
     check("Bad", "Warn", 422, &told).await;
     let lease = json!({"metadata": {"name": "l"}, "spec": {"odd": 1}});
-    let refused = post(&server, "/apis/coordination.svc.io/v1/namespaces/a/leases?fieldValidation=Strict", lease).await;
+    let refused = post(
+        &server,
+        "/apis/coordination.svc.io/v1/namespaces/a/leases?fieldValidation=Strict",
+        lease,
+    )
+    .await;
     let why = r#"Lease in version "v1" cannot be handled as a Lease: strict decoding error: unknown field "spec.odd""#;
     assert_eq!(refused.json()["message"], why);
     let stored = server.get(&format!("{MAPS}/warn")).await.json();
@@ -123,7 +149,10 @@ async fn who_names_an_owner_twice_is_told() {
                   and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: u\"";
     let check = |answer: &Answer, status: u16| {
         assert_eq!((answer.status.as_u16(), warnings(answer)), (status, vec![expect.to_owned()]));
-        assert_eq!(answer.json()["metadata"]["ownerReferences"], once["metadata"]["ownerReferences"]);
+        assert_eq!(
+            answer.json()["metadata"]["ownerReferences"],
+            once["metadata"]["ownerReferences"]
+        );
     };
     check(&post(&server, MAPS, twice.clone()).await, 201);
     check(&put(&server, MAP, twice.clone()).await, 200);
@@ -139,11 +168,20 @@ async fn an_update_is_bound_to_what_it_names() {
     let updated = put(&server, MAP, object(&first)).await;
     assert_eq!((updated.status.as_u16(), &updated.json()["data"]), (200, &json!({"k": "w"})));
     assert_eq!(
-        refusal(&put(&server, MAP, json!({"metadata": {"name": "m", "resourceVersion": first}})).await),
+        refusal(
+            &put(&server, MAP, json!({"metadata": {"name": "m", "resourceVersion": first}})).await
+        ),
         "409 Conflict"
     );
-    assert_eq!(put(&server, MAP, object("")).await.version(), updated.version(), "nothing has changed");
-    assert_eq!(refusal(&put(&server, MAP, json!({"metadata": {"name": "n"}})).await), "400 BadRequest");
+    assert_eq!(
+        put(&server, MAP, object("")).await.version(),
+        updated.version(),
+        "nothing has changed"
+    );
+    assert_eq!(
+        refusal(&put(&server, MAP, json!({"metadata": {"name": "n"}})).await),
+        "400 BadRequest"
+    );
     assert_eq!(refusal(&put(&server, MAP, json!({"metadata": {}})).await), "400 BadRequest");
     let none = put(&server, &format!("{MAPS}/none"), json!({"metadata": {"name": "none"}})).await;
     assert_eq!(refusal(&none), "404 NotFound");
@@ -155,13 +193,19 @@ async fn the_three_patches() {
     let body = json!({"metadata": {"name": "m", "finalizers": ["example.com/a"]}, "data": {"k": "1", "l": "2"}});
     post(&server, MAPS, body).await;
     let merged = patch(&server, MERGE, json!({"data": {"k": null, "m": "3"}})).await;
-    assert_eq!((merged.status.as_u16(), &merged.json()["data"]), (200, &json!({"l": "2", "m": "3"})));
-    let operations =
-        json!([{"op": "test", "path": "/data/l", "value": "2"}, {"op": "move", "from": "/data/l", "path": "/data/k"}]);
+    assert_eq!(
+        (merged.status.as_u16(), &merged.json()["data"]),
+        (200, &json!({"l": "2", "m": "3"}))
+    );
+    let operations = json!([{"op": "test", "path": "/data/l", "value": "2"}, {"op": "move", "from": "/data/l", "path": "/data/k"}]);
     let patched = patch(&server, JSON_PATCH, operations).await;
     assert_eq!(patched.json()["data"], json!({"k": "2", "m": "3"}));
-    let strategic = patch(&server, STRATEGIC, json!({"metadata": {"finalizers": ["example.com/b"]}})).await;
-    assert_eq!(strategic.json()["metadata"]["finalizers"], json!(["example.com/b", "example.com/a"]));
+    let strategic =
+        patch(&server, STRATEGIC, json!({"metadata": {"finalizers": ["example.com/b"]}})).await;
+    assert_eq!(
+        strategic.json()["metadata"]["finalizers"],
+        json!(["example.com/b", "example.com/a"])
+    );
     let told = patch(&server, MERGE, json!({"odd": 1})).await;
     assert_eq!(warnings(&told), [r#"299 - "unknown field \"odd\"""#]);
     assert_eq!(told.version(), strategic.version(), "nothing has changed");
@@ -183,8 +227,18 @@ async fn patches_that_are_refused() {
     check(MERGE, json!({"kind": "Secret"}), "422 Invalid FieldValueInvalid patch").await;
     check(MERGE, json!({"data": "text"}), "422 Invalid FieldValueInvalid patch").await;
     check(MERGE, json!({"metadata": {"name": "other"}}), "400 BadRequest").await;
-    check(MERGE, json!({"metadata": {"uid": "other"}}), "422 Invalid FieldValueInvalid metadata.uid").await;
-    check(MERGE, json!({"metadata": {"resourceVersion": version}, "data": {"k": "x"}}), "409 Conflict").await;
+    check(
+        MERGE,
+        json!({"metadata": {"uid": "other"}}),
+        "422 Invalid FieldValueInvalid metadata.uid",
+    )
+    .await;
+    check(
+        MERGE,
+        json!({"metadata": {"resourceVersion": version}, "data": {"k": "x"}}),
+        "409 Conflict",
+    )
+    .await;
     let path = format!("{MAP}?force=true");
     let forced = send(&server, Method::PATCH, &path, MERGE, "{}").await;
     assert_eq!(refusal(&forced), "422 Invalid FieldValueForbidden force");
@@ -198,7 +252,10 @@ async fn a_deletion_answers_with_a_status_or_the_object() {
     let dry = server.send(Method::DELETE, &format!("{MAP}?dryRun=All"), &[], "").await;
     let deleted = server.send(Method::DELETE, MAP, &[], "").await;
     for answer in [&dry, &deleted] {
-        assert_eq!((&answer.json()["kind"], uid(answer, "details")), (&json!("Status"), uid(&created, "metadata")));
+        assert_eq!(
+            (&answer.json()["kind"], uid(answer, "details")),
+            (&json!("Status"), uid(&created, "metadata"))
+        );
     }
     assert_eq!(server.send(Method::DELETE, MAP, &[], "").await.status, 404);
     let accounts = "/api/v1/namespaces/a/serviceaccounts";
@@ -212,14 +269,22 @@ async fn options_of_a_deletion() {
     let server = Server::with_namespace().await;
     let held = json!({"metadata": {"name": "m", "finalizers": ["example.com/f"]}});
     post(&server, MAPS, held).await;
-    let delete = async |body: Value| send(&server, Method::DELETE, MAP, "application/json", &body.to_string()).await;
+    let delete = async |body: Value| {
+        send(&server, Method::DELETE, MAP, "application/json", &body.to_string()).await
+    };
     let policy = "422 Invalid FieldValueNotSupported propagationPolicy";
     assert_eq!(refusal(&delete(json!({"propagationPolicy": "Sideways"})).await), policy);
-    assert_eq!(refusal(&delete(json!({"kind": "ConfigMap", "apiVersion": "v1"})).await), "400 BadRequest");
+    assert_eq!(
+        refusal(&delete(json!({"kind": "ConfigMap", "apiVersion": "v1"})).await),
+        "400 BadRequest"
+    );
     assert_eq!(refusal(&delete(json!({"gracePeriodSeconds": "soon"})).await), "400 BadRequest");
     assert_eq!(refusal(&delete(json!({"preconditions": {"uid": "other"}})).await), "409 Conflict");
     let begun = delete(json!({"orphanDependents": false})).await;
-    assert_eq!((begun.status.as_u16(), &begun.json()["metadata"]["deletionGracePeriodSeconds"]), (202, &json!(0)));
+    assert_eq!(
+        (begun.status.as_u16(), &begun.json()["metadata"]["deletionGracePeriodSeconds"]),
+        (202, &json!(0))
+    );
     let done = server.patch("m", json!({"metadata": {"finalizers": null}})).await;
     assert!(!done.is_empty());
     assert_eq!(server.get(MAP).await.status, 404);
@@ -231,7 +296,8 @@ async fn a_dry_run_of_a_deletion_is_one_wherever_it_is_asked_for() {
     server.create("a", "m", &[]).await;
     let check = async |path: &str, query: &str, body: Value, code: u16| {
         let path = format!("{path}?{query}");
-        let answer = send(&server, Method::DELETE, &path, "application/json", &body.to_string()).await;
+        let answer =
+            send(&server, Method::DELETE, &path, "application/json", &body.to_string()).await;
         assert_eq!(answer.status, code, "{path} {body}: {}", answer.text());
         assert_eq!(server.get(MAPS).await.names().len(), 1, "{path} {body}");
     };
@@ -251,7 +317,8 @@ async fn a_dry_run_of_a_deletion_is_one_wherever_it_is_asked_for() {
 async fn who_deletes_a_job_and_leaves_its_pods_is_told() {
     const JOBS: &str = "/apis/batch/v1/namespaces/a/jobs";
     let server = Server::with_namespace().await;
-    let template = json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
+    let template =
+        json!({"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}});
     for (path, body, told) in [
         ("/j", json!({"dryRun": ["All"]}), 1),
         ("/j", json!({"propagationPolicy": "Orphan"}), 0),
@@ -261,9 +328,20 @@ async fn who_deletes_a_job_and_leaves_its_pods_is_told() {
     ] {
         let job = json!({"metadata": {"name": "j"}, "spec": {"template": template}});
         post(&server, JOBS, job).await;
-        let answer =
-            send(&server, Method::DELETE, &format!("{JOBS}{path}"), "application/json", &body.to_string()).await;
-        assert_eq!((answer.status.as_u16(), warnings(&answer).len()), (200, told), "{path} {body}: {}", answer.text());
+        let answer = send(
+            &server,
+            Method::DELETE,
+            &format!("{JOBS}{path}"),
+            "application/json",
+            &body.to_string(),
+        )
+        .await;
+        assert_eq!(
+            (answer.status.as_u16(), warnings(&answer).len()),
+            (200, told),
+            "{path} {body}: {}",
+            answer.text()
+        );
     }
 }
 
@@ -272,7 +350,8 @@ async fn the_refusal_of_a_patch_repeats_its_beginning_only() {
     let server = Server::with_namespace().await;
     server.create("a", "m", &[]).await;
     let long = "é".repeat(100_000);
-    let refused = patch(&server, STRATEGIC, json!({"data": {"k": long}, "metadata": {"labels": 5}})).await;
+    let refused =
+        patch(&server, STRATEGIC, json!({"data": {"k": long}, "metadata": {"labels": 5}})).await;
     assert_eq!(refusal(&refused), "422 Invalid FieldValueInvalid patch");
     assert!(refused.text().len() < 4000, "{} bytes", refused.text().len());
 }
@@ -283,7 +362,8 @@ async fn a_dry_run_of_more_than_a_transaction_holds_is_refused_in_the_same_words
     let server = Server::with_namespace().await;
     // Each name stands in the object, and in the entry of who owns it.
     let template = |name: &str, variables: usize| {
-        let env: Vec<Value> = (0..variables).map(|at| json!({"name": format!("v{at:0>300}")})).collect();
+        let env: Vec<Value> =
+            (0..variables).map(|at| json!({"name": format!("v{at:0>300}")})).collect();
         let spec = json!({"containers": [{"name": "c", "image": "i", "env": env}]});
         json!({"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": name}, "template": {"spec": spec}})
     };
@@ -306,7 +386,12 @@ async fn a_dry_run_of_more_than_a_transaction_holds_is_refused_in_the_same_words
             let (dry, real) = (answer("&dryRun=All").await, answer("").await);
             assert_eq!(dry.status, real.status, "{method} {path} {media}: {} bytes", body.len());
             assert_eq!(real.status == 413, too_large, "{method} {path} {media}: {}", real.status);
-            assert_eq!(real.status.is_success(), !too_large, "{method} {path} {media}: {}", real.text());
+            assert_eq!(
+                real.status.is_success(),
+                !too_large,
+                "{method} {path} {media}: {}",
+                real.text()
+            );
             if too_large {
                 assert!(real.text().contains("the limit is 4194304 bytes"), "{}", real.text());
                 assert_eq!(dry.text(), real.text(), "{method} {path} {media}");
@@ -324,15 +409,24 @@ async fn a_collection_is_deleted_as_selected() {
     for (name, label) in [("m", "1"), ("n", "1"), ("o", "2")] {
         server.create("a", name, &[("x", label)]).await;
     }
-    let dry = server.send(Method::DELETE, &format!("{MAPS}?labelSelector=x%3D1&dryRun=All"), &[], "").await;
+    let dry = server
+        .send(Method::DELETE, &format!("{MAPS}?labelSelector=x%3D1&dryRun=All"), &[], "")
+        .await;
     assert_eq!((dry.status.as_u16(), server.get(MAPS).await.names().len()), (200, 3));
-    let deleted = server.send(Method::DELETE, &format!("{MAPS}?labelSelector=x%3D1"), &[], "").await;
+    let deleted =
+        server.send(Method::DELETE, &format!("{MAPS}?labelSelector=x%3D1"), &[], "").await;
     assert_eq!((deleted.status.as_u16(), &deleted.json()["status"]), (200, &json!("Success")));
     assert_eq!(server.get(MAPS).await.names(), ["o"]);
-    let by_name = server.send(Method::DELETE, &format!("{MAPS}?fieldSelector=metadata.name%3Do"), &[], "").await;
+    let by_name = server
+        .send(Method::DELETE, &format!("{MAPS}?fieldSelector=metadata.name%3Do"), &[], "")
+        .await;
     assert_eq!((by_name.status.as_u16(), server.get(MAPS).await.names().len()), (200, 0));
     assert_eq!(
-        refusal(&server.send(Method::DELETE, &format!("{MAPS}?fieldSelector=data.x%3D1"), &[], "").await),
+        refusal(
+            &server
+                .send(Method::DELETE, &format!("{MAPS}?fieldSelector=data.x%3D1"), &[], "")
+                .await
+        ),
         "400 BadRequest"
     );
 }

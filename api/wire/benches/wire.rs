@@ -87,7 +87,8 @@ fn filters(criterion: &mut Criterion) {
         let selector = LabelSelector::parse(text).expect("well-formed");
         group.bench_function(text, |bencher| {
             bencher.iter(|| {
-                let stored = list.iter().map(|bytes| StoredRef::parse(bytes).expect("just encoded"));
+                let stored =
+                    list.iter().map(|bytes| StoredRef::parse(bytes).expect("just encoded"));
                 stored.filter(|stored| stored.matches(&selector)).count()
             });
         });

@@ -1,7 +1,9 @@
 //! PEM text with certificates and certificate signing requests (RFC 7468).
 
 use x509_parser::asn1_rs::Tag;
-use x509_parser::prelude::{AttributeTypeAndValue, FromDer, X509Certificate, X509CertificationRequest, X509Name};
+use x509_parser::prelude::{
+    AttributeTypeAndValue, FromDer, X509Certificate, X509CertificationRequest, X509Name,
+};
 
 /// The label of a certificate.
 pub const CERTIFICATE: &str = "CERTIFICATE";
@@ -66,7 +68,8 @@ pub fn common_names(text: &[u8]) -> Result<Vec<String>, String> {
 fn subject<T>(text: &[u8], read: impl FnOnce(&X509Name<'_>) -> T) -> Result<T, String> {
     let blocks = blocks(text)?;
     let first = blocks.first().ok_or("there is no PEM block")?;
-    let (_, request) = X509CertificationRequest::from_der(&first.contents).map_err(|error| error.to_string())?;
+    let (_, request) =
+        X509CertificationRequest::from_der(&first.contents).map_err(|error| error.to_string())?;
     Ok(read(&request.certification_request_info.subject))
 }
 
@@ -79,7 +82,9 @@ fn shown(part: &AttributeTypeAndValue<'_>) -> String {
     let bytes = part.as_slice();
     if part.attr_value().tag() == Tag::BmpString {
         let units = bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
-        return char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+        return char::decode_utf16(units)
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect();
     }
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -100,7 +105,10 @@ mod tests {
     fn blocks_stand_among_other_text() {
         let text = "before\n-----BEGIN A-----\nAAEC\n-----END A-----\nbetween\n-----BEGIN B C-----\nk: v\n\nAAEC\n-----END B C-----\n";
         let found = blocks(text.as_bytes()).unwrap();
-        let shown: Vec<_> = found.iter().map(|b| (b.label.as_str(), b.has_headers, b.contents.as_slice())).collect();
+        let shown: Vec<_> = found
+            .iter()
+            .map(|b| (b.label.as_str(), b.has_headers, b.contents.as_slice()))
+            .collect();
         assert_eq!(shown, [("A", false, &[0, 1, 2][..]), ("B C", true, &[0, 1, 2][..])]);
         assert_eq!(blocks(b"nothing").unwrap(), []);
         assert!(blocks(b"-----BEGIN A-----\n!!\n-----END A-----\n").is_err());
@@ -117,8 +125,11 @@ mod tests {
         let certificate = params.self_signed(&key).unwrap().pem();
         assert_eq!(check_request(certificate.as_bytes()), Err(wrong_label.clone()));
         assert_eq!(check_request(b""), Err(wrong_label));
-        let garbage = "-----BEGIN CERTIFICATE REQUEST-----\nAAEC\n-----END CERTIFICATE REQUEST-----\n";
-        assert!(check_request(garbage.as_bytes()).is_err() && common_names(garbage.as_bytes()).is_err());
+        let garbage =
+            "-----BEGIN CERTIFICATE REQUEST-----\nAAEC\n-----END CERTIFICATE REQUEST-----\n";
+        assert!(
+            check_request(garbage.as_bytes()).is_err() && common_names(garbage.as_bytes()).is_err()
+        );
     }
 
     #[test]
@@ -139,8 +150,13 @@ mod tests {
 
     #[test]
     fn a_name_is_the_same_in_every_sort_of_text() {
-        let (bmp, teletex) = ("system:masters".try_into().unwrap(), "system:masters".try_into().unwrap());
-        for name in [rcgen::DnValue::BmpString(bmp), rcgen::DnValue::TeletexString(teletex), "system:masters".into()] {
+        let (bmp, teletex) =
+            ("system:masters".try_into().unwrap(), "system:masters".try_into().unwrap());
+        for name in [
+            rcgen::DnValue::BmpString(bmp),
+            rcgen::DnValue::TeletexString(teletex),
+            "system:masters".into(),
+        ] {
             let mut params = rcgen::CertificateParams::new(Vec::new()).unwrap();
             params.distinguished_name.push(rcgen::DnType::OrganizationName, name);
             let key = rcgen::KeyPair::generate().unwrap();

@@ -45,7 +45,11 @@ impl<'g> Random<'g> {
     fn message(&mut self, id: TypeId, depth: usize) -> Value {
         let ty = self.graph.ty(id);
         if let Some(mixed) = ty.mixed {
-            return self.mixed(mixed, ty.fields.iter().find_map(|field| field.shape.message()), depth);
+            return self.mixed(
+                mixed,
+                ty.fields.iter().find_map(|field| field.shape.message()),
+                depth,
+            );
         }
         let mut map = Map::new();
         for field in &ty.properties {
@@ -74,8 +78,12 @@ impl<'g> Random<'g> {
         match shape {
             Shape::Scalar(kind) => self.scalar(*kind),
             Shape::Message(id) => self.message(*id, depth + 1),
-            Shape::List(inner) => Value::List((0..count).map(|_| self.shape(inner, depth + 1)).collect()),
-            Shape::Map(inner) => Value::Map((0..count).map(|_| (self.text(), self.shape(inner, depth + 1))).collect()),
+            Shape::List(inner) => {
+                Value::List((0..count).map(|_| self.shape(inner, depth + 1)).collect())
+            }
+            Shape::Map(inner) => Value::Map(
+                (0..count).map(|_| (self.text(), self.shape(inner, depth + 1))).collect(),
+            ),
         }
     }
 
@@ -84,7 +92,9 @@ impl<'g> Random<'g> {
         match (mixed, schema) {
             (Mixed::SchemaOrBool, _) if list => Value::Bool(self.coin()),
             (Mixed::SchemaOrStrings, _) if list => Value::List(vec![Value::from(self.text())]),
-            (Mixed::SchemaOrList, Some(id)) if list => Value::List(vec![self.message(id, depth + 1)]),
+            (Mixed::SchemaOrList, Some(id)) if list => {
+                Value::List(vec![self.message(id, depth + 1)])
+            }
             (_, Some(id)) => self.message(id, depth + 1),
             (_, None) => Value::Bool(true),
         }
@@ -117,7 +127,10 @@ impl<'g> Random<'g> {
             2 => Value::from(self.text()),
             3 => Value::Float(0.25),
             4 => Value::List(vec![Value::Null, Value::from(self.text())]),
-            _ => Value::Map(Map::from([(self.text(), Value::from(1)), (self.text(), Value::Map(Map::new()))])),
+            _ => Value::Map(Map::from([
+                (self.text(), Value::from(1)),
+                (self.text(), Value::Map(Map::new())),
+            ])),
         }
     }
 
@@ -148,7 +161,10 @@ impl<'g> Random<'g> {
     }
 
     fn time(&mut self) -> Time {
-        Time::from_unix(i64::from(self.int32()) * 20, u32::try_from(self.below(1_000_000)).unwrap_or_default())
-            .expect("within the known years")
+        Time::from_unix(
+            i64::from(self.int32()) * 20,
+            u32::try_from(self.below(1_000_000)).unwrap_or_default(),
+        )
+        .expect("within the known years")
     }
 }

@@ -29,7 +29,8 @@ fn through_cbor(graph: &Graph, ty: Option<TypeId>, value: &Value) -> Value {
 
 fn through_yaml(value: &Value) -> Value {
     let written = yaml::write(value);
-    let (value, duplicates) = yaml::parse(written.as_bytes()).unwrap_or_else(|error| panic!("{error}: {written}"));
+    let (value, duplicates) =
+        yaml::parse(written.as_bytes()).unwrap_or_else(|error| panic!("{error}: {written}"));
     assert_eq!(duplicates, []);
     value
 }
@@ -46,7 +47,8 @@ fn every_kind_in_every_syntax() {
         for seed in 0..SEEDS {
             let object = Random::new(&graph, seed * 1000 + number).object(id);
             let (name, expect) = (graph.ty(id).full_name(), text(&object));
-            let check = |syntax: &str, back: &Value| assert_eq!(text(back), expect, "{name} in {syntax}");
+            let check =
+                |syntax: &str, back: &Value| assert_eq!(text(back), expect, "{name} in {syntax}");
             check("JSON", &json::parse(expect.as_bytes()).expect("JSON is read").0);
             check("YAML", &through_yaml(&object));
             check("CBOR", &through_cbor(&graph, Some(id), &object));

@@ -85,11 +85,18 @@ impl Appender {
     /// Writes lines from here on. Gives the length of the file then.
     fn write(&mut self, begin: u64, lines: &[u8]) -> io::Result<u64> {
         let mut rest = lines;
-        if self.fills_up(lines.len()) && begin.is_multiple_of(BLOCK_BYTES as u64) && begins_a_block(lines) {
+        if self.fills_up(lines.len())
+            && begin.is_multiple_of(BLOCK_BYTES as u64)
+            && begins_a_block(lines)
+        {
             rest = &lines[self.write_blocks(lines)..];
         }
         let end = begin + lines.len() as u64;
-        let blanks = if self.fills_up(lines.len()) { end.next_multiple_of(BLOCK_BYTES as u64) - end } else { 0 };
+        let blanks = if self.fills_up(lines.len()) {
+            end.next_multiple_of(BLOCK_BYTES as u64) - end
+        } else {
+            0
+        };
         match rest.strip_suffix(b"\n") {
             Some(line) if blanks > 0 => {
                 self.file.write_all(line)?;
@@ -111,12 +118,16 @@ impl Appender {
     /// Writes the whole blocks directly, where the file system supports that; returns the bytes
     /// that were written.
     fn write_blocks(&mut self, lines: &[u8]) -> usize {
-        let Some(mut direct) = self.direct.take() else { return 0 };
+        let Some(mut direct) = self.direct.take() else {
+            return 0;
+        };
         let blocks = &lines[..lines.len() / BLOCK_BYTES * BLOCK_BYTES];
         let mut taken = 0;
         while taken < blocks.len() {
             match direct.write(&blocks[taken..]) {
-                Ok(written) if written > 0 && written.is_multiple_of(BLOCK_BYTES) => taken += written,
+                Ok(written) if written > 0 && written.is_multiple_of(BLOCK_BYTES) => {
+                    taken += written
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // The write through the page cache meets the same error, or does not need direct
                 // writes.

@@ -43,7 +43,11 @@ pub(super) const STANDARD_OUTPUT: &str = "-";
 const PRUNE_INTERVAL_MS: u64 = 3600 * 1000;
 
 /// The sink for a path.
-pub(super) fn open(path: &str, limits: Limits, clock: Arc<dyn Clock>) -> Result<Box<dyn Sink>, Error> {
+pub(super) fn open(
+    path: &str,
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+) -> Result<Box<dyn Sink>, Error> {
     if path == STANDARD_OUTPUT {
         return Ok(Box::new(StandardOutput));
     }
@@ -84,7 +88,8 @@ impl Sink for FileSink {
     }
 
     async fn write(&mut self, events: &Lines) -> Result<(), String> {
-        blocking(|| self.append(events)).map_err(|error| format!("{}: {error}", self.path.display()))
+        blocking(|| self.append(events))
+            .map_err(|error| format!("{}: {error}", self.path.display()))
     }
 }
 
@@ -125,7 +130,8 @@ impl FileSink {
     /// The name of a file that is rotated now: with the first millisecond from now on that no
     /// rotated file has.
     fn free_name(&self) -> PathBuf {
-        let mut names = (self.clock.now_ms()..).map(|ms| self.path.with_file_name(self.name_at(ms)));
+        let mut names =
+            (self.clock.now_ms()..).map(|ms| self.path.with_file_name(self.name_at(ms)));
         names.find(|name| !name.exists()).expect("there are more moments than files")
     }
 
@@ -142,9 +148,13 @@ impl FileSink {
 
     /// What the names of rotated files begin and end with.
     fn affixes(&self) -> (String, String) {
-        let part = |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
+        let part =
+            |part: Option<&std::ffi::OsStr>| part.map(|part| part.to_string_lossy().into_owned());
         let extension = part(self.path.extension()).map(|extension| format!(".{extension}"));
-        (format!("{}-", part(self.path.file_stem()).unwrap_or_default()), extension.unwrap_or_default())
+        (
+            format!("{}-", part(self.path.file_stem()).unwrap_or_default()),
+            extension.unwrap_or_default(),
+        )
     }
 
     fn name_at(&self, ms: u64) -> String {
@@ -157,7 +167,11 @@ impl FileSink {
     /// Removes rotated files that are too many or too old.
     fn prune(&self) -> io::Result<()> {
         let (prefix, suffix) = self.affixes();
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = self
+            .path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         let mut names = Vec::new();
         for entry in std::fs::read_dir(folder)? {
             let name = entry?.file_name().to_string_lossy().into_owned();
@@ -168,7 +182,8 @@ impl FileSink {
         }
         // The times in the names sort like what they say.
         names.sort_unstable();
-        let surplus = if self.limits.files == 0 { 0 } else { names.len().saturating_sub(self.limits.files) };
+        let surplus =
+            if self.limits.files == 0 { 0 } else { names.len().saturating_sub(self.limits.files) };
         let age_ms = u64::try_from(self.limits.age.as_millis()).unwrap_or(u64::MAX);
         let oldest = self.name_at(self.clock.now_ms().saturating_sub(age_ms));
         for (index, name) in names.iter().enumerate() {

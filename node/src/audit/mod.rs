@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use quorate_api::audit::{Audit, AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions, parse_policy};
+use quorate_api::audit::{
+    Audit, AuditWriter, AuditWriterHandle, Batching, Sink, SpoolOptions, parse_policy,
+};
 use quorate_env::Env;
 use quorate_meta::Names;
 
@@ -17,9 +19,11 @@ use crate::error::Error;
 use crate::files::read_text;
 
 /// Batches for the file: the events of this time, or as many bytes as one write takes.
-const FILE_BATCHING: Batching = Batching { events: usize::MAX, bytes: 512 << 10, wait: Duration::from_millis(50) };
+const FILE_BATCHING: Batching =
+    Batching { events: usize::MAX, bytes: 512 << 10, wait: Duration::from_millis(50) };
 /// Batches for the webhook: fewer events, less often.
-const WEBHOOK_BATCHING: Batching = Batching { events: 400, bytes: 4 << 20, wait: Duration::from_secs(1) };
+const WEBHOOK_BATCHING: Batching =
+    Batching { events: 400, bytes: 4 << 20, wait: Duration::from_secs(1) };
 
 /// Options of the audit log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
@@ -78,18 +82,32 @@ impl AuditOptions {
     /// Refuses one file for several nodes: each truncates it after a failed write, and rotates it.
     pub(crate) fn check_apart(&self, nodes: usize) -> Result<(), Error> {
         match &self.audit_log_path {
-            Some(path) if nodes > 1 && path != file::STANDARD_OUTPUT && !path.contains("{node}") => Err(Error::config(
-                format_args!("--audit-log-path {path}: {nodes} nodes cannot share a file; put {{node}} into its name"),
-            )),
+            Some(path)
+                if nodes > 1 && path != file::STANDARD_OUTPUT && !path.contains("{node}") =>
+            {
+                Err(Error::config(format_args!(
+                    "--audit-log-path {path}: {nodes} nodes cannot share a file; put {{node}} into its name"
+                )))
+            }
             _ => Ok(()),
         }
     }
 
     /// The audit log that these options ask for, if any.
-    pub(crate) fn open_log(&self, node: u64, names: &'static Names, env: &Env) -> Result<Option<AuditLog>, Error> {
-        let Some(path) = &self.audit_policy_file else { return Ok(None) };
-        let wrong = |error: &dyn std::fmt::Display| Error::config(format_args!("{}: {error}", path.display()));
-        let policy = parse_policy(names, read_text(path)?.as_bytes()).map_err(|error| wrong(&error))?;
+    pub(crate) fn open_log(
+        &self,
+        node: u64,
+        names: &'static Names,
+        env: &Env,
+    ) -> Result<Option<AuditLog>, Error> {
+        let Some(path) = &self.audit_policy_file else {
+            return Ok(None);
+        };
+        let wrong = |error: &dyn std::fmt::Display| {
+            Error::config(format_args!("{}: {error}", path.display()))
+        };
+        let policy =
+            parse_policy(names, read_text(path)?.as_bytes()).map_err(|error| wrong(&error))?;
         let mut sinks: Vec<(Box<dyn Sink>, SpoolOptions)> = Vec::new();
         let bytes = usize::try_from(self.audit_spool_size).map_err(Error::config)? << 20;
         let spool = |batching| SpoolOptions { bytes, batching };
@@ -120,7 +138,8 @@ mod tests {
     #[test]
     fn several_nodes_do_not_share_a_file() {
         let check = |path: Option<&str>, nodes, expect| {
-            let options = AuditOptions { audit_log_path: path.map(str::to_owned), ..AuditOptions::default() };
+            let options =
+                AuditOptions { audit_log_path: path.map(str::to_owned), ..AuditOptions::default() };
             assert_eq!(options.check_apart(nodes).is_ok(), expect, "{path:?} {nodes}");
         };
         check(Some("audit.log"), 1, true);

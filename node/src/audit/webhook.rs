@@ -26,8 +26,15 @@ pub(super) struct WebhookSink {
 
 impl WebhookSink {
     /// Reads the file that says where lists go.
-    pub(super) fn new(file: &Path, names: &Names, network: Arc<dyn Network>) -> Result<Self, Error> {
-        Ok(Self { webhook: Webhook::new(file, network)?, api_version: format!("{}/v1", names.group_audit) })
+    pub(super) fn new(
+        file: &Path,
+        names: &Names,
+        network: Arc<dyn Network>,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            webhook: Webhook::new(file, network)?,
+            api_version: format!("{}/v1", names.group_audit),
+        })
     }
 }
 
@@ -47,8 +54,10 @@ impl Sink for WebhookSink {
 
 /// An `EventList` of these events.
 fn list(api_version: &str, events: &Lines) -> Bytes {
-    let items: Vec<&[u8]> = events.iter().map(|event| event.strip_suffix(b"\n").unwrap_or(event)).collect();
-    let head = format!(r#"{{"kind":"EventList","apiVersion":"{api_version}","metadata":{{}},"items":["#);
+    let items: Vec<&[u8]> =
+        events.iter().map(|event| event.strip_suffix(b"\n").unwrap_or(event)).collect();
+    let head =
+        format!(r#"{{"kind":"EventList","apiVersion":"{api_version}","metadata":{{}},"items":["#);
     [head.as_bytes(), &items.join(&b','), b"]}"].concat().into()
 }
 

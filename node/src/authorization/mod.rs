@@ -81,16 +81,24 @@ impl Authorization {
         let duration = |duration: Duration| humantime::format_duration(duration).to_string();
         let mut args = vec![
             ("authorization-mode", modes.join(",")),
-            ("authorization-webhook-cache-authorized-ttl", duration(self.authorization_webhook_cache_authorized_ttl)),
+            (
+                "authorization-webhook-cache-authorized-ttl",
+                duration(self.authorization_webhook_cache_authorized_ttl),
+            ),
             (
                 "authorization-webhook-cache-unauthorized-ttl",
                 duration(self.authorization_webhook_cache_unauthorized_ttl),
             ),
             ("authorization-webhook-timeout", duration(self.authorization_webhook_timeout)),
-            ("authorization-webhook-failure-policy", name(&self.authorization_webhook_failure_policy)),
+            (
+                "authorization-webhook-failure-policy",
+                name(&self.authorization_webhook_failure_policy),
+            ),
         ];
         let file = self.authorization_webhook_config_file.as_ref();
-        args.extend(file.map(|file| ("authorization-webhook-config-file", file.display().to_string())));
+        args.extend(
+            file.map(|file| ("authorization-webhook-config-file", file.display().to_string())),
+        );
         args.into_iter().map(|(name, value)| format!("--{name}={value}")).collect()
     }
 
@@ -100,8 +108,13 @@ impl Authorization {
     /// When the options contradict each other, or the webhook's file is not what it should be.
     pub(crate) fn modes(&self, env: &Env) -> Result<Vec<ModeOptions>, Error> {
         let modes = &self.authorization_mode;
-        if let Some((_, twice)) = modes.iter().enumerate().find(|(at, mode)| modes[..*at].contains(mode)) {
-            return Err(Error::config(format_args!("--authorization-mode names {} twice", name(twice))));
+        if let Some((_, twice)) =
+            modes.iter().enumerate().find(|(at, mode)| modes[..*at].contains(mode))
+        {
+            return Err(Error::config(format_args!(
+                "--authorization-mode names {} twice",
+                name(twice)
+            )));
         }
         if self.authorization_webhook_config_file.is_some() && !modes.contains(&Mode::Webhook) {
             let why = "--authorization-webhook-config-file needs Webhook in --authorization-mode";
@@ -122,7 +135,9 @@ impl Authorization {
     fn webhook(&self, env: &Env) -> Result<WebhookOptions, Error> {
         let file = self.authorization_webhook_config_file.as_deref();
         let file = file.ok_or_else(|| {
-            Error::config("Webhook in --authorization-mode needs --authorization-webhook-config-file")
+            Error::config(
+                "Webhook in --authorization-mode needs --authorization-webhook-config-file",
+            )
         })?;
         Ok(WebhookOptions {
             reviewer: Arc::new(ServerReviewer::new(file, env.network.clone())?),

@@ -35,7 +35,9 @@ impl Reviewer for ServerReviewer {
         let said = format!("the server answers {status}");
         match status {
             status if status.is_success() => Ok(body),
-            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => Err(ReviewError::Transient(said)),
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT => {
+                Err(ReviewError::Transient(said))
+            }
             status if status.is_server_error() => Err(ReviewError::Transient(said)),
             _ => Err(ReviewError::Permanent(said)),
         }

@@ -24,7 +24,8 @@ pub(super) async fn run(
     env: &Env,
 ) -> Result<Report, Error> {
     let started = Instant::now();
-    let (opened, span) = process::during(&servers.pids, open(servers, workspace, options, env)).await;
+    let (opened, span) =
+        process::during(&servers.pids, open(servers, workspace, options, env)).await;
     let (counts, latencies) = opened?;
     Ok(Report::new("idle".to_owned(), started.elapsed(), &counts, &latencies, &span))
 }
@@ -36,11 +37,15 @@ async fn open(
     env: &Env,
 ) -> Result<(Counts, Latencies), Error> {
     let mut connections = connect(servers, options.watchers, options, env).await?;
-    let (mut counts, mut latencies, mut streams) = (Counts::default(), Latencies::new(), Vec::new());
+    let (mut counts, mut latencies, mut streams) =
+        (Counts::default(), Latencies::new(), Vec::new());
     let after = newest(&mut servers.connect(env, 0).await?, workspace, servers.server(0)).await?;
     for (watcher, connection) in connections.iter_mut().enumerate() {
         let sent = Instant::now();
-        let answer = connection.send(workspace.watch(servers.server(watcher), &after)).await.map_err(Error::failed)?;
+        let answer = connection
+            .send(workspace.watch(servers.server(watcher), &after))
+            .await
+            .map_err(Error::failed)?;
         latencies.record(sent.elapsed());
         if answer.status().is_success() {
             counts.operations += 1;

@@ -116,7 +116,10 @@ impl Client<'_> {
         (counts, latencies)
     }
 
-    async fn exchange(&mut self, request: http::Request<http_body_util::Full<Bytes>>) -> Result<(u64, String), ()> {
+    async fn exchange(
+        &mut self,
+        request: http::Request<http_body_util::Full<Bytes>>,
+    ) -> Result<(u64, String), ()> {
         let answer = self.connection.send(request).await.map_err(drop)?;
         let success = answer.status().is_success();
         let head = drain(answer.into_body()).await.map_err(drop)?;
@@ -149,7 +152,8 @@ async fn drain(mut body: Incoming) -> Result<Drained, hyper::Error> {
 pub(super) async fn progress(kind: Kind, started: Instant, until: Instant) {
     let total = u64::try_from((until - started).as_millis()).unwrap_or(u64::MAX);
     let bar = ProgressBar::new(total);
-    let style = ProgressStyle::with_template("{msg:<10} {wide_bar} {elapsed}").expect("the template is well formed");
+    let style = ProgressStyle::with_template("{msg:<10} {wide_bar} {elapsed}")
+        .expect("the template is well formed");
     bar.set_style(style);
     bar.set_message(kind.to_string());
     let mut next = started;

@@ -50,7 +50,11 @@ pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
     Ok(())
 }
 
-async fn measure_all(cluster: &MeasuredCluster, options: &Options, env: &Env) -> Result<Vec<Report>, Error> {
+async fn measure_all(
+    cluster: &MeasuredCluster,
+    options: &Options,
+    env: &Env,
+) -> Result<Vec<Report>, Error> {
     let mut reports = Vec::new();
     for kind in &options.workloads {
         let report = cluster.measure(*kind, 0, options, env).await?;
@@ -78,7 +82,13 @@ impl MeasuredCluster {
         Ok(Self { servers, workspace })
     }
 
-    async fn measure(&self, kind: Kind, round: u32, options: &Options, env: &Env) -> Result<Report, Error> {
+    async fn measure(
+        &self,
+        kind: Kind,
+        round: u32,
+        options: &Options,
+        env: &Env,
+    ) -> Result<Report, Error> {
         match kind {
             Kind::Watch => watchers::run(&self.servers, &self.workspace, options, env).await,
             Kind::Idle => idle::run(&self.servers, &self.workspace, options, env).await,

@@ -55,7 +55,8 @@ pub(super) async fn during<F: Future>(pids: &[u32], work: F) -> (F::Output, Span
 fn usage(pids: &[u32]) -> Usage {
     let mut sum = Usage::default();
     for pid in pids {
-        let read = |file| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let read =
+            |file| std::fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
         sum.cpu += cpu_time(&read("stat")).unwrap_or_default();
         sum.rss_bytes += resident(&read("statm")).unwrap_or_default();
     }

@@ -58,7 +58,8 @@ impl Report {
             cpu_ms_per_1000_operations: cpu * 1e6 / operations,
             cpus: cpu / seconds,
             rss_megabytes: span.after.rss_bytes as f64 / 1e6,
-            rss_added_megabytes: span.peak_rss_bytes.saturating_sub(span.before.rss_bytes) as f64 / 1e6,
+            rss_added_megabytes: span.peak_rss_bytes.saturating_sub(span.before.rss_bytes) as f64
+                / 1e6,
         }
     }
 

@@ -37,9 +37,13 @@ impl Servers {
                 (authority, Identity::read(&folder, names::ADMIN)?)
             }
         };
-        let nodes: Vec<DataDir> =
-            (1..).map(|node| DataDir::of_node(data_dir, node)).take_while(DataDir::is_set_up).collect();
-        let pids = nodes.iter().filter_map(|dir| std::fs::read_to_string(dir.pid_file()).ok()?.trim().parse().ok());
+        let nodes: Vec<DataDir> = (1..)
+            .map(|node| DataDir::of_node(data_dir, node))
+            .take_while(DataDir::is_set_up)
+            .collect();
+        let pids = nodes
+            .iter()
+            .filter_map(|dir| std::fs::read_to_string(dir.pid_file()).ok()?.trim().parse().ok());
         let pids = if options.pids.is_empty() { pids.collect() } else { options.pids.clone() };
         let servers = if options.server.is_empty() {
             let address = |dir| NodeConfig::read(dir).map(|config| config.api.advertise);

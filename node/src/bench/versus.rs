@@ -63,7 +63,8 @@ pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<()
     if options.output == Output::Table {
         comparisons.iter().for_each(|comparison| print_line(comparison.line()));
     } else {
-        let all = serde_json::json!({ "first": first, "second": second, "comparisons": comparisons });
+        let all =
+            serde_json::json!({ "first": first, "second": second, "comparisons": comparisons });
         print_line(format_args!("{all:#}"));
     }
     Ok(())
@@ -92,7 +93,11 @@ async fn measure(
                 reports[at].push(report);
             }
         }
-        comparisons.push(Comparison::of(kind.to_string(), &reports[0][begun..], &reports[1][begun..]));
+        comparisons.push(Comparison::of(
+            kind.to_string(),
+            &reports[0][begun..],
+            &reports[1][begun..],
+        ));
     }
     Ok((reports, comparisons))
 }
@@ -101,7 +106,11 @@ impl Comparison {
     fn of(workload: String, first: &[Report], second: &[Report]) -> Self {
         let ratio = |of: fn(&Report) -> f64| {
             let pairs = first.iter().zip(second).map(|(first, second)| (of(first), of(second)));
-            Ratio::of(pairs.map(|(first, second)| if first > 0.0 { second / first } else { 1.0 }).collect())
+            Ratio::of(
+                pairs
+                    .map(|(first, second)| if first > 0.0 { second / first } else { 1.0 })
+                    .collect(),
+            )
         };
         Self {
             workload,

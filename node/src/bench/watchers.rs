@@ -47,7 +47,8 @@ pub(super) async fn run(
     let sent = Sent::default();
     let started = Instant::now();
     let until = started + options.duration;
-    let writers = join_all((0..WRITERS).map(|writer| write(servers, workspace, env, writer, until, &sent)));
+    let writers =
+        join_all((0..WRITERS).map(|writer| write(servers, workspace, env, writer, until, &sent)));
     // The connections are kept: a watch ends with its own.
     let (_connections, bodies): (Vec<Connection>, Vec<Incoming>) = streams.into_iter().unzip();
     let watchers = join_all(bodies.into_iter().enumerate().map(|(watcher, body)| {
@@ -80,13 +81,20 @@ async fn open(
     let after = newest(&mut connection, workspace, server).await?;
     let answer = connection.send(workspace.watch(server, &after)).await.map_err(Error::failed)?;
     if !answer.status().is_success() {
-        return Err(Error::failed(format_args!("{server}: a watch is answered with {}", answer.status())));
+        return Err(Error::failed(format_args!(
+            "{server}: a watch is answered with {}",
+            answer.status()
+        )));
     }
     Ok((connection, answer.into_body()))
 }
 
 /// The newest resourceVersion of the collection.
-pub(super) async fn newest(connection: &mut Connection, workspace: &Workspace, server: &str) -> Result<String, Error> {
+pub(super) async fn newest(
+    connection: &mut Connection,
+    workspace: &Workspace,
+    server: &str,
+) -> Result<String, Error> {
     let list = connection.send(workspace.head_of_list(server)).await.map_err(Error::failed)?;
     let list = list.into_body().collect().await.map_err(Error::failed)?.to_bytes();
     let list: serde_json::Value = serde_json::from_slice(&list).map_err(Error::failed)?;
@@ -112,7 +120,9 @@ async fn write(
         let status = answer.status();
         answer.into_body().collect().await.map_err(Error::failed)?;
         if !status.is_success() {
-            return Err(Error::failed(format_args!("{server}: a change is answered with {status}")));
+            return Err(Error::failed(format_args!(
+                "{server}: a change is answered with {status}"
+            )));
         }
         turn += 1;
     }
@@ -125,14 +135,18 @@ async fn count(mut body: Incoming, until: Instant, stamps: Option<&Sent>) -> (Co
     let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
     let mut rest: Vec<u8> = Vec::new();
     while let Ok(Some(Ok(frame))) = timeout_at(until, body.frame()).await {
-        let Ok(data) = frame.into_data() else { continue };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
         counts.bytes += data.len() as u64;
         counts.operations += memchr::memchr_iter(b'\n', &data).count() as u64;
         let Some(sent) = stamps else { continue };
         rest.extend_from_slice(&data);
         let complete = memchr::memrchr(b'\n', &rest).map_or(0, |at| at + 1);
         for line in rest[..complete].split(|byte| *byte == b'\n') {
-            if let Some(at) = stamp_of(line).and_then(|stamp| sent.lock().expect("no writer panics").remove(&stamp)) {
+            if let Some(at) = stamp_of(line)
+                .and_then(|stamp| sent.lock().expect("no writer panics").remove(&stamp))
+            {
                 latencies.record(at.elapsed());
             }
         }
@@ -154,7 +168,10 @@ mod tests {
     #[test]
     fn finds_a_writers_stamp() {
         let check = |event: &str, expect| assert_eq!(stamp_of(event.as_bytes()), expect);
-        check(r#"{"type":"MODIFIED","object":{"metadata":{"annotations":{"bench/turn":"42"}}}}"#, Some(42));
+        check(
+            r#"{"type":"MODIFIED","object":{"metadata":{"annotations":{"bench/turn":"42"}}}}"#,
+            Some(42),
+        );
         check(r#"{"type":"MODIFIED","object":{}}"#, None);
         check(r#""bench/turn":"x""#, None);
     }

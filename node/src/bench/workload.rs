@@ -96,7 +96,11 @@ pub(super) struct Workspace {
 impl Workspace {
     /// Makes the namespace and, when a measurement needs them, the objects; shows progress on a
     /// terminal.
-    pub(super) async fn prepare(servers: &Servers, options: &Options, env: &Env) -> Result<Self, Error> {
+    pub(super) async fn prepare(
+        servers: &Servers,
+        options: &Options,
+        env: &Env,
+    ) -> Result<Self, Error> {
         let mut suffix = [0; 4];
         env.entropy.fill(&mut suffix);
         let namespace = format!("bench-{:08x}", u32::from_be_bytes(suffix));
@@ -105,13 +109,18 @@ impl Workspace {
         let workspace = Self {
             created: format!("{namespace}-new"),
             namespace,
-            payload: random.iter().map(|byte| char::from(LETTERS[usize::from(byte % 64)])).collect(),
+            payload: random
+                .iter()
+                .map(|byte| char::from(LETTERS[usize::from(byte % 64)]))
+                .collect(),
             objects: options.objects.max(1),
             page_size: options.page_size,
         };
         let mut connection = servers.connect(env, 0).await?;
         for name in [&workspace.namespace, &workspace.created] {
-            let body = format!(r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#);
+            let body = format!(
+                r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#
+            );
             let create = request(Method::POST, servers.server(0), "/api/v1/namespaces", body);
             must_succeed(&mut connection, create).await?;
         }
@@ -161,14 +170,22 @@ impl Workspace {
         let collection = self.collection();
         let get = |path: String| request(Method::GET, server, &path, String::new());
         match kind {
-            Kind::Create => self.create(&self.created, server, number, &format!("new-{client}-{turn}")),
-            Kind::Update | Kind::Watch => {
-                request(Method::PUT, server, &format!("{collection}/{name}"), self.object(number, turn, &name))
+            Kind::Create => {
+                self.create(&self.created, server, number, &format!("new-{client}-{turn}"))
             }
+            Kind::Update | Kind::Watch => request(
+                Method::PUT,
+                server,
+                &format!("{collection}/{name}"),
+                self.object(number, turn, &name),
+            ),
             Kind::Apply => {
                 let path = format!("{collection}/{name}?fieldManager=bench&force=true");
-                let mut apply = request(Method::PATCH, server, &path, self.object(number, turn, &name));
-                apply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_APPLY_PATCH));
+                let mut apply =
+                    request(Method::PATCH, server, &path, self.object(number, turn, &name));
+                apply
+                    .headers_mut()
+                    .insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_APPLY_PATCH));
                 apply
             }
             Kind::Get => get(format!("{collection}/{name}")),
@@ -182,7 +199,8 @@ impl Workspace {
 
     /// The request that opens a watch of all objects.
     pub(super) fn watch(&self, server: &str, after: &str) -> Request<Full<Bytes>> {
-        let path = format!("{}?watch=1&resourceVersion={after}&timeoutSeconds=3600", self.collection());
+        let path =
+            format!("{}?watch=1&resourceVersion={after}&timeoutSeconds=3600", self.collection());
         request(Method::GET, server, &path, String::new())
     }
 
@@ -195,7 +213,8 @@ impl Workspace {
     /// seconds where much was created.
     pub(super) async fn clean_up(&self, servers: &Servers, env: &Env) -> Result<(), Error> {
         let mut connection = servers.connect(env, 0).await?;
-        let paths = [&self.namespace, &self.created].map(|name| format!("/api/v1/namespaces/{name}"));
+        let paths =
+            [&self.namespace, &self.created].map(|name| format!("/api/v1/namespaces/{name}"));
         let ask = |method, path: &str| request(method, servers.server(0), path, String::new());
         for path in &paths {
             must_succeed(&mut connection, ask(Method::DELETE, path)).await?;
@@ -205,7 +224,9 @@ impl Workspace {
         for path in &paths {
             while status(&mut connection, ask(Method::GET, path)).await? != StatusCode::NOT_FOUND {
                 if Instant::now() >= deadline {
-                    return Err(Error::failed(format_args!("{path} is still there after {REMOVAL_LIMIT:?}")));
+                    return Err(Error::failed(format_args!(
+                        "{path} is still there after {REMOVAL_LIMIT:?}"
+                    )));
                 }
                 bar.tick();
                 sleep(REMOVAL_PAUSE).await;
@@ -219,7 +240,13 @@ impl Workspace {
         collection(&self.namespace)
     }
 
-    fn create(&self, namespace: &str, server: &str, number: u32, name: &str) -> Request<Full<Bytes>> {
+    fn create(
+        &self,
+        namespace: &str,
+        server: &str,
+        number: u32,
+        name: &str,
+    ) -> Request<Full<Bytes>> {
         request(Method::POST, server, &collection(namespace), self.object(number, 0, name))
     }
 
@@ -258,17 +285,27 @@ fn request(method: Method, server: &str, path: &str, body: String) -> Request<Fu
 }
 
 /// How a request is answered.
-async fn status(connection: &mut Connection, request: Request<Full<Bytes>>) -> Result<StatusCode, Error> {
+async fn status(
+    connection: &mut Connection,
+    request: Request<Full<Bytes>>,
+) -> Result<StatusCode, Error> {
     let (head, body) = connection.send(request).await.map_err(Error::failed)?.into_parts();
     body.collect().await.map_err(Error::failed)?;
     Ok(head.status)
 }
 
-async fn must_succeed(connection: &mut Connection, request: Request<Full<Bytes>>) -> Result<(), Error> {
+async fn must_succeed(
+    connection: &mut Connection,
+    request: Request<Full<Bytes>>,
+) -> Result<(), Error> {
     let what = format!("{} {}", request.method(), request.uri().path());
     let wrong = |error: &dyn fmt::Display| Error::failed(format_args!("{what}: {error}"));
     let answer = connection.send(request).await.map_err(|error| wrong(&error))?;
     let status = answer.status();
     let body = answer.into_body().collect().await.map_err(|error| wrong(&error))?.to_bytes();
-    if status.is_success() { Ok(()) } else { Err(wrong(&format_args!("{status} {}", String::from_utf8_lossy(&body)))) }
+    if status.is_success() {
+        Ok(())
+    } else {
+        Err(wrong(&format_args!("{status} {}", String::from_utf8_lossy(&body))))
+    }
 }

@@ -41,7 +41,12 @@ pub(crate) struct Access {
     #[arg(long, value_name = "FILE")]
     pub(crate) requestheader_client_ca_file: Option<PathBuf>,
     /// Common names of authenticating proxies [default: any].
-    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "requestheader_client_ca_file")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        requires = "requestheader_client_ca_file"
+    )]
     pub(crate) requestheader_allowed_names: Vec<String>,
     /// Headers of the proxy with the user's name.
     #[arg(long, value_name = "HEADER", value_delimiter = ',', default_value = "X-Remote-User")]
@@ -72,9 +77,9 @@ impl Access {
             ("api-audiences", &self.api_audiences),
             ("service-account-issuer", &self.service_account_issuer),
         ];
-        args.extend(
-            lists.iter().flat_map(|(name, values)| values.iter().map(move |value| format!("--{name}={value}"))),
-        );
+        args.extend(lists.iter().flat_map(|(name, values)| {
+            values.iter().map(move |value| format!("--{name}={value}"))
+        }));
         args.extend(self.authorization.to_args());
         let file = |path: &PathBuf| path.display().to_string();
         let limit = self.service_account_max_token_expiration;
@@ -82,18 +87,33 @@ impl Access {
             ("token-auth-file", self.token_auth_file.as_ref().map(file)),
             ("requestheader-client-ca-file", self.requestheader_client_ca_file.as_ref().map(file)),
             ("service-account-jwks-uri", self.service_account_jwks_uri.clone()),
-            ("service-account-max-token-expiration", limit.map(|limit| humantime::format_duration(limit).to_string())),
+            (
+                "service-account-max-token-expiration",
+                limit.map(|limit| humantime::format_duration(limit).to_string()),
+            ),
         ];
-        args.extend(single.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))));
+        args.extend(
+            single.into_iter().filter_map(|(name, value)| Some(format!("--{name}={}", value?))),
+        );
         args
     }
 
     /// The authentication settings of the API of a node that advertises this address.
-    pub(crate) fn authentication(&self, names: &Names, advertised: &str) -> Result<AuthenticationOptions, Error> {
-        let lower = |values: &[String]| values.iter().map(|value| value.to_ascii_lowercase()).collect();
+    pub(crate) fn authentication(
+        &self,
+        names: &Names,
+        advertised: &str,
+    ) -> Result<AuthenticationOptions, Error> {
+        let lower =
+            |values: &[String]| values.iter().map(|value| value.to_ascii_lowercase()).collect();
         Ok(AuthenticationOptions {
             tokens: self.tokens(names, advertised),
-            static_tokens: self.token_auth_file.as_deref().map(static_tokens).transpose()?.unwrap_or_default(),
+            static_tokens: self
+                .token_auth_file
+                .as_deref()
+                .map(static_tokens)
+                .transpose()?
+                .unwrap_or_default(),
             proxy: ProxyOptions {
                 allowed_names: self.requestheader_allowed_names.clone(),
                 user_headers: lower(&self.requestheader_username_headers),
@@ -108,9 +128,17 @@ impl Access {
     fn tokens(&self, names: &Names, advertised: &str) -> TokenOptions {
         let mut issuers = self.service_account_issuer.clone();
         if issuers.is_empty() {
-            issuers.push(format!("https://{}.{}.svc", names.service_api, well_known::NAMESPACE_DEFAULT));
+            issuers.push(format!(
+                "https://{}.{}.svc",
+                names.service_api,
+                well_known::NAMESPACE_DEFAULT
+            ));
         }
-        let audiences = if self.api_audiences.is_empty() { issuers.clone() } else { self.api_audiences.clone() };
+        let audiences = if self.api_audiences.is_empty() {
+            issuers.clone()
+        } else {
+            self.api_audiences.clone()
+        };
         let jwks_uri = self.service_account_jwks_uri.clone();
         let jwks_uri = jwks_uri.unwrap_or_else(|| format!("https://{advertised}/openid/v1/jwks"));
         let max_expiration = self.service_account_max_token_expiration.map(|limit| limit.as_secs());
@@ -123,7 +151,8 @@ impl Access {
 /// # Errors
 /// The first line that cannot be used, or why the file cannot be read.
 pub(crate) fn static_tokens(path: &Path) -> Result<StaticTokens, Error> {
-    StaticTokens::parse(&read_text(path)?).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))
+    StaticTokens::parse(&read_text(path)?)
+        .map_err(|error| Error::config(format_args!("{}: {error}", path.display())))
 }
 
 /// A duration between an hour and 2^32 seconds.
@@ -179,14 +208,17 @@ mod tests {
     fn what_is_not_said_follows_from_the_cluster() {
         let check = |arguments: &[&str], issuers: &[&str], audiences: &[&str], uri: &str| {
             let tokens = parse(arguments).tokens(Naming::Kubernetes.names(), "10.0.0.1:6443");
-            let got = (tokens.issuers.as_slice(), tokens.audiences.as_slice(), tokens.jwks_uri.as_str());
-            let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+            let got =
+                (tokens.issuers.as_slice(), tokens.audiences.as_slice(), tokens.jwks_uri.as_str());
+            let owned =
+                |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
             assert_eq!(got, (owned(issuers).as_slice(), owned(audiences).as_slice(), uri));
         };
         let own = ["https://kubernetes.default.svc"];
         check(&[], &own, &own, "https://10.0.0.1:6443/openid/v1/jwks");
         check(&["--api-audiences=x"], &own, &["x"], "https://10.0.0.1:6443/openid/v1/jwks");
-        let given = ["--service-account-issuer=https://a", "--service-account-jwks-uri=https://a/k"];
+        let given =
+            ["--service-account-issuer=https://a", "--service-account-jwks-uri=https://a/k"];
         check(&given, &["https://a"], &["https://a"], "https://a/k");
     }
 }

@@ -21,7 +21,10 @@ impl Features {
     /// The same as command-line arguments.
     pub(crate) fn to_args(&self) -> Vec<String> {
         vec![
-            format!("--cluster-signing-duration={}", humantime::format_duration(self.cluster_signing_duration)),
+            format!(
+                "--cluster-signing-duration={}",
+                humantime::format_duration(self.cluster_signing_duration)
+            ),
             format!("--feature-gates={}", self.feature_gates),
         ]
     }
@@ -30,5 +33,9 @@ impl Features {
 /// No certificate lasts less than ten minutes.
 fn lifetime(text: &str) -> Result<Duration, String> {
     let duration = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    if duration < Duration::from_secs(600) { Err("must be at least 10m".to_owned()) } else { Ok(duration) }
+    if duration < Duration::from_secs(600) {
+        Err("must be at least 10m".to_owned())
+    } else {
+        Ok(duration)
+    }
 }

@@ -20,7 +20,9 @@ mod tests {
 
     #[test]
     fn byte_sizes() {
-        let check = |text, expect: Result<u64, &str>| assert_eq!(bytes(text), expect.map_err(str::to_owned));
+        let check = |text, expect: Result<u64, &str>| {
+            assert_eq!(bytes(text), expect.map_err(str::to_owned))
+        };
         check("0", Ok(0));
         check("4096B", Ok(4096));
         check("3KiB", Ok(3 << 10));

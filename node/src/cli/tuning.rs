@@ -57,7 +57,14 @@ pub(crate) struct Tuning {
 impl Tuning {
     /// The same as command-line arguments, for the processes that `dev` starts.
     pub(crate) fn to_args(&self) -> Vec<String> {
-        let Self { log_format, shutdown_delay_duration, history_duration, history_size, size_limit, .. } = self;
+        let Self {
+            log_format,
+            shutdown_delay_duration,
+            history_duration,
+            history_size,
+            size_limit,
+            ..
+        } = self;
         let duration = |duration: &Duration| humantime::format_duration(*duration).to_string();
         let format = log_format.to_possible_value().expect("no format is hidden");
         [
@@ -100,8 +107,13 @@ mod tests {
             "--feature-gates=ClusterTrustBundle=false",
         ];
         let parse = |arguments: Vec<String>| {
-            let all = ["quorate", "serve", "--data-dir=d"].map(str::to_owned).into_iter().chain(arguments);
-            let Command::Serve(serve) = Cli::try_parse_from(all).unwrap().command else { panic!("not serve") };
+            let all = ["quorate", "serve", "--data-dir=d"]
+                .map(str::to_owned)
+                .into_iter()
+                .chain(arguments);
+            let Command::Serve(serve) = Cli::try_parse_from(all).unwrap().command else {
+                panic!("not serve")
+            };
             serve.tuning
         };
         let tuning = parse(given.map(str::to_owned).to_vec());

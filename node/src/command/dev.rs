@@ -50,12 +50,24 @@ const STOP_LIMIT: Duration = Duration::from_secs(15);
 pub(crate) async fn run(options: &Dev, env: &Env) -> Result<(), Error> {
     let started = Instant::now();
     let root = &options.data_dir;
-    let configs = if DataDir::of_node(root, 1).is_set_up() { reopen(options, env)? } else { make(options, env)? };
+    let configs = if DataDir::of_node(root, 1).is_set_up() {
+        reopen(options, env)?
+    } else {
+        make(options, env)?
+    };
     options.tuning.audit.check_apart(configs.len())?;
     let mut nodes = Vec::new();
     for config in &configs {
-        print_line(format_args!("starting node {} (API {}, peers {})", config.node, config.api.bind, config.peer.bind));
-        nodes.push(NodeProcess::start(root, config.clone(), worker_threads(configs.len()), options)?);
+        print_line(format_args!(
+            "starting node {} (API {}, peers {})",
+            config.node, config.api.bind, config.peer.bind
+        ));
+        nodes.push(NodeProcess::start(
+            root,
+            config.clone(),
+            worker_threads(configs.len()),
+            options,
+        )?);
     }
     let mut termination = Termination::listen()?;
     tokio::select! {
@@ -82,10 +94,16 @@ fn reopen(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
         .collect::<Result<Vec<_>, _>>()?;
     let first = &configs[0];
     let differs = |what: &str, has: &dyn std::fmt::Display| {
-        Err(Error::config(format_args!("{}: the cluster in this folder has {what} {has}", root.display())))
+        Err(Error::config(format_args!(
+            "{}: the cluster in this folder has {what} {has}",
+            root.display()
+        )))
     };
     if configs.len() < first.founders.len() {
-        return differs(&format!("{} nodes, but here are only", first.founders.len()), &configs.len());
+        return differs(
+            &format!("{} nodes, but here are only", first.founders.len()),
+            &configs.len(),
+        );
     }
     if options.nodes.is_some_and(|nodes| nodes != configs.len() as u64) {
         return differs("another number of nodes:", &configs.len());
@@ -117,7 +135,8 @@ fn make(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
     let root = &options.data_dir;
     make_empty(root)?;
     let (nodes, naming) = (options.nodes.unwrap_or(1), options.naming.unwrap_or(Naming::Svc));
-    let bind = options.bind.unwrap_or_else(|| DEFAULT_BIND.parse().expect("the default address is one"));
+    let bind =
+        options.bind.unwrap_or_else(|| DEFAULT_BIND.parse().expect("the default address is one"));
     print_line(format_args!(
         "making a cluster in {} (naming {naming}): authorities, certificates, kubeconfig",
         root.display()
@@ -130,7 +149,9 @@ fn make(options: &Dev, env: &Env) -> Result<Vec<NodeConfig>, Error> {
 /// them wake each other up in vain. One is enough: what computes for long lets another thread go on
 /// with the rest. What the user has set for this process holds for each node.
 fn worker_threads(nodes: usize) -> String {
-    let share = || std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(nodes)).to_string();
+    let share = || {
+        std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(nodes)).to_string()
+    };
     std::env::var(WORKER_THREADS).unwrap_or_else(|_| share())
 }
 
@@ -146,18 +167,31 @@ struct NodeProcess {
 }
 
 impl NodeProcess {
-    fn start(root: &Path, config: NodeConfig, threads: String, options: &Dev) -> Result<Self, Error> {
+    fn start(
+        root: &Path,
+        config: NodeConfig,
+        threads: String,
+        options: &Dev,
+    ) -> Result<Self, Error> {
         let dir = DataDir::of_node(root, config.node);
         let program = std::env::current_exe().map_err(Error::failed)?;
         let log_file = dir.log_file();
-        let log = std::fs::File::options().create(true).append(true).open(&log_file).map_err(at(&log_file))?;
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(&log_file)
+            .map_err(at(&log_file))?;
         let mut child = Command::new(program)
             .args(["serve", "--supervised", "--data-dir"])
             .arg(dir.path())
             .args(options.tuning.to_args())
             .env(WORKER_THREADS, threads)
             .stdin(Stdio::piped())
-            .stdout(if options.tuning.audit.is_on_standard_output() { Stdio::inherit() } else { Stdio::null() })
+            .stdout(if options.tuning.audit.is_on_standard_output() {
+                Stdio::inherit()
+            } else {
+                Stdio::null()
+            })
             .stderr(log)
             .spawn()
             .map_err(Error::failed)?;
@@ -169,7 +203,9 @@ impl NodeProcess {
     async fn is_ready(&self, env: &Env, tls: &Arc<ClientConfig>) -> bool {
         let id = std::fs::read_to_string(self.dir.pid_file()).ok().and_then(|id| id.parse().ok());
         let answer = is_ready(env, &self.config.api.advertise, tls.clone());
-        id.is_some() && id == self.child.id() && timeout(ANSWER_LIMIT, answer).await.unwrap_or(false)
+        id.is_some()
+            && id == self.child.id()
+            && timeout(ANSWER_LIMIT, answer).await.unwrap_or(false)
     }
 
     /// The last line that the node logged.
@@ -188,7 +224,10 @@ async fn all_ready(root: &Path, env: &Env, nodes: &mut [NodeProcess]) -> Result<
         while !node.is_ready(env, &tls).await {
             if let Some(status) = node.child.try_wait().map_err(Error::failed)? {
                 let words = node.last_log_line();
-                return Err(Error::failed(format_args!("node {} stopped ({status}): {words}", node.config.node)));
+                return Err(Error::failed(format_args!(
+                    "node {} stopped ({status}): {words}",
+                    node.config.node
+                )));
             }
             if Instant::now() > deadline {
                 let log = node.dir.log_file();
@@ -206,7 +245,9 @@ async fn all_ready(root: &Path, env: &Env, nodes: &mut [NodeProcess]) -> Result<
 }
 
 async fn is_ready(env: &Env, address: &str, tls: Arc<ClientConfig>) -> bool {
-    let Ok(mut connection) = Connection::open(&*env.network, address, tls).await else { return false };
+    let Ok(mut connection) = Connection::open(&*env.network, address, tls).await else {
+        return false;
+    };
     let request = Request::get("/readyz").header("host", address).body(Full::<Bytes>::default());
     let request = request.expect("the request is well formed");
     connection.send(request).await.is_ok_and(|answer| answer.status() == StatusCode::OK)
@@ -247,7 +288,10 @@ async fn stop(mut nodes: Vec<NodeProcess>, options: &Dev) -> Result<(), Error> {
     let limit = options.tuning.shutdown_delay_duration + STOP_LIMIT;
     for node in &mut nodes {
         if timeout(limit, node.child.wait()).await.is_err() {
-            print_line(format_args!("node {} does not stop within {limit:?} and is killed", node.config.node));
+            print_line(format_args!(
+                "node {} does not stop within {limit:?} and is killed",
+                node.config.node
+            ));
             node.child.kill().await.map_err(Error::failed)?;
         }
     }

@@ -28,7 +28,11 @@ pub(crate) fn run(options: &Init, env: &Env) -> Result<(), Error> {
     }
     let founders: Vec<Founder> = nodes
         .iter()
-        .map(|node| Founder { node: node.number, api: node.api.advertise.clone(), peer: node.peer.advertise.clone() })
+        .map(|node| Founder {
+            node: node.number,
+            api: node.api.advertise.clone(),
+            peer: node.peer.advertise.clone(),
+        })
         .collect();
     let cluster = NewCluster::new(options.naming, env)?;
     // The first one comes last: a folder that has it has the others.
@@ -40,7 +44,10 @@ pub(crate) fn run(options: &Init, env: &Env) -> Result<(), Error> {
     }
     for node in &nodes {
         let dir = node.dir.path().display();
-        print_line(format_args!("node {} of cluster {} is set up in {dir}", node.number, cluster.cluster));
+        print_line(format_args!(
+            "node {} of cluster {} is set up in {dir}",
+            node.number, cluster.cluster
+        ));
     }
     explain(nodes[0].dir.path());
     Ok(())
@@ -64,11 +71,14 @@ fn nodes(options: &Init) -> Result<Vec<NewNode>, Error> {
     }
     let hosts: BTreeSet<_> = options.founder.iter().collect();
     if hosts.len() < options.founder.len() || hosts.len() as u64 > MAX_FOUNDERS {
-        return Err(Error::config(format_args!("--founder: name each host once, and {MAX_FOUNDERS} at most")));
+        return Err(Error::config(format_args!(
+            "--founder: name each host once, and {MAX_FOUNDERS} at most"
+        )));
     }
     let address = |bind: &str, host: &str| {
         let port = bind.rsplit_once(':').map(|(_, port)| port);
-        let port = port.ok_or_else(|| Error::config(format_args!("'{bind}' is not an address host:port")))?;
+        let port = port
+            .ok_or_else(|| Error::config(format_args!("'{bind}' is not an address host:port")))?;
         let advertise = format!("{host}:{port}");
         check_reachable(&advertise, "--founder")?;
         Ok(Address { bind: bind.to_owned(), advertise })

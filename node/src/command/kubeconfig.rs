@@ -21,12 +21,15 @@ pub(crate) async fn run(options: &Kubeconfig, env: &Env) -> Result<(), Error> {
     let (request, key) = UserSigningRequest::new(&options.user, group)?;
     let mut admin = Admin::connect(&options.target, env).await?;
     let certificate = match admin.ask(AdminRequest::Certify(request.to_bytes()?)).await? {
-        AdminAnswer::Certified(certificate) => String::from_utf8(certificate.into()).map_err(Error::failed)?,
+        AdminAnswer::Certified(certificate) => {
+            String::from_utf8(certificate.into()).map_err(Error::failed)?
+        }
         other => return Err(unexpected(&other)),
     };
     let identity = Identity { certificate, key };
     let authority = read_text(&admin.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
-    let server = options.server.clone().unwrap_or_else(|| format!("https://{}", admin.config.api.advertise));
+    let server =
+        options.server.clone().unwrap_or_else(|| format!("https://{}", admin.config.api.advertise));
     print_line(kubeconfig::text(&server, &authority, &options.user, &identity).trim_end());
     Ok(())
 }

@@ -14,10 +14,11 @@ use crate::terminal::print_line;
 pub(crate) async fn run(command: Member, env: &Env) -> Result<(), Error> {
     match command {
         Member::List(query) => {
-            let members = match Admin::connect(&query.target, env).await?.ask(AdminRequest::Members).await? {
-                AdminAnswer::Members(members) => members,
-                other => return Err(unexpected(&other)),
-            };
+            let members =
+                match Admin::connect(&query.target, env).await?.ask(AdminRequest::Members).await? {
+                    AdminAnswer::Members(members) => members,
+                    other => return Err(unexpected(&other)),
+                };
             match query.output {
                 Output::Json => print_line(format_args!("{:#}", members_json(&members))),
                 Output::Table => print_members(&members),
@@ -25,7 +26,9 @@ pub(crate) async fn run(command: Member, env: &Env) -> Result<(), Error> {
         }
         Member::Add { peer_address: address, api_address: api, target } => {
             let mut admin = Admin::connect(&target, env).await?;
-            let node = node_of(admin.ask(AdminRequest::Add(Peer { address: address.clone(), api })).await?)?;
+            let node = node_of(
+                admin.ask(AdminRequest::Add(Peer { address: address.clone(), api })).await?,
+            )?;
             print_line(format_args!("node {node} may join from {address}"));
         }
         Member::Promote { node, target } => {
@@ -34,7 +37,9 @@ pub(crate) async fn run(command: Member, env: &Env) -> Result<(), Error> {
         }
         Member::Remove { node, target } => {
             Admin::connect(&target, env).await?.carry_out(AdminRequest::Remove(node)).await?;
-            print_line(format_args!("node {node} is no longer a member; its data folder can be deleted"));
+            print_line(format_args!(
+                "node {node} is no longer a member; its data folder can be deleted"
+            ));
         }
     }
     Ok(())

@@ -38,7 +38,9 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::Leader(command) => member::lead(command, &env).await,
         Command::Token(command) => token::run(command, &env).await,
         Command::SigningKey(command) => signing_key::run(KeyKind::Tokens, command, &env).await,
-        Command::SigningAuthority(command) => signing_key::run(KeyKind::Signers, command, &env).await,
+        Command::SigningAuthority(command) => {
+            signing_key::run(KeyKind::Signers, command, &env).await
+        }
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Bench(options) => bench::run(&options, &env).await,
         Command::Version => {

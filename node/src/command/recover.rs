@@ -55,11 +55,12 @@ pub(crate) async fn run(options: &Recover, env: &Env) -> Result<(), Error> {
 fn reissue(recovered: &Recovered, dir: &DataDir, env: &Env) -> Result<(), Error> {
     let pki = dir.pki();
     let secret = ClusterSecret::read(&dir.cluster_secret())?;
-    let authority = match sealed::authority_in(&recovered.snapshot, &secret, names::PEER_AUTHORITY) {
+    let authority = match sealed::authority_in(&recovered.snapshot, &secret, names::PEER_AUTHORITY)
+    {
         Ok(authority) => authority,
-        Err(missing) => {
-            Identity::read(&pki, names::PEER_AUTHORITY).map(Authority::from_identity).map_err(|_| missing)?
-        }
+        Err(missing) => Identity::read(&pki, names::PEER_AUTHORITY)
+            .map(Authority::from_identity)
+            .map_err(|_| missing)?,
     };
     let subject = Subject::Peer { cluster: recovered.cluster, node: recovered.node };
     authority.issue(&subject, now(env))?.write(&pki, names::PEER)
@@ -82,7 +83,12 @@ fn explain(config: &NodeConfig, dir: &DataDir, plan: &Plan) {
         Some(Role::Learner) => "a learner",
         None => "no member any more",
     };
-    print_line(format_args!("node {} of cluster {}, {role}, in {}", config.node, plan.old, dir.path().display()));
+    print_line(format_args!(
+        "node {} of cluster {}, {role}, in {}",
+        config.node,
+        plan.old,
+        dir.path().display()
+    ));
     if let Some(new) = plan.begun {
         print_line(format_args!("  begun     a recovery as cluster {new}, which this finishes"));
     }
@@ -95,7 +101,10 @@ fn explain(config: &NodeConfig, dir: &DataDir, plan: &Plan) {
     ));
     for given in &plan.given_up {
         let role = if given.voter { "a voter" } else { "a learner" };
-        print_line(format_args!("  given up  node {}, {role}, at {}", given.node, given.peer.address));
+        print_line(format_args!(
+            "  given up  node {}, {role}, at {}",
+            given.node, given.peer.address
+        ));
     }
     print_line(
         "It becomes the only voter of a new cluster, with everything that it has: all of its log counts as committed.",
@@ -109,5 +118,7 @@ fn explain(config: &NodeConfig, dir: &DataDir, plan: &Plan) {
     print_line(format_args!(
         "Revisions go on {REVISION_MARGIN} higher, so that none is used twice; every watch begins anew."
     ));
-    print_line("The nodes given up are refused from then on: empty their data folders and let them join again.");
+    print_line(
+        "The nodes given up are refused from then on: empty their data folders and let them join again.",
+    );
 }

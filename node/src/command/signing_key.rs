@@ -34,8 +34,12 @@ pub(crate) enum Rotation {
 /// Carries out one of the commands.
 pub(crate) async fn run(kind: KeyKind, command: Rotation, env: &Env) -> Result<(), Error> {
     match command {
-        Rotation::List(query) => print(&ask(&query.target, env, kind, KeyAction::List).await?, query.output),
-        Rotation::Rotate(query) => print(&ask(&query.target, env, kind, KeyAction::Rotate).await?, query.output),
+        Rotation::List(query) => {
+            print(&ask(&query.target, env, kind, KeyAction::List).await?, query.output)
+        }
+        Rotation::Rotate(query) => {
+            print(&ask(&query.target, env, kind, KeyAction::Rotate).await?, query.output)
+        }
         Rotation::Remove { id, target } => {
             ask(&target, env, kind, KeyAction::Remove(id.clone())).await?;
             print_line(format_args!("{id} is removed: what it has signed is no longer accepted"));
@@ -44,7 +48,12 @@ pub(crate) async fn run(kind: KeyKind, command: Rotation, env: &Env) -> Result<(
     Ok(())
 }
 
-async fn ask(target: &Target, env: &Env, kind: KeyKind, action: KeyAction) -> Result<Vec<KeyInfo>, Error> {
+async fn ask(
+    target: &Target,
+    env: &Env,
+    kind: KeyKind,
+    action: KeyAction,
+) -> Result<Vec<KeyInfo>, Error> {
     let request = KeyRequest { kind, action }.to_bytes()?;
     match Admin::connect(target, env).await?.ask(AdminRequest::Keys(request)).await? {
         AdminAnswer::Keys(answer) => Ok(KeyAnswer::from_bytes(&answer)?.0),
@@ -60,7 +69,10 @@ fn print(keys: &[KeyInfo], output: Output) {
         }
         Output::Table => {
             let signs = |key: &KeyInfo| if key.signs { "signs" } else { "verifies" }.to_owned();
-            let rows: Vec<_> = keys.iter().map(|key| [key.id.clone(), moment(key.created_ms), signs(key)]).collect();
+            let rows: Vec<_> = keys
+                .iter()
+                .map(|key| [key.id.clone(), moment(key.created_ms), signs(key)])
+                .collect();
             print_table(["ID", "CREATED", "USE"], &rows);
         }
     }
@@ -81,8 +93,11 @@ mod tests {
     #[test]
     fn any_id_that_the_list_shows_can_be_removed() {
         for arguments in [["-gD7yCE", "--data-dir", "d"], ["--data-dir", "d", "-gD7yCE"]] {
-            let line = Line::try_parse_from(["quorate", "remove"].into_iter().chain(arguments)).unwrap();
-            let Rotation::Remove { id, target } = line.command else { panic!("{:?}", line.command) };
+            let line =
+                Line::try_parse_from(["quorate", "remove"].into_iter().chain(arguments)).unwrap();
+            let Rotation::Remove { id, target } = line.command else {
+                panic!("{:?}", line.command)
+            };
             assert_eq!((id.as_str(), target.data_dir.to_str()), ("-gD7yCE", Some("d")));
         }
     }

@@ -22,16 +22,26 @@ pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(
         Output::Json => print_line(format_args!("{:#}", to_json(&status))),
         Output::Table => {
             let store = &status.store;
-            let leader = store.leader.map_or_else(|| "unknown".to_owned(), |leader| leader.to_string());
+            let leader =
+                store.leader.map_or_else(|| "unknown".to_owned(), |leader| leader.to_string());
             print_line(format_args!("cluster  {}", status.cluster));
             print_line(format_args!("node     {}", store.node));
             print_line(format_args!("leader   {leader} (term {})", store.term));
-            print_line(format_args!("applied  revision {}, {} entries behind", store.applied, store.lag));
-            print_line(format_args!("log      entries {} to {}", status.log_purged + 1, status.log_last));
+            print_line(format_args!(
+                "applied  revision {}, {} entries behind",
+                store.applied, store.lag
+            ));
+            print_line(format_args!(
+                "log      entries {} to {}",
+                status.log_purged + 1,
+                status.log_last
+            ));
             print_line(format_args!("history  from revision {}", store.oldest));
             print_line(format_args!("size     {} of {} bytes", store.size, store.size_limit));
             if status.changing_voters {
-                print_line("voters   are changing: majorities of the old and of the new ones are needed");
+                print_line(
+                    "voters   are changing: majorities of the old and of the new ones are needed",
+                );
             }
             print_members(&status.members);
         }
@@ -45,7 +55,13 @@ pub(crate) fn print_members(members: &[Member]) {
         .iter()
         .map(|member| {
             let lag = member.lag.map_or_else(|| "-".to_owned(), |lag| lag.to_string());
-            [member.node.to_string(), role(member.role).to_owned(), member.address.clone(), member.api.clone(), lag]
+            [
+                member.node.to_string(),
+                role(member.role).to_owned(),
+                member.address.clone(),
+                member.api.clone(),
+                lag,
+            ]
         })
         .collect();
     print_table(["NODE", "ROLE", "PEER ADDRESS", "API ADDRESS", "LAG"], &rows);

@@ -40,14 +40,18 @@ pub(crate) async fn run(command: Token, env: &Env) -> Result<(), Error> {
             }
         }
         Token::List(query) => {
-            let tokens = match Admin::connect(&query.target, env).await?.ask(AdminRequest::Tokens).await? {
-                AdminAnswer::Tokens(tokens) => tokens,
-                other => return Err(unexpected(&other)),
-            };
+            let tokens =
+                match Admin::connect(&query.target, env).await?.ask(AdminRequest::Tokens).await? {
+                    AdminAnswer::Tokens(tokens) => tokens,
+                    other => return Err(unexpected(&other)),
+                };
             print_tokens(&tokens, query.output);
         }
         Token::Revoke { id, target } => {
-            Admin::connect(&target, env).await?.carry_out(AdminRequest::RevokeToken(id.clone())).await?;
+            Admin::connect(&target, env)
+                .await?
+                .carry_out(AdminRequest::RevokeToken(id.clone()))
+                .await?;
             print_line(format_args!("token {id} is revoked"));
         }
     }
@@ -71,7 +75,12 @@ fn print_tokens(tokens: &[TokenInfo], output: Output) {
             let rows: Vec<_> = tokens
                 .iter()
                 .map(|token| {
-                    [token.id.clone(), moment(token.created_ms), moment(token.expires_ms), token.description.clone()]
+                    [
+                        token.id.clone(),
+                        moment(token.created_ms),
+                        moment(token.expires_ms),
+                        token.description.clone(),
+                    ]
                 })
                 .collect();
             print_table(["ID", "CREATED", "EXPIRES", "DESCRIPTION"], &rows);
@@ -87,9 +96,11 @@ fn print_hash(hash: &[u8; 32]) -> String {
 
 /// The inverse of [`print_hash`].
 pub(crate) fn parse_hash(text: &str) -> Result<[u8; 32], Error> {
-    let digits = text.strip_prefix("sha256:").filter(|digits| digits.len() == 64 && digits.is_ascii());
+    let digits =
+        text.strip_prefix("sha256:").filter(|digits| digits.len() == 64 && digits.is_ascii());
     let byte = |digits: &str, at: usize| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).ok();
-    let hash = digits.and_then(|digits| (0..32).map(|at| byte(digits, at)).collect::<Option<Vec<u8>>>());
+    let hash =
+        digits.and_then(|digits| (0..32).map(|at| byte(digits, at)).collect::<Option<Vec<u8>>>());
     let hash = hash.and_then(|hash| hash.try_into().ok());
     hash.ok_or_else(|| Error::config("--ca-hash must be 'sha256:' and 64 hexadecimal digits"))
 }
@@ -97,7 +108,9 @@ pub(crate) fn parse_hash(text: &str) -> Result<[u8; 32], Error> {
 /// A time of the cluster's clock, for people.
 pub(super) fn moment(ms: u64) -> String {
     let seconds = i64::try_from(ms / 1000).unwrap_or(i64::MAX);
-    let time = OffsetDateTime::from_unix_timestamp(seconds).ok().and_then(|time| time.format(&Rfc3339).ok());
+    let time = OffsetDateTime::from_unix_timestamp(seconds)
+        .ok()
+        .and_then(|time| time.format(&Rfc3339).ok());
     time.unwrap_or_else(|| format!("{ms} ms"))
 }
 
@@ -109,8 +122,13 @@ mod tests {
     fn hashes_survive_their_text() {
         let hash = std::array::from_fn(|at| at as u8 * 7);
         assert_eq!(parse_hash(&print_hash(&hash)).unwrap(), hash);
-        for wrong in ["", "sha256:", "sha256:zz", &print_hash(&hash)[..70], &print_hash(&hash).replace("sha256", "md5")]
-        {
+        for wrong in [
+            "",
+            "sha256:",
+            "sha256:zz",
+            &print_hash(&hash)[..70],
+            &print_hash(&hash).replace("sha256", "md5"),
+        ] {
             assert!(parse_hash(wrong).is_err(), "{wrong}");
         }
     }

@@ -6,8 +6,8 @@
 
 use quorate_raft::{ClusterId, peer_names};
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName, DnType,
-    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
+    BasicConstraints, CertificateParams, CertificateSigningRequestParams, DistinguishedName,
+    DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
 use time::{Duration, OffsetDateTime};
 
@@ -43,8 +43,11 @@ impl Authority {
         let mut params = CertificateParams::default();
         params.distinguished_name = name(common_name, None);
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
-        params.key_usages =
-            vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+        params.key_usages = vec![
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::CrlSign,
+            KeyUsagePurpose::DigitalSignature,
+        ];
         (params.not_before, params.not_after) = (now - CLOCK_SKEW, now + AUTHORITY_LIFETIME);
         let certificate = params.self_signed(&key).map_err(Error::failed)?;
         Ok(Self { identity: Identity { certificate: certificate.pem(), key: key.serialize_pem() } })
@@ -63,13 +66,19 @@ impl Authority {
     /// A new key and its certificate.
     pub(crate) fn issue(&self, subject: &Subject, now: OffsetDateTime) -> Result<Identity, Error> {
         let key = KeyPair::generate().map_err(Error::failed)?;
-        let certificate = params(subject, now)?.signed_by(&key, &self.issuer()?).map_err(Error::failed)?;
+        let certificate =
+            params(subject, now)?.signed_by(&key, &self.issuer()?).map_err(Error::failed)?;
         Ok(Identity { certificate: certificate.pem(), key: key.serialize_pem() })
     }
 
     /// Signs the public key of a request. Everything else in the request is ignored: the issuer
     /// decides the subject.
-    pub(crate) fn sign(&self, request_pem: &str, subject: &Subject, now: OffsetDateTime) -> Result<String, Error> {
+    pub(crate) fn sign(
+        &self,
+        request_pem: &str,
+        subject: &Subject,
+        now: OffsetDateTime,
+    ) -> Result<String, Error> {
         let mut request = CertificateSigningRequestParams::from_pem(request_pem)
             .map_err(|error| Error::failed(format_args!("certificate signing request: {error}")))?;
         request.params = params(subject, now)?;
@@ -77,16 +86,20 @@ impl Authority {
     }
 
     fn issuer(&self) -> Result<Issuer<'static, KeyPair>, Error> {
-        let key = KeyPair::from_pem(&self.identity.key)
-            .map_err(|error| Error::failed(format_args!("the key of the certificate authority: {error}")))?;
-        Issuer::from_ca_cert_pem(&self.identity.certificate, key)
-            .map_err(|error| Error::failed(format_args!("the certificate of the certificate authority: {error}")))
+        let key = KeyPair::from_pem(&self.identity.key).map_err(|error| {
+            Error::failed(format_args!("the key of the certificate authority: {error}"))
+        })?;
+        Issuer::from_ca_cert_pem(&self.identity.certificate, key).map_err(|error| {
+            Error::failed(format_args!("the certificate of the certificate authority: {error}"))
+        })
     }
 }
 
 fn params(subject: &Subject, now: OffsetDateTime) -> Result<CertificateParams, Error> {
     let (names, distinguished_name, usages) = match subject {
-        Subject::Server { names } => (names.clone(), name("quorate", None), vec![ExtendedKeyUsagePurpose::ServerAuth]),
+        Subject::Server { names } => {
+            (names.clone(), name("quorate", None), vec![ExtendedKeyUsagePurpose::ServerAuth])
+        }
         Subject::Client { user, group } => {
             (vec![], name(user, group.as_deref()), vec![ExtendedKeyUsagePurpose::ClientAuth])
         }
@@ -96,8 +109,8 @@ fn params(subject: &Subject, now: OffsetDateTime) -> Result<CertificateParams, E
             vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth],
         ),
     };
-    let mut params =
-        CertificateParams::new(names).map_err(|error| Error::config(format_args!("certificate: {error}")))?;
+    let mut params = CertificateParams::new(names)
+        .map_err(|error| Error::config(format_args!("certificate: {error}")))?;
     params.distinguished_name = distinguished_name;
     params.extended_key_usages = usages;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -139,7 +152,11 @@ mod tests {
 
     #[test]
     fn each_certificate_has_its_purpose_only() {
-        check(&Subject::Server { names: vec!["localhost".into(), "127.0.0.1".into()] }, "CN=quorate", (true, false));
+        check(
+            &Subject::Server { names: vec!["localhost".into(), "127.0.0.1".into()] },
+            "CN=quorate",
+            (true, false),
+        );
         let client = Subject::Client { user: "admin".into(), group: Some("system:masters".into()) };
         check(&client, "CN=admin, O=system:masters", (false, true));
         check(&Subject::Peer { cluster: CLUSTER, node: 3 }, "CN=node-3", (true, true));
@@ -151,11 +168,14 @@ mod tests {
         let key = KeyPair::generate().unwrap();
         let asked = CertificateParams::new(vec!["evil.example".to_owned()]).unwrap();
         let request = asked.serialize_request(&key).unwrap().pem().unwrap();
-        let signed = authority.sign(&request, &Subject::Peer { cluster: CLUSTER, node: 2 }, NOW).unwrap();
+        let signed =
+            authority.sign(&request, &Subject::Peer { cluster: CLUSTER, node: 2 }, NOW).unwrap();
         let chain = Identity { certificate: signed, key: String::new() }.chain().unwrap();
         let (_, leaf) = X509Certificate::from_der(&chain[0]).unwrap();
         assert_eq!(leaf.subject().to_string(), "CN=node-2");
         assert!(!format!("{:?}", leaf.subject_alternative_name().unwrap()).contains("evil"));
-        assert!(authority.sign("nonsense", &Subject::Peer { cluster: CLUSTER, node: 2 }, NOW).is_err());
+        assert!(
+            authority.sign("nonsense", &Subject::Peer { cluster: CLUSTER, node: 2 }, NOW).is_err()
+        );
     }
 }

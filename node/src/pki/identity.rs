@@ -67,7 +67,9 @@ impl Identity {
 
     /// Whether this is the key of that certificate.
     fn belongs_together(&self) -> bool {
-        let (Ok(chain), Ok(key)) = (self.chain(), self.private_key()) else { return false };
+        let (Ok(chain), Ok(key)) = (self.chain(), self.private_key()) else {
+            return false;
+        };
         any_supported_type(&key).is_ok_and(|key| CertifiedKey::new(chain, key).keys_match().is_ok())
     }
 }
@@ -97,7 +99,8 @@ mod tests {
     fn check(steps: usize, expect_second: bool) {
         let folder = tempfile::TempDir::new().unwrap();
         let folder = folder.path();
-        let [first, second] = [1, 2].map(|_| Authority::generate("a", OffsetDateTime::UNIX_EPOCH).unwrap());
+        let [first, second] =
+            [1, 2].map(|_| Authority::generate("a", OffsetDateTime::UNIX_EPOCH).unwrap());
         let (first, second) = (first.identity(), second.identity());
         first.write(folder, "a").unwrap();
         let [certificate, key, next] = files(folder, "a");
@@ -110,10 +113,18 @@ mod tests {
         let expect = if expect_second { second } else { first };
         for _ in 0..2 {
             let read = Identity::read(folder, "a").unwrap();
-            assert_eq!((&read.certificate, &read.key), (&expect.certificate, &expect.key), "{steps}");
+            assert_eq!(
+                (&read.certificate, &read.key),
+                (&expect.certificate, &expect.key),
+                "{steps}"
+            );
         }
         first.write(folder, "a").unwrap();
-        assert_eq!((read_text(&key).unwrap(), next.exists()), (first.key.clone(), false), "{steps}");
+        assert_eq!(
+            (read_text(&key).unwrap(), next.exists()),
+            (first.key.clone(), false),
+            "{steps}"
+        );
     }
 
     #[test]

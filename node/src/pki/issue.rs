@@ -18,8 +18,8 @@ use x509_cert::der::oid::db::{rfc5280, rfc5912};
 use x509_cert::der::{DateTime, Decode, DecodePem, Encode, EncodePem, pem::LineEnding};
 use x509_cert::ext::pkix::name::GeneralName;
 use x509_cert::ext::pkix::{
-    AuthorityKeyIdentifier, BasicConstraints, ExtendedKeyUsage, KeyUsage, KeyUsages, SubjectAltName,
-    SubjectKeyIdentifier,
+    AuthorityKeyIdentifier, BasicConstraints, ExtendedKeyUsage, KeyUsage, KeyUsages,
+    SubjectAltName, SubjectKeyIdentifier,
 };
 use x509_cert::ext::{AsExtension, Extension};
 use x509_cert::name::Name;
@@ -49,7 +49,9 @@ pub(crate) fn issue(
     let issuer = Certificate::from_pem(&authority.certificate).map_err(unusable)?.tbs_certificate;
     let end = issuer.validity.not_after.to_unix_duration().as_secs();
     let not_after = (order.not_after.ms() / 1000).min(end);
-    if end <= u64::try_from(now.unix_timestamp()).unwrap_or(0) || order.not_before.ms() / 1000 >= not_after {
+    if end <= u64::try_from(now.unix_timestamp()).unwrap_or(0)
+        || order.not_before.ms() / 1000 >= not_after
+    {
         return Err(unusable("it has expired"));
     }
     let request = CertReq::from_der(order.request).map_err(wrong)?;
@@ -59,7 +61,10 @@ pub(crate) fn issue(
         serial_number: SerialNumber::new(&positive(serial)).map_err(unusable)?,
         signature: algorithm(),
         issuer: issuer.subject.clone(),
-        validity: Validity { not_before: time(order.not_before.ms() / 1000)?, not_after: time(not_after)? },
+        validity: Validity {
+            not_before: time(order.not_before.ms() / 1000)?,
+            not_after: time(not_after)?,
+        },
         extensions: Some(extensions(&issuer, &request, &subject, order.usages)?),
         subject,
         subject_public_key_info: request.info.public_key,
@@ -69,7 +74,8 @@ pub(crate) fn issue(
     let key = KeyPair::from_pem(&authority.key).map_err(unusable)?;
     let signature = key.sign(&tbs.to_der().map_err(wrong)?).map_err(unusable)?;
     let signature = BitString::from_bytes(&signature).map_err(unusable)?;
-    let certificate = Certificate { tbs_certificate: tbs, signature_algorithm: algorithm(), signature };
+    let certificate =
+        Certificate { tbs_certificate: tbs, signature_algorithm: algorithm(), signature };
     certificate.to_pem(LineEnding::LF).map_err(wrong)
 }
 
@@ -97,7 +103,8 @@ fn positive(mut serial: [u8; SERIAL_BYTES]) -> [u8; SERIAL_BYTES] {
 /// A moment as certificates write it: with two digits of the year as long as that is possible (RFC
 /// 5280, 4.1.2.5).
 fn time(unix_seconds: u64) -> Result<Time, NotIssued> {
-    let time = DateTime::from_unix_duration(std::time::Duration::from_secs(unix_seconds)).map_err(unusable)?;
+    let time = DateTime::from_unix_duration(std::time::Duration::from_secs(unix_seconds))
+        .map_err(unusable)?;
     if time.year() <= UtcTime::MAX_YEAR {
         return Ok(Time::UtcTime(UtcTime::from_date_time(time).map_err(unusable)?));
     }
@@ -115,8 +122,12 @@ fn extensions(
     let mut purposes = Vec::new();
     for usage in usages {
         match usage {
-            Usage::DigitalSignature => key_usage = Some(key_usage.unwrap_or_default() | KeyUsages::DigitalSignature),
-            Usage::KeyEncipherment => key_usage = Some(key_usage.unwrap_or_default() | KeyUsages::KeyEncipherment),
+            Usage::DigitalSignature => {
+                key_usage = Some(key_usage.unwrap_or_default() | KeyUsages::DigitalSignature)
+            }
+            Usage::KeyEncipherment => {
+                key_usage = Some(key_usage.unwrap_or_default() | KeyUsages::KeyEncipherment)
+            }
             Usage::ClientAuth => purposes.push(rfc5280::ID_KP_CLIENT_AUTH),
             Usage::ServerAuth => purposes.push(rfc5280::ID_KP_SERVER_AUTH),
         }
@@ -130,10 +141,14 @@ fn extensions(
         add(&|all| KeyUsage(usage).to_extension(subject, all))?;
     }
     add(&|all| ExtendedKeyUsage(purposes.clone()).to_extension(subject, all))?;
-    add(&|all| BasicConstraints { ca: false, path_len_constraint: None }.to_extension(subject, all))?;
+    add(&|all| {
+        BasicConstraints { ca: false, path_len_constraint: None }.to_extension(subject, all)
+    })?;
     if let Some(identifier) = key_identifier(issuer)? {
-        let identifier =
-            AuthorityKeyIdentifier { key_identifier: Some(identifier), ..AuthorityKeyIdentifier::default() };
+        let identifier = AuthorityKeyIdentifier {
+            key_identifier: Some(identifier),
+            ..AuthorityKeyIdentifier::default()
+        };
         add(&|all| identifier.to_extension(subject, all))?;
     }
     let names = alternative_names(request)?;
@@ -151,14 +166,23 @@ fn key_identifier(issuer: &TbsCertificate) -> Result<Option<OctetString>, NotIss
 /// The alternative names that a request asks for, of the sorts that certificates are used by. It
 /// asks at one place only: others may have looked at no other.
 fn alternative_names(request: &CertReq) -> Result<Vec<GeneralName>, NotIssued> {
-    let mut asked = request.info.attributes.iter().filter(|attribute| attribute.oid == rfc5912::ID_EXTENSION_REQ);
-    let Some(attribute) = asked.next() else { return Ok(Vec::new()) };
+    let mut asked = request
+        .info
+        .attributes
+        .iter()
+        .filter(|attribute| attribute.oid == rfc5912::ID_EXTENSION_REQ);
+    let Some(attribute) = asked.next() else {
+        return Ok(Vec::new());
+    };
     let (None, [value]) = (asked.next(), attribute.values.as_slice()) else {
         return Err(wrong("the request asks for extensions more than once"));
     };
-    let ExtensionReq(extensions) = ExtensionReq::from_der(&value.to_der().map_err(wrong)?).map_err(wrong)?;
+    let ExtensionReq(extensions) =
+        ExtensionReq::from_der(&value.to_der().map_err(wrong)?).map_err(wrong)?;
     let mut names = Vec::new();
-    for extension in extensions.iter().filter(|extension| extension.extn_id == rfc5280::ID_CE_SUBJECT_ALT_NAME) {
+    for extension in
+        extensions.iter().filter(|extension| extension.extn_id == rfc5280::ID_CE_SUBJECT_ALT_NAME)
+    {
         names.extend(SubjectAltName::from_der(extension.extn_value.as_bytes()).map_err(wrong)?.0);
     }
     names.retain(|name| {

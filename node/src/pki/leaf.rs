@@ -25,8 +25,11 @@ pub(crate) fn is_due(certificate: &[u8], now: OffsetDateTime) -> Result<bool, Er
 pub(crate) fn is_for(certificate: &[u8], names: &[String]) -> Result<bool, Error> {
     let certificate = parse(certificate)?;
     let found = certificate.subject_alternative_name().map_err(Error::config)?;
-    let found: BTreeSet<String> = found.iter().flat_map(|found| &found.value.general_names).map(text).collect();
-    let wanted = names.iter().map(|name| name.parse::<IpAddr>().map_or_else(|_| name.clone(), |ip| ip.to_string()));
+    let found: BTreeSet<String> =
+        found.iter().flat_map(|found| &found.value.general_names).map(text).collect();
+    let wanted = names
+        .iter()
+        .map(|name| name.parse::<IpAddr>().map_or_else(|_| name.clone(), |ip| ip.to_string()));
     Ok(found == wanted.collect::<BTreeSet<_>>())
 }
 
@@ -69,9 +72,14 @@ mod tests {
     #[test]
     fn a_certificate_is_due_in_the_last_third_of_its_life_and_before_it() {
         let authority = Authority::generate("test-ca", START).unwrap();
-        let issued = issue(&authority, &Subject::Peer { cluster: ClusterId::new([7; 16]), node: 1 });
+        let issued =
+            issue(&authority, &Subject::Peer { cluster: ClusterId::new([7; 16]), node: 1 });
         let check = |days: i64, expect: bool| {
-            assert_eq!(is_due(&issued, START + time::Duration::days(days)).unwrap(), expect, "{days}");
+            assert_eq!(
+                is_due(&issued, START + time::Duration::days(days)).unwrap(),
+                expect,
+                "{days}"
+            );
         };
         check(-1, true);
         check(0, false);

@@ -42,14 +42,18 @@ impl ClusterSecret {
     /// A secret from its bytes.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let secret = bytes.try_into().map_err(|_| {
-            Error::config(format_args!("the cluster secret has {} bytes and must have {SECRET_LENGTH}", bytes.len()))
+            Error::config(format_args!(
+                "the cluster secret has {} bytes and must have {SECRET_LENGTH}",
+                bytes.len()
+            ))
         })?;
         Ok(Self(secret))
     }
 
     /// Reads a node's secret.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::read(path).map_err(|error| Error::config(format_args!("{}: {error}", path.display())))?;
+        let bytes = std::fs::read(path)
+            .map_err(|error| Error::config(format_args!("{}: {error}", path.display())))?;
         Self::from_bytes(&bytes)
     }
 
@@ -65,7 +69,9 @@ impl ClusterSecret {
     }
 
     fn key(&self) -> LessSafeKey {
-        LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &self.0).expect("the secret has the length of the key"))
+        LessSafeKey::new(
+            UnboundKey::new(&AES_256_GCM, &self.0).expect("the secret has the length of the key"),
+        )
     }
 
     fn seal(&self, name: &str, plain: &[u8], entropy: &dyn Entropy) -> Vec<u8> {
@@ -73,7 +79,11 @@ impl ClusterSecret {
         entropy.fill(&mut nonce);
         let mut sealed = plain.to_vec();
         self.key()
-            .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(name.as_bytes()), &mut sealed)
+            .seal_in_place_append_tag(
+                Nonce::assume_unique_for_key(nonce),
+                Aad::from(name.as_bytes()),
+                &mut sealed,
+            )
             .expect("a secret is far below the cipher's size limit");
         [&nonce[..], &sealed].concat()
     }
@@ -82,7 +92,8 @@ impl ClusterSecret {
         let (nonce, body) = sealed.split_at_checked(NONCE_LEN)?;
         let mut body = body.to_vec();
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
-        let length = self.key().open_in_place(nonce, Aad::from(name.as_bytes()), &mut body).ok()?.len();
+        let length =
+            self.key().open_in_place(nonce, Aad::from(name.as_bytes()), &mut body).ok()?.len();
         body.truncate(length);
         Some(body)
     }
@@ -128,23 +139,35 @@ pub(crate) fn get(
     secret: &ClusterSecret,
     name: &str,
 ) -> Result<Option<(Vec<u8>, Revision)>, Error> {
-    let Some(entry) = snapshot.get(&key_of(name)) else { return Ok(None) };
+    let Some(entry) = snapshot.get(&key_of(name)) else {
+        return Ok(None);
+    };
     let plain = secret.open(name, &entry.value);
-    let plain =
-        plain.ok_or_else(|| Error::failed(format_args!("'{name}' is not sealed with this node's cluster secret")))?;
+    let plain = plain.ok_or_else(|| {
+        Error::failed(format_args!("'{name}' is not sealed with this node's cluster secret"))
+    })?;
     Ok(Some((plain, entry.modified)))
 }
 
 /// Reads an authority from the store.
-pub(crate) fn authority(store: &dyn Store, secret: &ClusterSecret, name: &str) -> Result<Authority, Error> {
+pub(crate) fn authority(
+    store: &dyn Store,
+    secret: &ClusterSecret,
+    name: &str,
+) -> Result<Authority, Error> {
     authority_in(&store.snapshot(), secret, name)
 }
 
 /// The same from what a store holds.
-pub(crate) fn authority_in(snapshot: &Snapshot, secret: &ClusterSecret, name: &str) -> Result<Authority, Error> {
+pub(crate) fn authority_in(
+    snapshot: &Snapshot,
+    secret: &ClusterSecret,
+    name: &str,
+) -> Result<Authority, Error> {
     let found = get(snapshot, secret, name)?;
-    let (plain, _) =
-        found.ok_or_else(|| Error::failed(format_args!("the store does not hold the authority '{name}' yet")))?;
+    let (plain, _) = found.ok_or_else(|| {
+        Error::failed(format_args!("the store does not hold the authority '{name}' yet"))
+    })?;
     let [certificate, key]: [String; 2] = serde_json::from_slice(&plain).map_err(Error::failed)?;
     Ok(Authority::from_identity(Identity { certificate, key }))
 }

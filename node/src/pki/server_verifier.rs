@@ -32,7 +32,8 @@ impl ServerVerifier {
             let added = roots.add(authority.clone());
             added.map_err(|error| Error::config(format_args!("authority certificate: {error}")))?;
         }
-        let chains = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).build();
+        let chains =
+            WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).build();
         Ok(Self { authorities, chains: chains.map_err(Error::config)? })
     }
 }

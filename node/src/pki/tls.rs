@@ -26,8 +26,14 @@ pub(crate) fn server_files(pki: &Path, proxies: Option<&Path>) -> Result<TlsFile
     if signer.exists() {
         client_authority.extend_from_slice(read_text(&signer)?.as_bytes());
     }
-    let proxy_authority = proxies.map(|file| read_text(file).map(String::into_bytes)).transpose()?;
-    Ok(TlsFiles { certificate: certificate.into_bytes(), key: key.into_bytes(), client_authority, proxy_authority })
+    let proxy_authority =
+        proxies.map(|file| read_text(file).map(String::into_bytes)).transpose()?;
+    Ok(TlsFiles {
+        certificate: certificate.into_bytes(),
+        key: key.into_bytes(),
+        client_authority,
+        proxy_authority,
+    })
 }
 
 /// The certificates of the peer port. The authority is sent with the chain: a joining node knows

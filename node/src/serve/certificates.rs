@@ -44,7 +44,9 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
                     tracing::info!("certificates were read");
                     seen = current;
                 }
-                Err(error) => tracing::warn!(%error, "the changed certificates cannot be used; the old ones stay"),
+                Err(error) => {
+                    tracing::warn!(%error, "the changed certificates cannot be used; the old ones stay")
+                }
             }
         }
         timer.next().await;
@@ -54,7 +56,8 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
 /// Reads the files again and uses them from now on.
 pub(super) fn reload(parts: &Parts) -> Result<(), Error> {
     let folder = parts.dir.pki();
-    let (server, peer) = (pki::server_files(&folder, parts.proxies.as_deref())?, pki::peer_credentials(&folder)?);
+    let (server, peer) =
+        (pki::server_files(&folder, parts.proxies.as_deref())?, pki::peer_credentials(&folder)?);
     parts.server_tls.replace(&server).map_err(Error::config)?;
     parts.peer_tls.reload(&peer).map_err(Error::config)
 }
@@ -75,8 +78,14 @@ fn renewals(parts: &Parts) -> [Renewal; 2] {
     let config = &parts.config;
     let server = Subject::Server { names: server_names(config.naming, &config.api.advertise) };
     let peer = Subject::Peer { cluster: config.cluster, node: config.node };
-    [(names::SERVER, names::AUTHORITY, server), (names::PEER, names::PEER_AUTHORITY, peer)]
-        .map(|(name, authority, subject)| Renewal { name, authority, subject, log_once: LogOnce::default() })
+    [(names::SERVER, names::AUTHORITY, server), (names::PEER, names::PEER_AUTHORITY, peer)].map(
+        |(name, authority, subject)| Renewal {
+            name,
+            authority,
+            subject,
+            log_once: LogOnce::default(),
+        },
+    )
 }
 
 impl Renewal {

@@ -46,7 +46,10 @@ pub(super) struct SigningAuthority {
 impl SigningAuthority {
     /// The one that signs: the newest that every node trusts.
     fn signing(all: &[Self], now_ms: u64) -> Option<&Self> {
-        all.iter().rev().find(|one| one.created_ms.saturating_add(SETTLING_MS) <= now_ms).or(all.first())
+        all.iter()
+            .rev()
+            .find(|one| one.created_ms.saturating_add(SETTLING_MS) <= now_ms)
+            .or(all.first())
     }
 
     fn id(&self) -> Result<String, Error> {
@@ -74,7 +77,8 @@ impl Rotating for SigningAuthority {
     fn generate(now_ms: u64) -> Result<Self, Error> {
         let nanoseconds = i128::from(now_ms) * 1_000_000;
         let now = OffsetDateTime::from_unix_timestamp_nanos(nanoseconds).map_err(Error::failed)?;
-        let Identity { certificate, key } = Authority::generate(COMMON_NAME, now)?.identity().clone();
+        let Identity { certificate, key } =
+            Authority::generate(COMMON_NAME, now)?.identity().clone();
         Ok(Self { certificate, key, created_ms: now_ms })
     }
 
@@ -104,13 +108,16 @@ impl Issuer for StoreIssuer {
     fn issue(&self, order: &Order<'_>) -> Result<String, NotIssued> {
         let Parts { env, .. } = &*self.parts;
         let found = rotation::read::<SigningAuthority>(&self.parts, &self.store.snapshot());
-        let all = found.map_err(|error| NotIssued::Unavailable(error.to_string()))?.unwrap_or_default().0;
+        let all =
+            found.map_err(|error| NotIssued::Unavailable(error.to_string()))?.unwrap_or_default().0;
         let authority = SigningAuthority::signing(&all, env.clock.now_ms());
-        let authority =
-            authority.ok_or_else(|| NotIssued::Unavailable("the signers have no authority yet".to_owned()))?;
+        let authority = authority.ok_or_else(|| {
+            NotIssued::Unavailable("the signers have no authority yet".to_owned())
+        })?;
         let mut serial = [0; SERIAL_BYTES];
         env.entropy.fill(&mut serial);
-        let identity = Identity { certificate: authority.certificate.clone(), key: authority.key.clone() };
+        let identity =
+            Identity { certificate: authority.certificate.clone(), key: authority.key.clone() };
         issue(&identity, order, serial, now(env))
     }
 }
@@ -173,7 +180,11 @@ mod tests {
     fn the_newest_signs_once_every_node_knows_it() {
         let check = |made: &[u64], now: u64, expect: Option<u64>| {
             let all: Vec<_> = made.iter().map(|made| authority(*made)).collect();
-            assert_eq!(SigningAuthority::signing(&all, now).map(|one| one.created_ms), expect, "{made:?} at {now}");
+            assert_eq!(
+                SigningAuthority::signing(&all, now).map(|one| one.created_ms),
+                expect,
+                "{made:?} at {now}"
+            );
         };
         check(&[], 0, None);
         check(&[5], 5, Some(5));
@@ -185,11 +196,17 @@ mod tests {
     #[test]
     fn an_authority_that_was_kept_alone_is_the_first_of_a_list() {
         let alone = SigningAuthority::decode(br#"["CERT","KEY"]"#).unwrap();
-        assert_eq!((alone.len(), alone[0].certificate.as_str(), alone[0].key.as_str()), (1, "CERT", "KEY"));
+        assert_eq!(
+            (alone.len(), alone[0].certificate.as_str(), alone[0].key.as_str()),
+            (1, "CERT", "KEY")
+        );
         let made = [SigningAuthority::generate(7).unwrap(), SigningAuthority::generate(9).unwrap()];
         let again = SigningAuthority::decode(&SigningAuthority::encode(&made).unwrap()).unwrap();
         let told = SigningAuthority::tell(&again, 10).unwrap();
-        assert_eq!((told[0].created_ms, told[1].created_ms, told[0].signs, told[1].signs), (7, 9, true, false));
+        assert_eq!(
+            (told[0].created_ms, told[1].created_ms, told[0].signs, told[1].signs),
+            (7, 9, true, false)
+        );
         assert!(told[0].id != told[1].id && told[0].id.len() == 2 * ID_BYTES);
     }
 }

@@ -80,7 +80,12 @@ impl Node {
         let lock = dir.lock().await?;
         // The process that held the lock until now may have changed it.
         let config = NodeConfig::read(dir)?;
-        let parts = Arc::new(Parts::read(config, dir, env, tuning.access.requestheader_client_ca_file.clone())?);
+        let parts = Arc::new(Parts::read(
+            config,
+            dir,
+            env,
+            tuning.access.requestheader_client_ca_file.clone(),
+        )?);
         let (node, naming) = (parts.config.node, parts.config.naming);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");
         let (audit, writers) = tuning.audit.open_log(node, naming.names(), env)?.unzip();
@@ -96,12 +101,17 @@ impl Node {
         };
         let address = options.address.clone();
         let bound = ApiServer::bind(api.clone(), options).await;
-        let (server, handle) =
-            bound.map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
+        let (server, handle) = bound
+            .map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
         let server = tokio::spawn(server.run());
         tracing::info!(api = handle.address(), peers = replica.address(), "listening");
         let background = wiring::background(&parts, tuning, &replica, &api)?;
-        let audit = writers.into_iter().flatten().map(carry).collect::<io::Result<_>>().map_err(Error::failed)?;
+        let audit = writers
+            .into_iter()
+            .flatten()
+            .map(carry)
+            .collect::<io::Result<_>>()
+            .map_err(Error::failed)?;
         Ok(Self { replica, api: handle, server, background, audit, _lock: lock })
     }
 
@@ -138,22 +148,34 @@ impl Node {
 /// Writes the rest of the audit log, for [`AUDIT_GRACE`] at most.
 async fn finish(audit: Vec<(AuditWriterHandle, JoinHandle<()>)>) {
     audit.iter().for_each(|(handle, _)| handle.stop());
-    if timeout(AUDIT_GRACE, join_all(audit.into_iter().map(|(_, writing)| writing))).await.is_err() {
+    if timeout(AUDIT_GRACE, join_all(audit.into_iter().map(|(_, writing)| writing))).await.is_err()
+    {
         tracing::error!("the last audit events could not be written in time");
     }
 }
 
 /// Carries audit events on a thread of its own: writing keeps it busy for as long as disks like.
-#[expect(clippy::disallowed_methods, reason = "a simulation has an API server without this process around it")]
-fn carry((writer, handle): (AuditWriter, AuditWriterHandle)) -> io::Result<(AuditWriterHandle, JoinHandle<()>)> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a simulation has an API server without this process around it"
+)]
+fn carry(
+    (writer, handle): (AuditWriter, AuditWriterHandle),
+) -> io::Result<(AuditWriterHandle, JoinHandle<()>)> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     Ok((handle, spawn_blocking(move || runtime.block_on(writer.run()))))
 }
 
 impl Parts {
-    fn read(config: NodeConfig, dir: &DataDir, env: &Env, proxies: Option<PathBuf>) -> Result<Self, Error> {
+    fn read(
+        config: NodeConfig,
+        dir: &DataDir,
+        env: &Env,
+        proxies: Option<PathBuf>,
+    ) -> Result<Self, Error> {
         let folder = dir.pki();
-        let server_tls = ServerTls::new(&pki::server_files(&folder, proxies.as_deref())?).map_err(Error::config)?;
+        let server_tls = ServerTls::new(&pki::server_files(&folder, proxies.as_deref())?)
+            .map_err(Error::config)?;
         let peer_tls = PeerTls::new(&pki::peer_credentials(&folder)?).map_err(Error::config)?;
         Ok(Self {
             config,

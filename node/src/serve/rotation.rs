@@ -35,8 +35,13 @@ pub(super) trait Rotating: Sized {
 }
 
 /// The keys in a state of the store, and their revision; `None` when there are none yet.
-pub(super) fn read<K: Rotating>(parts: &Parts, snapshot: &Snapshot) -> Result<Option<(Vec<K>, Revision)>, Error> {
-    let Some((plain, revision)) = sealed::get(snapshot, &parts.secret, K::NAME)? else { return Ok(None) };
+pub(super) fn read<K: Rotating>(
+    parts: &Parts,
+    snapshot: &Snapshot,
+) -> Result<Option<(Vec<K>, Revision)>, Error> {
+    let Some((plain, revision)) = sealed::get(snapshot, &parts.secret, K::NAME)? else {
+        return Ok(None);
+    };
     Ok(Some((K::decode(&plain)?, revision)))
 }
 
@@ -77,7 +82,9 @@ pub(super) async fn answer<K: Rotating + Send + Sync>(
                 let at = told.iter().position(|key| key.id == *id);
                 let at = at.ok_or_else(|| Error::failed(format_args!("there is no key {id}")))?;
                 if told[at].signs {
-                    return Err(Error::failed("this key signs: rotate first, and wait until another signs"));
+                    return Err(Error::failed(
+                        "this key signs: rotate first, and wait until another signs",
+                    ));
                 }
                 keys.remove(at);
             }

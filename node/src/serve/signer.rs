@@ -36,11 +36,16 @@ impl CertificateSigner for Signer {
 
     async fn keys(&self, request: Bytes) -> Result<Bytes, String> {
         let answer = async {
-            let store = self.store.get().ok_or_else(|| Error::failed("the node is still starting"))?;
+            let store =
+                self.store.get().ok_or_else(|| Error::failed("the node is still starting"))?;
             let KeyRequest { kind, action } = KeyRequest::from_bytes(&request)?;
             let answer = match kind {
-                KeyKind::Tokens => rotation::answer::<KeyMaterial>(&self.parts, &**store, &action).await?,
-                KeyKind::Signers => rotation::answer::<SigningAuthority>(&self.parts, &**store, &action).await?,
+                KeyKind::Tokens => {
+                    rotation::answer::<KeyMaterial>(&self.parts, &**store, &action).await?
+                }
+                KeyKind::Signers => {
+                    rotation::answer::<SigningAuthority>(&self.parts, &**store, &action).await?
+                }
             };
             answer.to_bytes()
         };
@@ -63,7 +68,8 @@ impl Signer {
 
     fn join(&self, request: &SigningRequest) -> Result<JoinAnswer, Error> {
         let Parts { config, env, secret, .. } = &*self.parts;
-        let (authority, peer_authority) = (self.authority(names::AUTHORITY)?, self.authority(names::PEER_AUTHORITY)?);
+        let (authority, peer_authority) =
+            (self.authority(names::AUTHORITY)?, self.authority(names::PEER_AUTHORITY)?);
         let asked = SigningRequests::from_bytes(&request.csr)?;
         let server = Subject::Server { names: server_names(config.naming, &request.peer.api) };
         let peer = Subject::Peer { cluster: config.cluster, node: request.node };

@@ -35,7 +35,9 @@ pub(super) async fn run(file: PathBuf, api: Arc<Api>) {
                     tracing::info!(?tokens, "the static tokens were read");
                     api.authentication.set_static_tokens(tokens);
                 }
-                Err(error) => tracing::warn!(%error, "the changed static tokens cannot be used; the old ones stay"),
+                Err(error) => {
+                    tracing::warn!(%error, "the changed static tokens cannot be used; the old ones stay")
+                }
             }
             seen = current;
         }

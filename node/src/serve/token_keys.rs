@@ -46,8 +46,10 @@ pub(super) async fn run(parts: Arc<Parts>, api: Arc<Api>) {
 async fn follow(parts: &Parts, api: &Api, log_once: &mut LogOnce) -> Result<(), Error> {
     loop {
         let snapshot = api.store.snapshot();
-        let mut changes =
-            api.store.watch(sealed::key_of(names::TOKEN_KEYS), snapshot.revision()).map_err(Error::failed)?;
+        let mut changes = api
+            .store
+            .watch(sealed::key_of(names::TOKEN_KEYS), snapshot.revision())
+            .map_err(Error::failed)?;
         let found = rotation::read(parts, &snapshot);
         if let Some(error) = log_once.new_error(&found) {
             tracing::warn!(error, "the keys of service account tokens cannot be read");
@@ -59,7 +61,8 @@ async fn follow(parts: &Parts, api: &Api, log_once: &mut LogOnce) -> Result<(), 
                 api.authentication.service_accounts.set_keys(keys);
             }
             None => {
-                let first = KeyMaterial::generate(parts.env.clock.now_ms()).map_err(Error::failed)?;
+                let first =
+                    KeyMaterial::generate(parts.env.clock.now_ms()).map_err(Error::failed)?;
                 rotation::write(parts, &*api.store, &[first], Revision::ZERO).await?;
             }
         }
@@ -82,7 +85,9 @@ impl Rotating for KeyMaterial {
     }
 
     fn encode(keys: &[Self]) -> Result<Vec<u8>, Error> {
-        let stored = keys.iter().map(|key| Stored { pkcs8: STANDARD.encode(&key.pkcs8), created_ms: key.created_ms });
+        let stored = keys
+            .iter()
+            .map(|key| Stored { pkcs8: STANDARD.encode(&key.pkcs8), created_ms: key.created_ms });
         serde_json::to_vec(&stored.collect::<Vec<_>>()).map_err(Error::failed)
     }
 
@@ -92,7 +97,11 @@ impl Rotating for KeyMaterial {
 
     fn tell(keys: &[Self], now_ms: u64) -> Result<Vec<KeyInfo>, Error> {
         let keys = KeySet::new(keys).map_err(Error::failed)?;
-        let info = |(id, created_ms, signs): (&str, u64, bool)| KeyInfo { id: id.to_owned(), created_ms, signs };
+        let info = |(id, created_ms, signs): (&str, u64, bool)| KeyInfo {
+            id: id.to_owned(),
+            created_ms,
+            signs,
+        };
         Ok(keys.list(now_ms).map(info).collect())
     }
 }

@@ -42,7 +42,10 @@ impl ApiServers for Members {
         let heard = self.0.heard();
         let server = |member: &Member| {
             let own = (member.role == Role::Leader).then_some(Duration::ZERO);
-            Some(ApiServer { address: member.api.parse().ok()?, heard: own.or(heard.get(&member.node).copied()) })
+            Some(ApiServer {
+                address: member.api.parse().ok()?,
+                heard: own.or(heard.get(&member.node).copied()),
+            })
         };
         self.0.members().iter().filter_map(server).collect()
     }
@@ -58,7 +61,8 @@ impl Debug for Members {
 pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Replica, Error> {
     let store: Arc<OnceLock<Arc<dyn Store>>> = Arc::default();
     let config = &parts.config;
-    let signer: Arc<dyn CertificateSigner> = Arc::new(Signer { parts: parts.clone(), store: store.clone() });
+    let signer: Arc<dyn CertificateSigner> =
+        Arc::new(Signer { parts: parts.clone(), store: store.clone() });
     let member = MemberOptions {
         node: config.node,
         cluster: config.cluster,
@@ -77,10 +81,9 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
     // Set only here: the signer was made just above.
     store.get_or_init(|| Arc::new(replica.clone()));
     if !config.founders.is_empty() {
-        let founders = config
-            .founders
-            .iter()
-            .map(|founder| (founder.node, Peer { address: founder.peer.clone(), api: founder.api.clone() }));
+        let founders = config.founders.iter().map(|founder| {
+            (founder.node, Peer { address: founder.peer.clone(), api: founder.api.clone() })
+        });
         replica.initialize(founders.collect()).await.map_err(Error::failed)?;
     }
     Ok(replica)
@@ -94,7 +97,8 @@ pub(super) fn api(
     audit: Option<Audit>,
 ) -> Result<Arc<Api>, Error> {
     let config = &parts.config;
-    let authentication = tuning.access.authentication(config.naming.names(), &config.api.advertise)?;
+    let authentication =
+        tuning.access.authentication(config.naming.names(), &config.api.advertise)?;
     let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
     Ok(Api::new(ApiOptions {
         naming: parts.config.naming,
@@ -158,10 +162,16 @@ pub(super) fn background(
     // Each passes while the service of the controllers runs, whatever its controller has done.
     for hook in health_hooks() {
         let running = controllers.abort_handle();
-        api.health.add_to_readiness(format!("{POST_START_HOOK}{hook}"), Arc::new(move || !running.is_finished()));
+        api.health.add_to_readiness(
+            format!("{POST_START_HOOK}{hook}"),
+            Arc::new(move || !running.is_finished()),
+        );
     }
-    let controllers =
-        vec![tokio::spawn(recovery), controllers, tokio::spawn(authorities::publish(parts.clone(), api.store.clone()))];
+    let controllers = vec![
+        tokio::spawn(recovery),
+        controllers,
+        tokio::spawn(authorities::publish(parts.clone(), api.store.clone())),
+    ];
     let mut followers = vec![
         tokio::spawn(informer.run()),
         tokio::spawn(issuer::run(parts.clone(), api.store.clone())),

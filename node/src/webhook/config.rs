@@ -94,8 +94,15 @@ impl WebhookConfig {
             None if context.user.is_empty() => &anonymous,
             None => return Err(missing("user of the current context")),
         };
-        let text = |data: &Option<String>, path: &Option<PathBuf>| pem(data.as_deref(), path.as_deref(), file);
-        let named = [&cluster.certificate_authority, &user.client_certificate, &user.client_key, &user.token_file];
+        let text = |data: &Option<String>, path: &Option<PathBuf>| {
+            pem(data.as_deref(), path.as_deref(), file)
+        };
+        let named = [
+            &cluster.certificate_authority,
+            &user.client_certificate,
+            &user.client_key,
+            &user.token_file,
+        ];
         let named = named.into_iter().flatten().map(|path| beside(file).join(path));
         let files = std::iter::once(file.to_owned()).chain(named).collect();
         let authority = text(&cluster.certificate_authority_data, &cluster.certificate_authority)?;
@@ -110,7 +117,8 @@ impl WebhookConfig {
         };
         let (address, path) = parse_url(&cluster.server)?;
         let tls = client_config(&authority, identity.as_ref(), &HTTP_1)?;
-        let from_file = pem(None, user.token_file.as_deref(), file)?.map(|text| text.trim().to_owned());
+        let from_file =
+            pem(None, user.token_file.as_deref(), file)?.map(|text| text.trim().to_owned());
         let token = user.token.clone().or(from_file);
         if token.as_ref().is_some_and(|token| HeaderValue::from_str(token).is_err()) {
             return Err(Error::config("its token has characters that no request can carry"));
@@ -123,8 +131,13 @@ impl WebhookConfig {
 /// secret.
 fn parse(text: &str) -> Result<KubeconfigFile, Error> {
     serde_saphyr::from_str(text).map_err(|error| {
-        let place = error.location().map(|place| format!("line {}, column {}: ", place.line(), place.column()));
-        Error::config(format_args!("{}this is not what a kubeconfig says", place.unwrap_or_default()))
+        let place = error
+            .location()
+            .map(|place| format!("line {}, column {}: ", place.line(), place.column()));
+        Error::config(format_args!(
+            "{}this is not what a kubeconfig says",
+            place.unwrap_or_default()
+        ))
     })
 }
 
@@ -145,9 +158,12 @@ fn beside(file: &Path) -> &Path {
 /// `host:port` and path of an https URL.
 fn parse_url(url: &str) -> Result<(String, String), Error> {
     let rest = url.strip_prefix("https://").filter(|rest| !rest.is_empty());
-    let rest = rest.ok_or_else(|| Error::config(format_args!("the server '{url}' is no https:// URL")))?;
+    let rest =
+        rest.ok_or_else(|| Error::config(format_args!("the server '{url}' is no https:// URL")))?;
     let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
     let address = if has_port { host.to_owned() } else { format!("{host}:443") };
     Ok((address, path.to_owned()))
 }
@@ -173,7 +189,8 @@ users:
         let check = |from: &str, to: &str, expect: &str| {
             assert!(whole.contains(from), "{from}");
             std::fs::write(&file, whole.replace(from, to)).unwrap();
-            let told = WebhookConfig::read(&file).err().map(|error| error.to_string()).unwrap_or_default();
+            let told =
+                WebhookConfig::read(&file).err().map(|error| error.to_string()).unwrap_or_default();
             assert_eq!(told, expect, "{to}");
         };
         check("u", "u", "");
@@ -182,14 +199,22 @@ users:
         check("- name: u", "- name: other", "it names no user of the current context");
         check("s3cr3t", r#""s3c\nr3t""#, "its token has characters that no request can carry");
         check("token: s3cr3t", "client-key: ca.crt", "it names no client certificate for the key");
-        check("token: s3cr3t", "client-certificate: ca.crt", "it names no key for the client certificate");
+        check(
+            "token: s3cr3t",
+            "client-certificate: ca.crt",
+            "it names no key for the client certificate",
+        );
     }
 
     #[test]
     fn urls() {
         let check = |url: &str, expect: Option<(&str, &str)>| {
             let got = parse_url(url).ok();
-            assert_eq!(got.as_ref().map(|(address, path)| (address.as_str(), path.as_str())), expect, "{url}");
+            assert_eq!(
+                got.as_ref().map(|(address, path)| (address.as_str(), path.as_str())),
+                expect,
+                "{url}"
+            );
         };
         check("https://a.example", Some(("a.example:443", "/")));
         check("https://a.example:8443/audit?x=y", Some(("a.example:8443", "/audit?x=y")));

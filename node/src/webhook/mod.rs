@@ -127,7 +127,11 @@ impl Webhook {
         }
     }
 
-    async fn post_to(&self, config: &Arc<WebhookConfig>, body: Bytes) -> Result<(StatusCode, Bytes), Error> {
+    async fn post_to(
+        &self,
+        config: &Arc<WebhookConfig>,
+        body: Bytes,
+    ) -> Result<(StatusCode, Bytes), Error> {
         let idle = {
             let mut idle = self.idle.lock();
             idle.retain(|open| Arc::ptr_eq(&open.config, config));
@@ -140,7 +144,8 @@ impl Webhook {
         }
         // The others are as old.
         self.idle.lock().clear();
-        let connection = Connection::open(&*self.network, &config.address, config.tls.clone()).await?;
+        let connection =
+            Connection::open(&*self.network, &config.address, config.tls.clone()).await?;
         self.send(Open { connection, config: config.clone() }, body).await
     }
 
@@ -172,8 +177,10 @@ impl Webhook {
 
 impl Current {
     fn read(file: &Path) -> Result<Self, Error> {
-        let read =
-            || WebhookConfig::read(file).map_err(|error| Error::config(format_args!("{}: {error}", file.display())));
+        let read = || {
+            WebhookConfig::read(file)
+                .map_err(|error| Error::config(format_args!("{}: {error}", file.display())))
+        };
         // Which files there are is known when they have been read; what holds is what they say
         // after the check.
         let seen = FileStamps::of(read()?.files);

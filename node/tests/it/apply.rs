@@ -74,14 +74,18 @@ fn on_the_server_side(shop: &Shop) {
     let applied = shop.run(&["apply", "--server-side", "-f", file]);
     assert_eq!(applied, "deployment.apps/web serverside-applied\n");
     shop.has(".metadata.managedFields[*].manager", "kubectl");
-    let version = shop.run(&["get", "deployment", "web", "-o", "jsonpath={.metadata.resourceVersion}"]);
+    let version =
+        shop.run(&["get", "deployment", "web", "-o", "jsonpath={.metadata.resourceVersion}"]);
     shop.run(&["apply", "--server-side", "-f", file]);
     shop.has(".metadata.resourceVersion", &version);
     let same = shop.run(&["diff", "--server-side", "-f", file]);
     assert_eq!(same, "");
     let file = shop.write(&deployment("web:2", Some(2), ""));
     let difference = shop.fail(&["diff", "--server-side", "-f", file]);
-    assert!(difference.contains("image: web:1") && difference.contains("image: web:2"), "{difference}");
+    assert!(
+        difference.contains("image: web:1") && difference.contains("image: web:2"),
+        "{difference}"
+    );
     shop.run(&["apply", "--server-side", "--dry-run=server", "-f", file]);
     shop.has(".spec.template.spec.containers[0].image", "web:1");
     shop.run(&["apply", "--server-side", "-f", file]);
@@ -93,7 +97,9 @@ fn conflicts(shop: &Shop) {
     let other = ["apply", "--server-side", "--field-manager=other", "-f", file];
     let refused = shop.fail(&other);
     assert!(
-        refused.contains("conflict with \"kubectl\": .spec.template.spec.containers[name=\"main\"].image"),
+        refused.contains(
+            "conflict with \"kubectl\": .spec.template.spec.containers[name=\"main\"].image"
+        ),
         "{refused}"
     );
     shop.run(&[&other[..], &["--force-conflicts"]].concat());
@@ -112,7 +118,8 @@ fn in_other_ways(shop: &Shop) {
     shop.run(&["annotate", "deployment", "web", "example.com/note=seen"]);
     shop.run(&["set", "image", "deployment/web", "main=web:4"]);
     shop.has(".spec.template.spec.containers[0].image", "web:4");
-    let patch = r#"{"spec":{"template":{"spec":{"containers":[{"name":"side","image":"side:1"}]}}}}"#;
+    let patch =
+        r#"{"spec":{"template":{"spec":{"containers":[{"name":"side","image":"side:1"}]}}}}"#;
     shop.run(&["patch", "deployment", "web", "--type=strategic", "-p", patch]);
     shop.has(".spec.template.spec.containers[*].name", "side main");
     let mut edit = shop.kubectl.command(&["edit", "deployment", "web", "-n", "shop"]);

@@ -13,22 +13,36 @@ async fn certificates_decide_who_gets_in() {
     let cluster = Cluster::start(1, &[]);
     let pki = cluster.root().join("pki");
     cluster.client(1).get("/api/v1/namespaces").await.expect(200);
-    let anonymous = Client::anonymous(&cluster.address(1), &pki).get("/api/v1/namespaces").await.expect(401);
+    let anonymous =
+        Client::anonymous(&cluster.address(1), &pki).get("/api/v1/namespaces").await.expect(401);
     assert_eq!(anonymous.body["reason"], "Unauthorized");
 
-    let kubeconfig = Cluster::run(&["kubeconfig", "--user", "jane", "--group", ""], &cluster.node(1));
+    let kubeconfig =
+        Cluster::run(&["kubeconfig", "--user", "jane", "--group", ""], &cluster.node(1));
     let config: Value = serde_json::from_str(&kubeconfig).unwrap();
     let user = &config["users"][0]["user"];
-    for (field, file) in [("client-certificate-data", "jane.crt"), ("client-key-data", "jane.key")] {
+    for (field, file) in [("client-certificate-data", "jane.crt"), ("client-key-data", "jane.key")]
+    {
         let output = Command::new("sh")
-            .args(["-c", "printf %s \"$1\" | base64 -d > \"$2\"", "sh", user[field].as_str().unwrap()])
+            .args([
+                "-c",
+                "printf %s \"$1\" | base64 -d > \"$2\"",
+                "sh",
+                user[field].as_str().unwrap(),
+            ])
             .arg(pki.join(file))
             .status()
             .unwrap();
         assert!(output.success());
     }
-    let jane = Client::new(&cluster.address(1), &pki, "jane").get("/api/v1/namespaces").await.expect(403);
-    assert!(jane.body["message"].as_str().unwrap().contains("User \"jane\" cannot list resource \"namespaces\""));
+    let jane =
+        Client::new(&cluster.address(1), &pki, "jane").get("/api/v1/namespaces").await.expect(403);
+    assert!(
+        jane.body["message"]
+            .as_str()
+            .unwrap()
+            .contains("User \"jane\" cannot list resource \"namespaces\"")
+    );
 
     // A node's certificate among nodes is no client certificate.
     std::fs::copy(cluster.node(1).join("pki/peer.crt"), pki.join("peer.crt")).unwrap();
@@ -44,11 +58,15 @@ async fn a_rotated_certificate_is_served_without_a_restart() {
     // The other cluster's serving certificate stands for a rotated one: who trusts the other
     // authority now trusts this node.
     for file in ["server.key", "server.crt"] {
-        std::fs::copy(other.node(1).join("pki").join(file), cluster.node(1).join("pki").join(file)).unwrap();
+        std::fs::copy(other.node(1).join("pki").join(file), cluster.node(1).join("pki").join(file))
+            .unwrap();
     }
     assert!(Command::new("kill").args(["-s", "HUP", &pid]).status().unwrap().success());
     let mut client = Client::anonymous(&cluster.address(1), &other.root().join("pki"));
-    eventually("the new certificate is served", async || client.send(Method::GET, "/livez", None).await.ok()).await;
+    eventually("the new certificate is served", async || {
+        client.send(Method::GET, "/livez", None).await.ok()
+    })
+    .await;
     assert_eq!(std::fs::read_to_string(cluster.node(1).join("pid")).unwrap(), pid);
 }
 
@@ -93,7 +111,10 @@ async fn static_tokens_change_with_their_file() {
     two.get("/version").await.expect(200);
     one.get("/version").await.expect(401);
     let log = std::fs::read_to_string(cluster.node(1).join("node.log")).unwrap();
-    assert!(log.contains("line 2: a token, a user and a uid are needed") && !log.contains("token-two"), "{log}");
+    assert!(
+        log.contains("line 2: a token, a user and a uid are needed") && !log.contains("token-two"),
+        "{log}"
+    );
 }
 
 /// An authority of proxies: its certificate, and that of a proxy with its key.
@@ -123,7 +144,10 @@ async fn the_authority_of_proxies_changes_with_its_file() {
     let (before, after) = (proxies(), proxies());
     std::fs::write(&file, &before.0).unwrap();
     let option = format!("--requestheader-client-ca-file={}", file.display());
-    let names = ["--requestheader-allowed-names=front", "--requestheader-username-headers=X-Name,X-Remote-User"];
+    let names = [
+        "--requestheader-allowed-names=front",
+        "--requestheader-username-headers=X-Name,X-Remote-User",
+    ];
     let cluster = Cluster::start_with(1, &[&option, names[0], names[1]], folder, "");
     let pki = cluster.root().join("pki");
     for (name, (_, certificate, key)) in [("before", &before), ("after", &after)] {
@@ -133,7 +157,10 @@ async fn the_authority_of_proxies_changes_with_its_file() {
     // What a proxy of that authority says holds; from anybody else the same is nothing.
     let of = |name: &str| Client::new(&cluster.address(1), &pki, name);
     let (proxy, stranger) = ((201, json!("ann")), (401, Value::Null));
-    assert_eq!((who(of("before")).await, who(of("after")).await), (proxy.clone(), stranger.clone()));
+    assert_eq!(
+        (who(of("before")).await, who(of("after")).await),
+        (proxy.clone(), stranger.clone())
+    );
     assert_eq!(who(of("admin")).await, (201, json!("admin")));
     assert_eq!(who(Client::anonymous(&cluster.address(1), &pki)).await, stranger);
     std::fs::write(&file, &after.0).unwrap();

@@ -40,7 +40,9 @@ fn serve(folder: &Path) -> Command {
 fn unknown_options_are_refused() {
     let output = quorate(&["dev", "--no-such-option"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("unexpected argument '--no-such-option'"));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("unexpected argument '--no-such-option'")
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -60,7 +62,8 @@ async fn a_node_that_cannot_serve_says_why() {
     edit(&config, "\"naming\": \"svc\"", "\"naming\": \"kubernetes\"");
     check(&mut serve(&twin), "naming");
     edit(&config, "\"naming\": \"kubernetes\"", "\"naming\": \"svc\"");
-    let cluster_id = serde_json::from_slice::<serde_json::Value>(&std::fs::read(&config).unwrap()).unwrap();
+    let cluster_id =
+        serde_json::from_slice::<serde_json::Value>(&std::fs::read(&config).unwrap()).unwrap();
     let cluster_id = cluster_id["cluster"].as_str().unwrap().to_owned();
     edit(&config, &cluster_id, &"0".repeat(32));
     check(&mut serve(&twin), "cluster");
@@ -88,7 +91,8 @@ fn a_dev_folder_keeps_what_it_was_made_with() {
     check(&mut dev(&["--bind", "127.0.0.1:1"]), "another address");
     check(quorate(&["dev", "--data-dir"]).arg(root.join("pki")), "is not empty");
     check(
-        quorate(&["init", "--bind", "127.0.0.1:1", "--peer-bind", "127.0.0.1:2", "--data-dir"]).arg(&root),
+        quorate(&["init", "--bind", "127.0.0.1:1", "--peer-bind", "127.0.0.1:2", "--data-dir"])
+            .arg(&root),
         "is not empty",
     );
 }
@@ -97,16 +101,30 @@ fn a_dev_folder_keeps_what_it_was_made_with() {
 fn addresses_that_cannot_be_connected_to_are_refused() {
     let folder = TempDir::new().unwrap();
     let new = folder.path().join("new");
-    let init = |arguments: &[&str], expect| check(quorate(&["init", "--data-dir"]).arg(&new).args(arguments), expect);
+    let init = |arguments: &[&str], expect| {
+        check(quorate(&["init", "--data-dir"]).arg(&new).args(arguments), expect)
+    };
     init(&[], "--advertise: '0.0.0.0:6443' is no address that other machines can connect to");
     init(&["--advertise", "10.0.0.1:6443"], "--peer-advertise: '0.0.0.0:7443' is no address");
     init(&["--advertise", "10.0.0.1"], "--advertise: '10.0.0.1' is not an address host:port");
     init(&["--founder", "a.example", "--founder", "a.example"], "--founder: name each host once");
     init(&["--founder", "a.example:1"], "--founder: 'a.example:1:6443' is not an address");
     init(&["--founder", "0.0.0.0"], "--founder: '0.0.0.0:6443' is no address");
-    let join = ["join", "127.0.0.1:1", "--token", "a.b", "--ca-hash", "sha256:00", "--advertise", "10.0.0.2:6443"];
+    let join = [
+        "join",
+        "127.0.0.1:1",
+        "--token",
+        "a.b",
+        "--ca-hash",
+        "sha256:00",
+        "--advertise",
+        "10.0.0.2:6443",
+    ];
     let mut join = quorate(&join);
-    check(join.args(["--peer-advertise", "10.0.0.2", "--data-dir"]).arg(&new), "--peer-advertise: '10.0.0.2' is not");
+    check(
+        join.args(["--peer-advertise", "10.0.0.2", "--data-dir"]).arg(&new),
+        "--peer-advertise: '10.0.0.2' is not",
+    );
     assert!(!new.join("pki").exists());
 }
 
@@ -117,10 +135,24 @@ fn what_a_cluster_keeps_is_its_owners_only() {
     std::fs::create_dir(&found).unwrap();
     std::fs::set_permissions(&found, Permissions::from_mode(0o755)).unwrap();
     for root in [made, found] {
-        Cluster::run(&["init", "--advertise", "10.0.0.1:6443", "--peer-advertise", "10.0.0.1:7443"], &root);
-        let output = Command::new("find").arg(&root).args(["-type", "d", "-perm", "/077"]).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "", "others can look into these folders");
-        for secret in ["pki/ca.key", "pki/peer-ca.key", "pki/server.key", "pki/cluster.secret", "admin.kubeconfig"] {
+        Cluster::run(
+            &["init", "--advertise", "10.0.0.1:6443", "--peer-advertise", "10.0.0.1:7443"],
+            &root,
+        );
+        let output =
+            Command::new("find").arg(&root).args(["-type", "d", "-perm", "/077"]).output().unwrap();
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "",
+            "others can look into these folders"
+        );
+        for secret in [
+            "pki/ca.key",
+            "pki/peer-ca.key",
+            "pki/server.key",
+            "pki/cluster.secret",
+            "admin.kubeconfig",
+        ] {
             let mode = std::fs::metadata(root.join(secret)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{secret}");
         }

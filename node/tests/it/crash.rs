@@ -23,7 +23,8 @@ async fn a_whole_cluster_comes_back_as_it_was() {
         // From before the crash: history is on disk, so no watch has to begin anew.
         let mut watcher = Watcher::start(vec![cluster.client(node)], &collection("load"), begin);
         written.check_was_seen(&watcher.until(written.last()).await);
-        let mut late = Watcher::start(vec![cluster.client(node)], &collection("load"), written.last() - 1);
+        let mut late =
+            Watcher::start(vec![cluster.client(node)], &collection("load"), written.last() - 1);
         let event = &late.until(written.last()).await[0];
         assert_eq!(event.revision, written.last());
     }

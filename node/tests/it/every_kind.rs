@@ -9,7 +9,8 @@ const SAMPLES: &str = include_str!("samples/every.yaml");
 
 /// The kinds that are stored and can be patched, as `KIND.GROUP` in lower case.
 fn stored(kubectl: &Kubectl) -> BTreeSet<String> {
-    let listed = kubectl.run(&["api-resources", "-o", "wide", "--no-headers", "--verbs=create,list,patch"]);
+    let listed =
+        kubectl.run(&["api-resources", "-o", "wide", "--no-headers", "--verbs=create,list,patch"]);
     listed.lines().filter_map(kind).collect()
 }
 
@@ -42,7 +43,9 @@ spec: {user: joe, resourceAttributes: {verb: get, resource: pods}}
 #[test]
 fn orders_and_questions_are_created() {
     let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+        return;
+    };
     kubectl.run(&["create", "namespace", "every"]);
     kubectl.run(&["run", "p", "-n", "every", "--image=i"]);
     let manifest = cluster.root().join("orders.yaml");
@@ -56,7 +59,9 @@ fn orders_and_questions_are_created() {
 #[test]
 fn every_kind_is_applied_with_strict_validation() {
     let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+        return;
+    };
     kubectl.run(&["create", "namespace", "every"]);
     let manifest = cluster.root().join("every.yaml");
     let path = manifest.to_str().unwrap();
@@ -70,5 +75,8 @@ fn every_kind_is_applied_with_strict_validation() {
     let wrong = SAMPLES.replacen("revisionHistoryLimit: 3", "revisionHistoryLimits: 3", 1);
     std::fs::write(&manifest, wrong).unwrap();
     let refused = kubectl.fail(&apply);
-    assert!(refused.contains("strict decoding error: unknown field \"spec.revisionHistoryLimits\""), "{refused}");
+    assert!(
+        refused.contains("strict decoding error: unknown field \"spec.revisionHistoryLimits\""),
+        "{refused}"
+    );
 }

@@ -17,8 +17,10 @@ const CALM: u64 = 200;
 async fn nothing_acknowledged_is_lost_when_leaders_are_killed() {
     let mut cluster = Cluster::start(3, &[]);
     let begin = make_namespace(&mut cluster.client(1), "load").await;
-    let clients = |first: u64| (0..3).map(|step| cluster.client((first + step - 1) % 3 + 1)).collect();
-    let mut watchers = [1, 2, 3].map(|node| Watcher::start(clients(node), &collection("load"), begin));
+    let clients =
+        |first: u64| (0..3).map(|step| cluster.client((first + step - 1) % 3 + 1)).collect();
+    let mut watchers =
+        [1, 2, 3].map(|node| Watcher::start(clients(node), &collection("load"), begin));
     let load = Load::start(&cluster, &[1, 2, 3], "load");
     let mut kills = Vec::new();
     for _ in 0..KILLS {

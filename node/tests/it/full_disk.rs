@@ -44,7 +44,11 @@ impl Drop for Operator {
 
 fn may_mount() -> bool {
     let probe = ["-rm", "sh", "-c", "mount -t tmpfs tmpfs /mnt"];
-    Command::new("unshare").args(probe).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    Command::new("unshare")
+        .args(probe)
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 fn object(number: usize) -> Value {
@@ -98,7 +102,9 @@ async fn a_full_disk_ends_the_node_with_one_line_and_loses_nothing() {
     let reason = last_line(&out.join("first.log"));
     println!("after {acknowledged} objects: {reason}");
     // Whichever of log and state comes first, in the foreground or in the background.
-    let clear = ["No space left on device", "the disk may be full"].iter().any(|words| reason.contains(words));
+    let clear = ["No space left on device", "the disk may be full"]
+        .iter()
+        .any(|words| reason.contains(words));
     assert!(reason.starts_with("quorate: ") && clear, "{reason}");
 
     ready(&mut client).await;
@@ -113,7 +119,11 @@ async fn a_full_disk_ends_the_node_with_one_line_and_loses_nothing() {
 async fn writes_come_back_with_room_below_the_limit(client: &mut Client, objects: usize) {
     client.post(OBJECTS, &object(TOO_MANY)).await.expect(507);
     for number in 0..objects {
-        client.send(Method::DELETE, &format!("{OBJECTS}/large-{number}"), None).await.unwrap().expect(200);
+        client
+            .send(Method::DELETE, &format!("{OBJECTS}/large-{number}"), None)
+            .await
+            .unwrap()
+            .expect(200);
     }
     // The one of unknown outcome may be there as well.
     let last = format!("{OBJECTS}/large-{objects}");

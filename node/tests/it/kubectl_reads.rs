@@ -25,7 +25,9 @@ async fn reads_in_the_names_of_kubernetes() {
 
 async fn drive(naming: &str) {
     let cluster = Cluster::start(1, &["--naming", naming]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+        return;
+    };
     let mut client = cluster.client(1);
     make_namespace(&mut client, "shop").await;
     for (number, name) in MAPS.iter().enumerate() {
@@ -47,16 +49,19 @@ async fn make(client: &mut Client, name: &str, tier: &str) {
 
 /// Names of the ConfigMaps that a command with these arguments finds.
 fn find(kubectl: &Kubectl, arguments: &[&str]) -> String {
-    let found = kubectl.run(&[&["get", "configmaps", "-n", "shop", "-o", "name"], arguments].concat());
+    let found =
+        kubectl.run(&[&["get", "configmaps", "-n", "shop", "-o", "name"], arguments].concat());
     let names = found.lines().map(|line| line.strip_prefix("configmap/").unwrap());
     names.filter(|name| name.len() == 1).collect()
 }
 
 fn pages(kubectl: &Kubectl) {
     for (size, requests) in [("1", 8), ("3", 3), ("8", 1), ("100", 1)] {
-        let arguments = ["get", "configmaps", "-n", "shop", "-o", "name", "-v=6", "--chunk-size", size];
+        let arguments =
+            ["get", "configmaps", "-n", "shop", "-o", "name", "-v=6", "--chunk-size", size];
         let output = kubectl.command(&arguments).output().unwrap();
-        let (names, log) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        let (names, log) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
         assert_eq!(names.lines().count(), MAPS.len() + 1, "{size}: {names}{log}");
         let asked = log.lines().filter(|line| line.contains(&format!("limit={size}"))).count();
         assert_eq!(asked, requests, "{size}: {log}");
@@ -67,7 +72,9 @@ fn pages(kubectl: &Kubectl) {
 }
 
 fn labels(kubectl: &Kubectl) {
-    let check = |selector: &str, expect: &str| assert_eq!(find(kubectl, &["-l", selector]), expect, "{selector}");
+    let check = |selector: &str, expect: &str| {
+        assert_eq!(find(kubectl, &["-l", selector]), expect, "{selector}")
+    };
     check("tier=front", "aceg");
     check("tier==back", "bdf");
     check("tier!=front", "bdf");
@@ -81,33 +88,58 @@ fn labels(kubectl: &Kubectl) {
 }
 
 fn fields(kubectl: &Kubectl) {
-    let check =
-        |selector: &str, expect: &str| assert_eq!(find(kubectl, &["--field-selector", selector]), expect, "{selector}");
+    let check = |selector: &str, expect: &str| {
+        assert_eq!(find(kubectl, &["--field-selector", selector]), expect, "{selector}")
+    };
     check("metadata.name=a", "a");
     check("metadata.name!=a", "bcdefg");
     check("metadata.namespace=shop,metadata.name!=b", "acdefg");
     check("metadata.namespace=other", "");
     assert_eq!(find(kubectl, &["-l", "tier=front", "--field-selector", "metadata.name!=c"]), "aeg");
-    let kind =
-        |selector: &str| kubectl.run(&["get", "secrets", "-n", "shop", "-o", "name", "--field-selector", selector]);
+    let kind = |selector: &str| {
+        kubectl.run(&["get", "secrets", "-n", "shop", "-o", "name", "--field-selector", selector])
+    };
     kubectl.run(&["create", "secret", "generic", "plain", "-n", "shop"]);
     kubectl.run(&["create", "secret", "generic", "other", "--type=example.com/own", "-n", "shop"]);
     assert_eq!(kind("type=Opaque"), "secret/plain\n");
     assert_eq!(kind("type!=Opaque"), "secret/other\n");
-    let active = kubectl.run(&["get", "namespaces", "-o", "name", "--field-selector", "status.phase=Active"]);
+    let active = kubectl.run(&[
+        "get",
+        "namespaces",
+        "-o",
+        "name",
+        "--field-selector",
+        "status.phase=Active",
+    ]);
     assert!(active.contains("namespace/shop"), "{active}");
-    let everywhere = ["get", "configmaps", "-A", "-o", "name", "--field-selector", "metadata.namespace=shop"];
+    let everywhere =
+        ["get", "configmaps", "-A", "-o", "name", "--field-selector", "metadata.namespace=shop"];
     assert_eq!(kubectl.run(&everywhere).lines().count(), MAPS.len() + 1);
-    let bad = kubectl.fail(&["get", "configmaps", "-n", "shop", "--field-selector", "data.colour=red"]);
-    assert!(bad.contains("field label not supported") || bad.contains("not a known field selector"), "{bad}");
+    let bad =
+        kubectl.fail(&["get", "configmaps", "-n", "shop", "--field-selector", "data.colour=red"]);
+    assert!(
+        bad.contains("field label not supported") || bad.contains("not a known field selector"),
+        "{bad}"
+    );
 }
 
 fn watches(kubectl: &Kubectl) {
-    let arguments = ["get", "configmaps", "-n", "shop", "-l", "tier=front", "--output-watch-events", "-o", "json"];
+    let arguments = [
+        "get",
+        "configmaps",
+        "-n",
+        "shop",
+        "-l",
+        "tier=front",
+        "--output-watch-events",
+        "-o",
+        "json",
+    ];
     let mut selected = Watch::start(kubectl, &[&arguments[..], &["-w"]].concat());
     let seen: Vec<_> = (0..4).map(|_| selected.next_event()).collect();
     assert_eq!(seen, ["ADDED a", "ADDED c", "ADDED e", "ADDED g"]);
-    let mut rows = Watch::start(kubectl, &["get", "configmaps", "-n", "shop", "-w", "--no-headers"]);
+    let mut rows =
+        Watch::start(kubectl, &["get", "configmaps", "-n", "shop", "-w", "--no-headers"]);
     let first: Vec<_> = (0..=MAPS.len()).map(|_| rows.next_line()).collect();
     assert!(first.iter().any(|row| row.starts_with("a ")), "{first:?}");
 
@@ -119,23 +151,44 @@ fn watches(kubectl: &Kubectl) {
     let rows: Vec<_> = (0..3).map(|_| rows.next_line()).collect();
     assert!(rows.iter().zip("abc".chars()).all(|(row, name)| row.starts_with(name)), "{rows:?}");
     // This watch does not say when it has begun, so its object changes until it prints one.
-    let mut later = Watch::start(kubectl, &["get", "configmap", "a", "-n", "shop", "--watch-only", "-o", "name"]);
+    let mut later = Watch::start(
+        kubectl,
+        &["get", "configmap", "a", "-n", "shop", "--watch-only", "-o", "name"],
+    );
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || tell.send(later.next_line()));
     let deadline = Instant::now() + PATIENCE;
     let line = (0..).find_map(|turn| {
         assert!(Instant::now() < deadline, "no change is seen");
-        kubectl.run(&["annotate", "configmap", "a", "-n", "shop", "--overwrite", &format!("turn={turn}")]);
+        kubectl.run(&[
+            "annotate",
+            "configmap",
+            "a",
+            "-n",
+            "shop",
+            "--overwrite",
+            &format!("turn={turn}"),
+        ]);
         told.recv_timeout(Duration::from_millis(100)).ok()
     });
     assert_eq!(line.unwrap().trim(), "configmap/a");
 }
 
 fn waits(kubectl: &Kubectl) {
-    let wait =
-        |what: &str, object: &str| Waiting::start(kubectl, &["wait", what, object, "-n", "shop", "--timeout=60s"]);
+    let wait = |what: &str, object: &str| {
+        Waiting::start(kubectl, &["wait", what, object, "-n", "shop", "--timeout=60s"])
+    };
     let blue = wait("--for=jsonpath={.data.colour}=blue", "configmap/d");
-    kubectl.run(&["patch", "configmap", "d", "-n", "shop", "--type=merge", "-p", r#"{"data":{"colour":"blue"}}"#]);
+    kubectl.run(&[
+        "patch",
+        "configmap",
+        "d",
+        "-n",
+        "shop",
+        "--type=merge",
+        "-p",
+        r#"{"data":{"colour":"blue"}}"#,
+    ]);
     blue.done("configmap/d condition met");
     let made = wait("--for=create", "configmap/late");
     kubectl.run(&["create", "configmap", "late", "-n", "shop"]);
@@ -146,13 +199,39 @@ fn waits(kubectl: &Kubectl) {
 
     kubectl.run(&["run", "web", "--image=web", "-n", "shop"]);
     let ready = wait("--for=condition=Ready", "pod/web");
-    let status = r#"{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}"#;
-    kubectl.run(&["patch", "pod", "web", "-n", "shop", "--subresource=status", "--type=merge", "-p", status]);
+    let status =
+        r#"{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}"#;
+    kubectl.run(&[
+        "patch",
+        "pod",
+        "web",
+        "-n",
+        "shop",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        status,
+    ]);
     ready.done("pod/web condition met");
-    let selected =
-        kubectl.run(&["wait", "--for=condition=Ready", "pod", "-l", "run=web", "-n", "shop", "--timeout=60s"]);
+    let selected = kubectl.run(&[
+        "wait",
+        "--for=condition=Ready",
+        "pod",
+        "-l",
+        "run=web",
+        "-n",
+        "shop",
+        "--timeout=60s",
+    ]);
     assert_eq!(selected, "pod/web condition met\n");
-    let late = kubectl.fail(&["wait", "--for=condition=Initialized", "pod/web", "-n", "shop", "--timeout=1s"]);
+    let late = kubectl.fail(&[
+        "wait",
+        "--for=condition=Initialized",
+        "pod/web",
+        "-n",
+        "shop",
+        "--timeout=1s",
+    ]);
     assert!(late.contains("timed out waiting for the condition on pods/web"), "{late}");
 }
 
@@ -177,9 +256,14 @@ impl Watch {
 
     /// The next event of `--output-watch-events -o json`, as `TYPE name`.
     fn next_event(&mut self) -> String {
-        let event = serde_json::Deserializer::from_reader(&mut self.output).into_iter::<Value>().next();
+        let event =
+            serde_json::Deserializer::from_reader(&mut self.output).into_iter::<Value>().next();
         let event = event.expect("the watch goes on").unwrap();
-        format!("{} {}", event["type"].as_str().unwrap(), event["object"]["metadata"]["name"].as_str().unwrap())
+        format!(
+            "{} {}",
+            event["type"].as_str().unwrap(),
+            event["object"]["metadata"]["name"].as_str().unwrap()
+        )
     }
 }
 

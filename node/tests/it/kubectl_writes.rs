@@ -64,13 +64,20 @@ impl Shop {
 
     #[track_caller]
     fn has(&self, subject: &Subject, value: &str) {
-        assert_eq!(self.field(subject.object, subject.path), format!("web-{value}"), "{}", subject.object);
+        assert_eq!(
+            self.field(subject.object, subject.path),
+            format!("web-{value}"),
+            "{}",
+            subject.object
+        );
     }
 }
 
 fn drive(naming: &str) {
     let cluster = Cluster::start(1, &["--naming", naming]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+        return;
+    };
     kubectl.run(&["create", "namespace", "shop"]);
     let shop = Shop { kubectl, manifest: cluster.root().join("manifest.yaml") };
     for subject in &SUBJECTS {
@@ -113,7 +120,10 @@ fn change(shop: &Shop, subject: &Subject) {
     assert!(shop.fail(&["label", object, "tier=back"]).contains("--overwrite is false"));
     shop.run(&["label", object, "tier=back", "--overwrite"]);
     let (resource, _) = object.split_once('/').unwrap();
-    assert_eq!(shop.run(&["get", resource, "-l", "tier=back", "-o", "name"]), format!("{object}\n"));
+    assert_eq!(
+        shop.run(&["get", resource, "-l", "tier=back", "-o", "name"]),
+        format!("{object}\n")
+    );
     shop.run(&["label", object, "tier-"]);
     assert_eq!(shop.field(object, ".metadata.labels.tier"), "");
     shop.run(&["annotate", object, "example.com/note=seen"]);
@@ -189,7 +199,8 @@ fn delete_with_dependents(shop: &Shop, subject: &Subject) {
 
 fn set_and_scale(shop: &Shop) {
     const WEB: &str = "deployment.apps/web";
-    let container = |path: &str| shop.field(WEB, &format!(".spec.template.spec.containers[0].{path}"));
+    let container =
+        |path: &str| shop.field(WEB, &format!(".spec.template.spec.containers[0].{path}"));
     shop.run(&["create", "-f", shop.write(&SUBJECTS[0], "1")]);
     shop.run(&["set", "image", WEB, "main=web-2"]);
     assert_eq!(container("image"), "web-2");

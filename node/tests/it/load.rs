@@ -62,7 +62,12 @@ impl Load {
         let writers = (0..WRITERS).map(|number| {
             let mut clients: Vec<Client> = nodes.iter().map(|node| client(*node)).collect();
             clients.rotate_left(number % nodes.len());
-            tokio::spawn(write(clients, collection(namespace), number, (stop.clone(), acknowledged.clone())))
+            tokio::spawn(write(
+                clients,
+                collection(namespace),
+                number,
+                (stop.clone(), acknowledged.clone()),
+            ))
         });
         Self { writers: writers.collect(), stop, acknowledged }
     }
@@ -130,10 +135,14 @@ impl Written {
     pub(crate) fn check_was_seen(&self, events: &[Event]) {
         let rising = events.windows(2).all(|pair| pair[0].revision < pair[1].revision);
         assert!(rising, "events are out of order or repeated");
-        let seen: BTreeSet<(u64, &str)> = events.iter().map(|event| (event.revision, event.name.as_str())).collect();
+        let seen: BTreeSet<(u64, &str)> =
+            events.iter().map(|event| (event.revision, event.name.as_str())).collect();
         let last = events.last().map_or(0, |event| event.revision);
         for (revision, (name, _)) in self.revisions.range(..=last) {
-            assert!(seen.contains(&(*revision, name)), "the watch missed {name} at revision {revision}");
+            assert!(
+                seen.contains(&(*revision, name)),
+                "the watch missed {name} at revision {revision}"
+            );
         }
     }
 

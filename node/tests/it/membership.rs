@@ -50,7 +50,9 @@ async fn a_node_joins_is_promoted_and_another_is_removed_under_load() {
     let log = cluster.node(3).join("node.log");
     eventually("the removed node stops and says why", async || {
         let log = std::fs::read_to_string(&log).unwrap();
-        log.lines().any(|line| line.starts_with("quorate: node 3 was removed from cluster")).then_some(())
+        log.lines()
+            .any(|line| line.starts_with("quorate: node 3 was removed from cluster"))
+            .then_some(())
     })
     .await;
     load.goes_on(50).await;
@@ -60,11 +62,19 @@ async fn a_node_joins_is_promoted_and_another_is_removed_under_load() {
     let more = load_on_the_new_node.finish().await;
     let written = load.finish().await;
     for (written, namespace) in [(&more, "more"), (&written, "load")] {
-        println!("{namespace}: {} writes acknowledged, {} unknown", written.revisions.len(), written.unknown);
+        println!(
+            "{namespace}: {} writes acknowledged, {} unknown",
+            written.revisions.len(),
+            written.unknown
+        );
         assert_eq!((written.unknown, &written.refused[..]), (0, &[][..]), "requests failed");
         written.check_is_there(&mut fourth, namespace).await;
     }
-    let watched = fourth.send(Method::GET, &format!("{}?limit=1", collection("load")), None).await.unwrap().expect(200);
+    let watched = fourth
+        .send(Method::GET, &format!("{}?limit=1", collection("load")), None)
+        .await
+        .unwrap()
+        .expect(200);
     assert!(watched.revision() >= written.last());
 }
 
@@ -97,9 +107,23 @@ pub(crate) fn join(cluster: &Cluster, through: u64, folder: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-fn join_command(cluster: &Cluster, through: u64, folder: &Path, (token, hash): (&str, &str)) -> Command {
-    let mut command = quorate(&["join", &cluster.peer_address(through), "--token", token, "--ca-hash", hash]);
-    command.args(["--bind", &cluster.address(4), "--peer-bind", &cluster.peer_address(4), "--data-dir"]).arg(folder);
+fn join_command(
+    cluster: &Cluster,
+    through: u64,
+    folder: &Path,
+    (token, hash): (&str, &str),
+) -> Command {
+    let mut command =
+        quorate(&["join", &cluster.peer_address(through), "--token", token, "--ca-hash", hash]);
+    command
+        .args([
+            "--bind",
+            &cluster.address(4),
+            "--peer-bind",
+            &cluster.peer_address(4),
+            "--data-dir",
+        ])
+        .arg(folder);
     command
 }
 

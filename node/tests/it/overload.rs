@@ -23,7 +23,10 @@ pub(crate) async fn token(admin: &mut Client, namespace: &str, name: &str) -> St
         "roleRef": { "apiGroup": "rbac.authorization.svc.io", "kind": "ClusterRole", "name": "cluster-admin" },
         "subjects": [{ "kind": "ServiceAccount", "name": name, "namespace": namespace }],
     });
-    admin.post("/apis/rbac.authorization.svc.io/v1/clusterrolebindings", &binding).await.expect(201);
+    admin
+        .post("/apis/rbac.authorization.svc.io/v1/clusterrolebindings", &binding)
+        .await
+        .expect(201);
     let answer = admin.post(&format!("{accounts}/{name}/token"), &json!({})).await.expect(201);
     answer.body["status"]["token"].as_str().unwrap().to_owned()
 }
@@ -31,7 +34,9 @@ pub(crate) async fn token(admin: &mut Client, namespace: &str, name: &str) -> St
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_comes_back_when_there_is_a_place() {
     let cluster = Cluster::start(1, &["--max-requests-inflight=2"]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+        return;
+    };
     let mut admin = cluster.client(1);
     make_namespace(&mut admin, "load").await;
     for number in 0..OBJECTS {
@@ -46,8 +51,10 @@ async fn kubectl_comes_back_when_there_is_a_place() {
     let unread = reader.start(Method::GET, &collection("load"), None).await.unwrap();
     assert_eq!(unread.status(), 200);
 
-    let arguments = ["get", "configmap", "m0", "-n", "load", "-o", "name", "-v=6", "--token", &greedy];
-    let mut waiting = kubectl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arguments =
+        ["get", "configmap", "m0", "-n", "load", "-o", "name", "-v=6", "--token", &greedy];
+    let mut waiting =
+        kubectl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(waiting.stderr.take().unwrap());
     let mut said = String::new();
     while !said.contains("429 Too Many Requests") {
@@ -64,7 +71,9 @@ async fn kubectl_comes_back_when_there_is_a_place() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_writes_when_there_is_a_place() {
     let cluster = Cluster::start(1, &["--max-mutating-requests-inflight=2"]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+        return;
+    };
     let mut admin = cluster.client(1);
     make_namespace(&mut admin, "load").await;
     let greedy = token(&mut admin, "load", "greedy").await;
@@ -84,8 +93,10 @@ async fn kubectl_writes_when_there_is_a_place() {
     bearer(&cluster, &calm).post(&tried, &body).await.expect(201);
     bearer(&cluster, &greedy).get(&maps).await.expect(200);
 
-    let arguments = ["create", "configmap", "made", "-n", "load", "-o", "name", "-v=6", "--token", &greedy];
-    let mut waiting = kubectl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arguments =
+        ["create", "configmap", "made", "-n", "load", "-o", "name", "-v=6", "--token", &greedy];
+    let mut waiting =
+        kubectl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(waiting.stderr.take().unwrap());
     let mut said = String::new();
     while !said.contains("429 Too Many Requests") {

@@ -42,17 +42,23 @@ struct Caller {
 }
 
 impl Caller {
-    fn config(&self, identity: Option<&Identity>, version: &'static SupportedProtocolVersion) -> ClientConfig {
+    fn config(
+        &self,
+        identity: Option<&Identity>,
+        version: &'static SupportedProtocolVersion,
+    ) -> ClientConfig {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_file(self.node.join("peer-ca.crt")).unwrap()).unwrap();
-        let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_protocol_versions(&[version])
-            .unwrap()
-            .with_root_certificates(roots);
+        let config =
+            ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+                .with_protocol_versions(&[version])
+                .unwrap()
+                .with_root_certificates(roots);
         let mut config = match identity {
             None => config.with_no_client_auth(),
             Some((chain, key)) => {
-                let chain = CertificateDer::pem_slice_iter(chain.as_bytes()).map(Result::unwrap).collect();
+                let chain =
+                    CertificateDer::pem_slice_iter(chain.as_bytes()).map(Result::unwrap).collect();
                 let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap();
                 config.with_client_auth_cert(chain, key).unwrap()
             }
@@ -66,9 +72,12 @@ impl Caller {
     }
 
     async fn connect(&self, config: ClientConfig) -> Result<TlsStream<Box<dyn Io>>, String> {
-        let connecting =
-            TlsConnector::from(Arc::new(config)).connect(PEER_NAME.try_into().unwrap(), self.reach().await);
-        timeout(PATIENCE, connecting).await.expect("the handshake ends").map_err(|error| error.to_string())
+        let connecting = TlsConnector::from(Arc::new(config))
+            .connect(PEER_NAME.try_into().unwrap(), self.reach().await);
+        timeout(PATIENCE, connecting)
+            .await
+            .expect("the handshake ends")
+            .map_err(|error| error.to_string())
     }
 
     /// Why the connection ends before anything has come over it; `None` when the server speaks.
@@ -78,7 +87,9 @@ impl Caller {
             Err(why) => return Some(why),
         };
         // In TLS 1.3 a client learns only now what the server thinks of its certificate.
-        let read = timeout(PATIENCE, stream.read(&mut [0; 64])).await.expect("the server hangs up or speaks");
+        let read = timeout(PATIENCE, stream.read(&mut [0; 64]))
+            .await
+            .expect("the server hangs up or speaks");
         match read {
             Ok(0) => Some("nothing".to_owned()),
             Ok(_) => None,
@@ -90,13 +101,15 @@ impl Caller {
     async fn call(&self, identity: Option<&Identity>, method: &str) -> String {
         let stream = self.connect(self.config(identity, &TLS13)).await.unwrap();
         let call = async {
-            let (mut sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+            let (mut sender, connection) =
+                http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
             let running = tokio::spawn(connection);
-            let request = Request::post(format!("https://{PEER_NAME}/quorate.peer.v1.Peer/{method}"))
-                .header("content-type", "application/grpc")
-                .header("te", "trailers")
-                .body(Full::new(Bytes::from_static(&[0; 5])))
-                .unwrap();
+            let request =
+                Request::post(format!("https://{PEER_NAME}/quorate.peer.v1.Peer/{method}"))
+                    .header("content-type", "application/grpc")
+                    .header("te", "trailers")
+                    .body(Full::new(Bytes::from_static(&[0; 5])))
+                    .unwrap();
             let (head, body) = sender.send_request(request).await.unwrap().into_parts();
             let trailers = body.collect().await.unwrap().trailers().cloned().unwrap_or_default();
             running.abort();
@@ -108,7 +121,8 @@ impl Caller {
 }
 
 fn identity(folder: &Path, name: &str) -> Identity {
-    let read = |ending: &str| std::fs::read_to_string(folder.join(format!("{name}.{ending}"))).unwrap();
+    let read =
+        |ending: &str| std::fs::read_to_string(folder.join(format!("{name}.{ending}"))).unwrap();
     (read("crt"), read("key"))
 }
 
@@ -124,7 +138,8 @@ fn valid_in(days: Range<i64>, names: &[String], issuer: Option<&Issuer<'_, KeyPa
     let mut params = CertificateParams::new(names.to_vec()).unwrap();
     params.distinguished_name.push(DnType::CommonName, "node-1");
     (params.not_before, params.not_after) = (day(days.start), day(days.end));
-    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let key = KeyPair::generate().unwrap();
     let certificate = match issuer {
         Some(issuer) => params.signed_by(&key, issuer),
@@ -151,7 +166,9 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
     let id = cluster.status(&cluster.node(1)).unwrap()["cluster"].as_str().unwrap().to_owned();
     let names = [PEER_NAME.to_owned(), format!("node-1.{id}.{PEER_NAME}")];
     let clients = KeyPair::from_pem(&std::fs::read_to_string(pki.join("ca.key")).unwrap()).unwrap();
-    let clients = Issuer::from_ca_cert_pem(&std::fs::read_to_string(pki.join("ca.crt")).unwrap(), clients).unwrap();
+    let clients =
+        Issuer::from_ca_cert_pem(&std::fs::read_to_string(pki.join("ca.crt")).unwrap(), clients)
+            .unwrap();
     let (foreign, foreign_certificate) = foreign();
     let caller = Caller { address: cluster.peer_address(1), node: node.clone() };
 
@@ -178,8 +195,21 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
     let why = caller.refusal(caller.config(Some(&peer), &TLS12)).await.unwrap();
     assert!(why.contains("received fatal alert: ProtocolVersion"), "{why}");
     count += 1;
-    for method in ["Vote", "PreVote", "TransferLeader", "Append", "Snapshot", "Forward", "Admin", "../Peer/Join"] {
-        assert_eq!(caller.call(None, method).await, UNAUTHENTICATED, "{method} without a certificate");
+    for method in [
+        "Vote",
+        "PreVote",
+        "TransferLeader",
+        "Append",
+        "Snapshot",
+        "Forward",
+        "Admin",
+        "../Peer/Join",
+    ] {
+        assert_eq!(
+            caller.call(None, method).await,
+            UNAUTHENTICATED,
+            "{method} without a certificate"
+        );
         count += 1;
     }
     let mut plain = caller.reach().await;
@@ -191,7 +221,8 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
     count += 1;
     // From here on the node trusts that authority for peers, too.
     let believed = node.join("peer-ca.crt");
-    std::fs::write(&believed, std::fs::read_to_string(&believed).unwrap() + &foreign_certificate).unwrap();
+    std::fs::write(&believed, std::fs::read_to_string(&believed).unwrap() + &foreign_certificate)
+        .unwrap();
     let right = like_a_node(&names, Some(&foreign));
     eventually("the authority is believed", async || {
         caller.refusal(caller.config(Some(&right), &TLS13)).await.is_none().then_some(())

@@ -18,7 +18,8 @@ const REVIEWS: &str = "/apis/authentication.svc.io/v1/tokenreviews";
 const STATIC: &str = "static-5f4e3d2c1b0a";
 const WRONG: &str = "wrong-token-888-999";
 /// What Secrets hold, one after the other.
-const HELD: [&str; 4] = ["created-hush-hush", "updated-hush-hush", "patched-hush-hush", "refused-hush-hush"];
+const HELD: [&str; 4] =
+    ["created-hush-hush", "updated-hush-hush", "patched-hush-hush", "refused-hush-hush"];
 
 /// A text as it is, and as it stands in a longer one that is encoded, at whatever place: the
 /// characters that do not depend on what is around.
@@ -27,7 +28,10 @@ fn forms(text: &str) -> Vec<String> {
     for (before, from) in [(0, 0), (1, 2), (2, 3)] {
         let bytes = [vec![0; before].as_slice(), text.as_bytes()].concat();
         let to = bytes.len() * 8 / 6;
-        forms.extend([&STANDARD_NO_PAD, &URL_SAFE_NO_PAD].map(|engine| engine.encode(&bytes)[from..to].to_owned()));
+        forms.extend(
+            [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD]
+                .map(|engine| engine.encode(&bytes)[from..to].to_owned()),
+        );
     }
     forms
 }
@@ -53,7 +57,10 @@ async fn keep(admin: &mut Client) {
     let mut refused = secret(HELD[3]);
     refused["type"] = json!(HELD[3]);
     admin.send(Method::PUT, &path, Some(&refused)).await.unwrap().expect(422);
-    admin.post(SECRETS, &json!({"metadata": {"name": "t"}, "data": {"k": HELD[3]}})).await.expect(400);
+    admin
+        .post(SECRETS, &json!({"metadata": {"name": "t"}, "data": {"k": HELD[3]}}))
+        .await
+        .expect(400);
     admin.get(SECRETS).await.expect(200);
     admin.send(Method::DELETE, &path, None).await.unwrap().expect(200);
 }
@@ -61,10 +68,14 @@ async fn keep(admin: &mut Client) {
 /// A requested token, and one that a Secret got.
 async fn tokens(admin: &mut Client) -> [String; 2] {
     admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).await.expect(201);
-    let requested = admin.post(&format!("{ACCOUNTS}/robot/token"), &json!({})).await.expect(201).body;
+    let requested =
+        admin.post(&format!("{ACCOUNTS}/robot/token"), &json!({})).await.expect(201).body;
     let annotations = json!({"svc.io/service-account.name": "robot"});
     let metadata = json!({"name": "filled", "annotations": annotations});
-    admin.post(SECRETS, &json!({"metadata": metadata, "type": "svc.io/service-account-token"})).await.expect(201);
+    admin
+        .post(SECRETS, &json!({"metadata": metadata, "type": "svc.io/service-account-token"}))
+        .await
+        .expect(201);
     let kept = eventually("the Secret has a token", async || {
         let secret = admin.get(&format!("{SECRETS}/filled")).await.body;
         secret["data"]["token"].as_str().map(|token| STANDARD.decode(token).unwrap())
@@ -79,7 +90,8 @@ async fn show(cluster: &Cluster, admin: &mut Client, tokens: &[(&str, u16)]) {
     for (token, expect) in tokens {
         let mut bearer = Client::bearer(&cluster.address(1), &pki, token);
         bearer.get("/api").await.expect(*expect);
-        let review = json!({"spec": {"token": token, "audiences": ["https://svc.default.svc", "another"]}});
+        let review =
+            json!({"spec": {"token": token, "audiences": ["https://svc.default.svc", "another"]}});
         let status = admin.post(REVIEWS, &review).await.expect(201).body["status"].clone();
         assert_eq!(status["authenticated"] == true, *expect == 200, "{status}");
         let review = json!({"spec": {"token": token, "audiences": ["another"]}});
@@ -91,12 +103,15 @@ async fn show(cluster: &Cluster, admin: &mut Client, tokens: &[(&str, u16)]) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn neither_the_log_nor_the_trail_tells_of_secrets_and_tokens() {
     let folder = TempDir::new().unwrap();
-    let [users, policy, trail] = ["tokens.csv", "policy.yaml", "audit.log"].map(|name| folder.path().join(name));
+    let [users, policy, trail] =
+        ["tokens.csv", "policy.yaml", "audit.log"].map(|name| folder.path().join(name));
     std::fs::write(&users, format!("{STATIC},ann,1,dev\n")).unwrap();
     std::fs::write(&policy, POLICY).unwrap();
-    let options = [("token-auth-file", &users), ("audit-policy-file", &policy), ("audit-log-path", &trail)];
+    let options =
+        [("token-auth-file", &users), ("audit-policy-file", &policy), ("audit-log-path", &trail)];
     let options = options.map(|(name, file)| format!("--{name}={}", file.display()));
-    let mut cluster = Cluster::start_with(1, &options.each_ref().map(String::as_str), folder, "debug");
+    let mut cluster =
+        Cluster::start_with(1, &options.each_ref().map(String::as_str), folder, "debug");
     let mut admin = cluster.client(1);
     keep(&mut admin).await;
     let [requested, kept] = tokens(&mut admin).await;
@@ -108,8 +123,11 @@ async fn neither_the_log_nor_the_trail_tells_of_secrets_and_tokens() {
     let log = read_to_string(cluster.node(1).join("node.log")).unwrap();
     assert!(log.contains("DEBUG") && log.contains("a bearer token was refused"), "{log}");
     let trail = read_to_string(trail).unwrap();
-    let events: Vec<Value> = trail.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let is_told = |field: &str, text: &str| events.iter().any(|event| event.pointer(field) == Some(&json!(text)));
+    let events: Vec<Value> =
+        trail.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_told = |field: &str, text: &str| {
+        events.iter().any(|event| event.pointer(field) == Some(&json!(text)))
+    };
     for path in [SECRETS, REVIEWS, "/api/v1/namespaces/default/serviceaccounts/robot/token"] {
         assert!(is_told("/requestURI", path), "{path}");
     }
@@ -117,7 +135,8 @@ async fn neither_the_log_nor_the_trail_tells_of_secrets_and_tokens() {
         assert!(is_told("/user/username", user), "{user}");
     }
     let signatures = [&requested, &kept].map(|token| token.rsplit('.').next().unwrap());
-    let private = [requested.as_str(), &kept, STATIC, WRONG].into_iter().chain(signatures).chain(HELD);
+    let private =
+        [requested.as_str(), &kept, STATIC, WRONG].into_iter().chain(signatures).chain(HELD);
     for form in private.flat_map(forms) {
         assert!(!log.contains(&form), "the log holds {form}");
         assert!(!trail.contains(&form), "the trail holds {form}");

@@ -27,7 +27,8 @@ fn identities_through_the_python_client() {
     std::fs::write(folder.path().join("robot.csr"), request).unwrap();
     std::fs::write(folder.path().join("robot.key"), key.serialize_pem()).unwrap();
     std::fs::copy(cluster.root().join("pki/ca.crt"), folder.path().join("ca.crt")).unwrap();
-    std::fs::copy(cluster.root().join("admin.kubeconfig"), folder.path().join("admin.kubeconfig")).unwrap();
+    std::fs::copy(cluster.root().join("admin.kubeconfig"), folder.path().join("admin.kubeconfig"))
+        .unwrap();
     let output = Command::new(python)
         .arg(here.join("tests/it/python/identity.py"))
         .arg(folder.path())

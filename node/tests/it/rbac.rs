@@ -21,7 +21,9 @@ rules:
 #[test]
 fn rights_are_granted_asked_for_and_mended() {
     let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+        return;
+    };
     kubectl.run(&["create", "namespace", "shop"]);
     grant(&kubectl);
     ask(&kubectl);
@@ -32,17 +34,35 @@ fn rights_are_granted_asked_for_and_mended() {
 }
 
 fn grant(kubectl: &Kubectl) {
-    kubectl.run(&["create", "role", "reader", "--verb=get,list", "--resource=configmaps", "-n", "shop"]);
+    kubectl.run(&[
+        "create",
+        "role",
+        "reader",
+        "--verb=get,list",
+        "--resource=configmaps",
+        "-n",
+        "shop",
+    ]);
     kubectl.run(&["create", "rolebinding", "reads", "--role=reader", "--user=joe", "-n", "shop"]);
     kubectl.run(&["create", "clusterrole", "looker", "--verb=get", "--non-resource-url=/looks/*"]);
-    kubectl.run(&["create", "clusterrolebinding", "looks", "--clusterrole=looker", "--group=lookers"]);
+    kubectl.run(&[
+        "create",
+        "clusterrolebinding",
+        "looks",
+        "--clusterrole=looker",
+        "--group=lookers",
+    ]);
     let wide = kubectl.run(&["get", "rolebindings", "-n", "shop", "-o", "wide"]);
     assert!(wide.contains("Role/reader") && wide.contains("joe"), "{wide}");
 }
 
 fn ask(kubectl: &Kubectl) {
     let yes = |arguments: &[&str]| {
-        assert_eq!(kubectl.run(&[&["auth", "can-i"], arguments].concat()), "yes\n", "{arguments:?}");
+        assert_eq!(
+            kubectl.run(&[&["auth", "can-i"], arguments].concat()),
+            "yes\n",
+            "{arguments:?}"
+        );
     };
     let no = |arguments: &[&str]| {
         let said = kubectl.fail(&[&["auth", "can-i"], arguments].concat());
@@ -56,11 +76,15 @@ fn ask(kubectl: &Kubectl) {
     yes(&["get", "/looks/here", "--as", "ann", "--as-group", "lookers"]);
     no(&["get", "/looks/here", "--as", "ann"]);
     let list = kubectl.run(&["auth", "can-i", "--list", "-n", "shop", "--as", "joe"]);
-    let maps = list.lines().find(|line| line.starts_with("configmaps")).unwrap_or_else(|| panic!("{list}"));
+    let maps = list
+        .lines()
+        .find(|line| line.starts_with("configmaps"))
+        .unwrap_or_else(|| panic!("{list}"));
     assert!(maps.ends_with("[get list]"), "{list}");
     assert!(list.contains("selfsubjectaccessreviews.authorization.k8s.io"), "{list}");
     let refused = kubectl.fail(&["get", "secrets", "-n", "shop", "--as", "joe"]);
-    let expect = "User \"joe\" cannot list resource \"secrets\" in API group \"\" in the namespace \"shop\"";
+    let expect =
+        "User \"joe\" cannot list resource \"secrets\" in API group \"\" in the namespace \"shop\"";
     assert!(refused.contains(expect), "{refused}");
 }
 
@@ -69,9 +93,15 @@ fn mend(kubectl: &Kubectl, cluster: &Cluster) {
     fs::write(&file, MENDED).unwrap();
     let said = kubectl.run(&["auth", "reconcile", "-f", &file.display().to_string()]);
     assert!(said.contains("reconciled"), "{said}");
-    assert_eq!(kubectl.run(&["auth", "can-i", "get", "secrets", "-n", "shop", "--as", "joe"]), "yes\n");
+    assert_eq!(
+        kubectl.run(&["auth", "can-i", "get", "secrets", "-n", "shop", "--as", "joe"]),
+        "yes\n"
+    );
     // What is there beyond what is asked for stays.
-    assert_eq!(kubectl.run(&["auth", "can-i", "list", "configmaps", "-n", "shop", "--as", "joe"]), "yes\n");
+    assert_eq!(
+        kubectl.run(&["auth", "can-i", "list", "configmaps", "-n", "shop", "--as", "joe"]),
+        "yes\n"
+    );
     shrink(kubectl, cluster);
 }
 
@@ -97,12 +127,28 @@ fn shrink(kubectl: &Kubectl, cluster: &Cluster) {
     let file = cluster.spare("shrunk.yaml");
     fs::write(&file, SHRUNK).unwrap();
     let file = file.display().to_string();
-    let robot = ["auth", "can-i", "get", "secrets", "-n", "shop", "--as", "system:serviceaccount:shop:robot"];
+    let robot = [
+        "auth",
+        "can-i",
+        "get",
+        "secrets",
+        "-n",
+        "shop",
+        "--as",
+        "system:serviceaccount:shop:robot",
+    ];
     kubectl.fail(&robot);
     let dry = kubectl.run(&["auth", "reconcile", "-f", &file, "--dry-run=client"]);
     assert!(dry.contains("reconciled"), "{dry}");
     kubectl.fail(&robot);
-    kubectl.run(&["auth", "reconcile", "-f", &file, "--remove-extra-permissions", "--remove-extra-subjects"]);
+    kubectl.run(&[
+        "auth",
+        "reconcile",
+        "-f",
+        &file,
+        "--remove-extra-permissions",
+        "--remove-extra-subjects",
+    ]);
     assert_eq!(kubectl.run(&robot), "yes\n");
     kubectl.fail(&["auth", "can-i", "list", "configmaps", "-n", "shop", "--as", "joe"]);
     kubectl.fail(&["auth", "can-i", "get", "secrets", "-n", "shop", "--as", "joe"]);
@@ -111,24 +157,44 @@ fn shrink(kubectl: &Kubectl, cluster: &Cluster) {
 /// A role that takes over what others have.
 fn aggregate(kubectl: &Kubectl) {
     kubectl.run(&["create", "clusterrole", "sum", "--aggregation-rule=in=sum"]);
-    kubectl.run(&["create", "clusterrole", "part", "--verb=watch", "--resource=deployments.apps/scale,pods"]);
+    kubectl.run(&[
+        "create",
+        "clusterrole",
+        "part",
+        "--verb=watch",
+        "--resource=deployments.apps/scale,pods",
+    ]);
     kubectl.run(&["label", "clusterrole", "part", "in=sum"]);
-    kubectl.run(&["create", "clusterrolebinding", "sums", "--clusterrole=sum", "--serviceaccount=shop:robot"]);
+    kubectl.run(&[
+        "create",
+        "clusterrolebinding",
+        "sums",
+        "--clusterrole=sum",
+        "--serviceaccount=shop:robot",
+    ]);
     let robot = ["--as", "system:serviceaccount:shop:robot"];
     // The controller takes the rules over in the background.
     let end = Instant::now() + PATIENCE;
-    let ask = ["auth", "can-i", "watch", "deployments.apps", "--subresource=scale", robot[0], robot[1]];
+    let ask =
+        ["auth", "can-i", "watch", "deployments.apps", "--subresource=scale", robot[0], robot[1]];
     while !kubectl.command(&ask).output().unwrap().status.success() {
         assert!(Instant::now() < end, "the rules are never taken over");
     }
     let described = kubectl.run(&["describe", "clusterrole", "sum"]);
-    assert!(described.contains("deployments.apps/scale") && described.contains("[watch]"), "{described}");
+    assert!(
+        described.contains("deployments.apps/scale") && described.contains("[watch]"),
+        "{described}"
+    );
 }
 
 fn who(kubectl: &Kubectl) {
     let said = kubectl.run(&["auth", "whoami"]);
-    assert!(said.starts_with("ATTRIBUTE") && said.contains("admin") && said.contains("system:masters"), "{said}");
-    let acting = ["auth", "whoami", "--as", "ann", "--as-group", "lookers", "--as-uid", "u-1", "-o", "json"];
+    assert!(
+        said.starts_with("ATTRIBUTE") && said.contains("admin") && said.contains("system:masters"),
+        "{said}"
+    );
+    let acting =
+        ["auth", "whoami", "--as", "ann", "--as-group", "lookers", "--as-uid", "u-1", "-o", "json"];
     let said: serde_json::Value = serde_json::from_str(&kubectl.run(&acting)).unwrap();
     let expect = serde_json::json!({
         "username": "ann", "uid": "u-1", "groups": ["lookers", "system:authenticated"]
@@ -137,20 +203,24 @@ fn who(kubectl: &Kubectl) {
 }
 
 fn give_away(kubectl: &Kubectl) {
-    let admin = ["create", "rolebinding", "runs", "--clusterrole=admin", "--user=ann", "-n", "shop"];
+    let admin =
+        ["create", "rolebinding", "runs", "--clusterrole=admin", "--user=ann", "-n", "shop"];
     kubectl.run(&admin);
     let give = |resource: &str, name: &str| -> Vec<String> {
-        let words = ["create", "role", name, "--verb=get,delete", resource, "-n", "shop", "--as", "ann"];
+        let words =
+            ["create", "role", name, "--verb=get,delete", resource, "-n", "shop", "--as", "ann"];
         words.map(str::to_owned).to_vec()
     };
-    let run =
-        |words: &[String]| kubectl.command(&words.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap();
+    let run = |words: &[String]| {
+        kubectl.command(&words.iter().map(String::as_str).collect::<Vec<_>>()).output().unwrap()
+    };
     let own = run(&give("--resource=configmaps", "own"));
     assert!(own.status.success(), "{}", String::from_utf8_lossy(&own.stderr));
     let more = run(&give("--resource=nodes", "more"));
     let said = String::from_utf8_lossy(&more.stderr).into_owned();
     assert!(
-        !more.status.success() && said.contains("attempting to grant RBAC permissions not currently held"),
+        !more.status.success()
+            && said.contains("attempting to grant RBAC permissions not currently held"),
         "{said}"
     );
 }

@@ -40,7 +40,11 @@ async fn one_node_goes_on_when_the_others_are_lost() {
     Cluster::run(&["status", "--ready"], &folder);
     let mut client = cluster.client(survivor);
     written.check_is_there(&mut client, "load").await;
-    let exact = format!("{}?resourceVersionMatch=Exact&resourceVersion={}", collection("load"), written.last());
+    let exact = format!(
+        "{}?resourceVersionMatch=Exact&resourceVersion={}",
+        collection("load"),
+        written.last()
+    );
     client.send(Method::GET, &exact, None).await.unwrap().expect(410);
     let next = make_namespace(&mut client, "after").await;
     assert!(next > written.last() + 1_000_000_000, "revision {next} may have been used before");
@@ -50,7 +54,10 @@ async fn one_node_goes_on_when_the_others_are_lost() {
     assert_eq!(status["members"].as_array().unwrap().len(), 1);
 
     let output = quorate(&["serve", "--data-dir"]).arg(cluster.node(returns)).output().unwrap();
-    refused(&output, &format!("cluster {old} had lost its quorum and was given up for cluster {new}"));
+    refused(
+        &output,
+        &format!("cluster {old} had lost its quorum and was given up for cluster {new}"),
+    );
 
     let fresh = cluster.spare("node-4");
     join(&cluster, survivor, &fresh);
@@ -64,7 +71,8 @@ async fn one_node_goes_on_when_the_others_are_lost() {
     eventually("two voters", async || {
         let status = cluster.status(&fresh)?;
         let members = status["members"].as_array()?;
-        (members.len() == 2 && members.iter().all(|member| member["role"] != "learner")).then_some(())
+        (members.len() == 2 && members.iter().all(|member| member["role"] != "learner"))
+            .then_some(())
     })
     .await;
 }
@@ -89,7 +97,10 @@ fn log_end(cluster: &Cluster, node: u64) -> (u64, u64) {
     let told = String::from_utf8(output.stdout).unwrap();
     assert!(told.contains("Nothing was changed"), "{told}");
     assert_eq!(config(&cluster.node(node)), before);
-    let line = told.lines().find_map(|line| line.trim().strip_prefix("log       ends with entry ")).unwrap();
+    let line = told
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("log       ends with entry "))
+        .unwrap();
     let (index, term) = line.split_once(" of term ").unwrap();
     (term.parse().unwrap(), index.parse().unwrap())
 }

@@ -29,7 +29,8 @@ async fn what_one_node_acknowledges_holds_at_every_node_at_once() {
     let cluster = Cluster::start(3, &[&format!("--token-auth-file={}", tokens.display())]);
     for node in 1..=3 {
         let checks = eventually(&format!("node {node} is ready"), async || {
-            let answer = cluster.client(node).send(Method::GET, "/readyz?verbose", None).await.ok()?;
+            let answer =
+                cluster.client(node).send(Method::GET, "/readyz?verbose", None).await.ok()?;
             (answer.status == 200).then_some(answer.body)
         })
         .await;
@@ -47,26 +48,47 @@ async fn what_one_node_acknowledges_holds_at_every_node_at_once() {
     let role = json!({
         "metadata": {"name": "reader"}, "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]}]
     });
-    assert_eq!(settled(&mut admins[0], Method::POST, &format!("{RBAC}/roles"), Some(&role)).await, 201);
-    let reference = json!({"apiGroup": "rbac.authorization.svc.io", "kind": "Role", "name": "reader"});
+    assert_eq!(
+        settled(&mut admins[0], Method::POST, &format!("{RBAC}/roles"), Some(&role)).await,
+        201
+    );
+    let reference =
+        json!({"apiGroup": "rbac.authorization.svc.io", "kind": "Role", "name": "reader"});
     let binding = json!({
         "metadata": {"name": "joe"}, "roleRef": reference, "subjects": [{"kind": "User", "name": "joe"}]
     });
-    let review =
-        json!({"spec": {"resourceAttributes": {"verb": "list", "resource": "configmaps", "namespace": "default"}}});
+    let review = json!({"spec": {"resourceAttributes": {"verb": "list", "resource": "configmaps", "namespace": "default"}}});
     let reviews = "/apis/authorization.svc.io/v1/selfsubjectaccessreviews";
     for turn in 0..15 {
         let (giver, taker) = (turn % 3, (turn + 1) % 3);
         // An attempt whose outcome is unknown may have succeeded.
-        let made = settled(&mut admins[giver], Method::POST, &format!("{RBAC}/rolebindings"), Some(&binding)).await;
+        let made = settled(
+            &mut admins[giver],
+            Method::POST,
+            &format!("{RBAC}/rolebindings"),
+            Some(&binding),
+        )
+        .await;
         assert!([201, 409].contains(&made), "{made}");
         for (node, joe) in joes.iter_mut().enumerate() {
-            assert_eq!(settled(joe, Method::GET, MAPS, None).await, 200, "turn {turn}: node {} refuses", node + 1);
+            assert_eq!(
+                settled(joe, Method::GET, MAPS, None).await,
+                200,
+                "turn {turn}: node {} refuses",
+                node + 1
+            );
         }
-        let gone = settled(&mut admins[taker], Method::DELETE, &format!("{RBAC}/rolebindings/joe"), None).await;
+        let gone =
+            settled(&mut admins[taker], Method::DELETE, &format!("{RBAC}/rolebindings/joe"), None)
+                .await;
         assert!([200, 404].contains(&gone), "{gone}");
         for (node, joe) in joes.iter_mut().enumerate() {
-            assert_eq!(settled(joe, Method::GET, MAPS, None).await, 403, "turn {turn}: node {} allows", node + 1);
+            assert_eq!(
+                settled(joe, Method::GET, MAPS, None).await,
+                403,
+                "turn {turn}: node {} allows",
+                node + 1
+            );
         }
         for joe in &mut joes {
             let answer = eventually("an answer", async || {
@@ -83,7 +105,9 @@ fn options_that_contradict_each_other_stop_the_node_with_one_line() {
     let folder = TempDir::new().unwrap();
     let data = folder.path().join("data");
     let made =
-        quorate(&["init", "--bind", "127.0.0.1:1", "--peer-bind", "127.0.0.1:2", "--data-dir"]).arg(&data).output();
+        quorate(&["init", "--bind", "127.0.0.1:1", "--peer-bind", "127.0.0.1:2", "--data-dir"])
+            .arg(&data)
+            .output();
     assert!(made.unwrap().status.success());
     let check = |options: &[&str], expect: &str| {
         let command = [&["serve"], options, &["--data-dir"]].concat();

@@ -30,8 +30,11 @@ async fn a_leader_stops_without_failing_a_request() {
 
     let stopping = Instant::now();
     let pid = node.id().to_string();
-    assert!(std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
-    eventually("not ready", async || (client.get("/readyz").await.status == 500).then_some(())).await;
+    assert!(
+        std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success()
+    );
+    eventually("not ready", async || (client.get("/readyz").await.status == 500).then_some(()))
+        .await;
     client.send(Method::GET, "/api/v1/namespaces/load", None).await.unwrap().expect(200);
     let status = node.wait().unwrap();
     let took = stopping.elapsed();
@@ -51,8 +54,11 @@ async fn a_node_that_is_to_read_its_files_again_while_it_starts_goes_on() {
     cluster.kill(1);
     let folder = cluster.node(1);
     let log = folder.join("started.log");
-    let mut node =
-        quorate(&["serve", "--data-dir"]).arg(&folder).stderr(std::fs::File::create(&log).unwrap()).spawn().unwrap();
+    let mut node = quorate(&["serve", "--data-dir"])
+        .arg(&folder)
+        .stderr(std::fs::File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
     let said = || std::fs::read_to_string(&log).unwrap();
     let pid = node.id().to_string();
     let begun = Instant::now();
@@ -60,11 +66,19 @@ async fn a_node_that_is_to_read_its_files_again_while_it_starts_goes_on() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{}", said());
         // Its first line is there: from then on it takes signals.
         if said().contains("starting") {
-            assert!(std::process::Command::new("kill").args(["-s", "HUP", &pid]).status().unwrap().success());
+            assert!(
+                std::process::Command::new("kill")
+                    .args(["-s", "HUP", &pid])
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
         assert_eq!(node.try_wait().unwrap(), None, "{}", said());
     }
     cluster.ready(1).await;
-    assert!(std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap().success()
+    );
     assert!(node.wait().unwrap().success());
 }

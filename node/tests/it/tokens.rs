@@ -16,16 +16,21 @@ const REVOCATION: Duration = Duration::from_secs(1);
 
 /// The status that a bearer of this token gets from a node.
 async fn status(cluster: &Cluster, node: u64, token: &str) -> u16 {
-    Client::bearer(&cluster.address(node), &cluster.root().join("pki"), token).get("/api").await.status
+    Client::bearer(&cluster.address(node), &cluster.root().join("pki"), token)
+        .get("/api")
+        .await
+        .status
 }
 
 async fn issue(cluster: &Cluster, node: u64) -> String {
-    let answer = cluster.client(node).post(&format!("{ACCOUNTS}/robot/token"), &json!({})).await.expect(201);
+    let answer =
+        cluster.client(node).post(&format!("{ACCOUNTS}/robot/token"), &json!({})).await.expect(201);
     answer.body["status"]["token"].as_str().unwrap().to_owned()
 }
 
 fn keys(cluster: &Cluster, arguments: &[&str]) -> Vec<Value> {
-    let text = Cluster::run(&[&["signing-key"], arguments, &["-o", "json"]].concat(), &cluster.node(1));
+    let text =
+        Cluster::run(&[&["signing-key"], arguments, &["-o", "json"]].concat(), &cluster.node(1));
     serde_json::from_str::<Value>(&text).unwrap().as_array().unwrap().clone()
 }
 
@@ -39,7 +44,10 @@ async fn ends(cluster: &Cluster, nodes: u64, token: &str, what: &str) {
             // asked.
             let asked = revoked.elapsed();
             let status = status(cluster, node, token).await;
-            assert!(status != 200 || asked < REVOCATION, "node {node} accepts a token of {what}, {asked:?} afterwards");
+            assert!(
+                status != 200 || asked < REVOCATION,
+                "node {node} accepts a token of {what}, {asked:?} afterwards"
+            );
             (status == 401).then_some(())
         };
         eventually(&format!("node {node} refuses tokens of {what}"), refused).await;
@@ -48,7 +56,9 @@ async fn ends(cluster: &Cluster, nodes: u64, token: &str, what: &str) {
 
 /// What was logged by all nodes.
 fn logs(cluster: &Cluster, nodes: u64) -> String {
-    (1..=nodes).map(|node| std::fs::read_to_string(cluster.node(node).join("node.log")).unwrap()).collect()
+    (1..=nodes)
+        .map(|node| std::fs::read_to_string(cluster.node(node).join("node.log")).unwrap())
+        .collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,12 +76,17 @@ async fn tokens_hold_on_every_node_while_keys_change_and_never_reach_a_log() {
 
     let old = issue(&cluster, 1).await;
     for node in 1..=3 {
-        assert_eq!(status(&cluster, node, &old).await, 200, "node {node} accepts at once what another has issued");
+        assert_eq!(
+            status(&cluster, node, &old).await,
+            200,
+            "node {node} accepts at once what another has issued"
+        );
         assert_eq!(status(&cluster, node, STATIC).await, 200);
         assert_eq!(status(&cluster, node, "wrong-token-777").await, 401);
     }
     let review = json!({"spec": {"token": old}});
-    let reviewed = admin.post("/apis/authentication.svc.io/v1/tokenreviews", &review).await.expect(201);
+    let reviewed =
+        admin.post("/apis/authentication.svc.io/v1/tokenreviews", &review).await.expect(201);
     assert_eq!(reviewed.body["status"]["authenticated"], true);
 
     let before = keys(&cluster, &["list"]);
@@ -90,7 +105,10 @@ async fn tokens_hold_on_every_node_while_keys_change_and_never_reach_a_log() {
     .await;
     let new = issue(&cluster, 2).await;
     for node in 1..=3 {
-        assert_eq!((status(&cluster, node, &old).await, status(&cluster, node, &new).await), (200, 200));
+        assert_eq!(
+            (status(&cluster, node, &old).await, status(&cluster, node, &new).await),
+            (200, 200)
+        );
     }
     let id = before[0]["id"].as_str().unwrap();
     Cluster::run(&["signing-key", "remove", id], &cluster.node(1));
@@ -102,10 +120,20 @@ async fn tokens_hold_on_every_node_while_keys_change_and_never_reach_a_log() {
     ends(&cluster, 3, &new, "a deleted account").await;
 
     let logged = logs(&cluster, 3);
-    assert!(logged.contains("the keys of service account tokens are known") && logged.contains("DEBUG"));
+    assert!(
+        logged.contains("the keys of service account tokens are known") && logged.contains("DEBUG")
+    );
     let signatures = [&old, &new].map(|token| token.rsplit('.').next().unwrap().to_owned());
-    for private in [old.as_str(), &new, &signatures[0], &signatures[1], STATIC, "wrong-token-777", hidden, "hush-hush"]
-    {
+    for private in [
+        old.as_str(),
+        &new,
+        &signatures[0],
+        &signatures[1],
+        STATIC,
+        "wrong-token-777",
+        hidden,
+        "hush-hush",
+    ] {
         assert!(!logged.contains(private), "a log holds {private}");
     }
     assert!(!logged.contains("PRIVATE KEY"));
@@ -120,7 +148,9 @@ fn the_official_client_with_tokens() {
 
 fn drive(naming: &str) {
     let cluster = Cluster::start(1, &["--naming", naming]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else { return };
+    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+        return;
+    };
     let who = kubectl.run(&["auth", "whoami", "-o", "jsonpath={.status.userInfo.username}"]);
     assert_eq!(who, "admin");
     kubectl.run(&["create", "serviceaccount", "robot"]);
@@ -130,7 +160,10 @@ fn drive(naming: &str) {
     let who = kubectl.run(&["auth", "whoami", "--token", token, "-o", path]);
     assert_eq!(who, "system:serviceaccount:default:robot");
     let refused = kubectl.fail(&["get", "secrets", "--token", token]);
-    assert!(refused.contains("system:serviceaccount:default:robot") && refused.contains("forbidden"), "{refused}");
+    assert!(
+        refused.contains("system:serviceaccount:default:robot") && refused.contains("forbidden"),
+        "{refused}"
+    );
     kubectl.run(&["create", "secret", "generic", "anchor"]);
     let bound = ["--bound-object-kind=Secret", "--bound-object-name=anchor"];
     let bound = kubectl.run(&["create", "token", "robot", bound[0], bound[1]]);

@@ -35,10 +35,14 @@ async fn watchers_that_stop_reading_miss_nothing_and_cost_little() {
     let last = *expect.last().unwrap();
     let grown = resident(&cluster).saturating_sub(before);
     println!("{STALLED} watchers that do not read: {} MB more", grown >> 20);
-    assert!(grown < STALLED as u64 * STALLED_BYTES + CHANGE_BYTES as u64 * CHANGES * 2, "{grown} bytes more");
+    assert!(
+        grown < STALLED as u64 * STALLED_BYTES + CHANGE_BYTES as u64 * CHANGES * 2,
+        "{grown} bytes more"
+    );
     for watcher in watchers.into_iter().take(3) {
-        let seen =
-            tokio::time::timeout(PATIENCE, watcher.read_to(&cluster, begin, last)).await.expect("everything comes");
+        let seen = tokio::time::timeout(PATIENCE, watcher.read_to(&cluster, begin, last))
+            .await
+            .expect("everything comes");
         assert_eq!(seen, expect);
     }
 }
@@ -64,7 +68,10 @@ async fn watchers_that_vanish_give_back_their_places() {
             open.push(watch.await);
         }
         let refused = robot().start(Method::GET, &path, None).await.unwrap();
-        assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (429, &"1".parse().unwrap()));
+        assert_eq!(
+            (refused.status().as_u16(), &refused.headers()["retry-after"]),
+            (429, &"1".parse().unwrap())
+        );
         // Without a word.
         drop(open);
     }
@@ -97,7 +104,8 @@ struct Stalled {
 
 impl Stalled {
     async fn open(mut client: Client, after: u64) -> Self {
-        let path = format!("{}?watch=1&resourceVersion={after}&timeoutSeconds=3600", collection("load"));
+        let path =
+            format!("{}?watch=1&resourceVersion={after}&timeoutSeconds=3600", collection("load"));
         let answer = client.start(Method::GET, &path, None).await.unwrap();
         assert_eq!(answer.status(), 200);
         Self { client, body: answer.into_body(), seen: Vec::new() }
@@ -112,14 +120,21 @@ impl Stalled {
                 Some(Ok(frame)) => rest.extend_from_slice(frame.data_ref().unwrap()),
                 _ => {
                     let seen = std::mem::take(&mut self.seen);
-                    self = Self::open(cluster.client(1), seen.last().copied().unwrap_or(begin)).await;
+                    self =
+                        Self::open(cluster.client(1), seen.last().copied().unwrap_or(begin)).await;
                     (self.seen, rest) = (seen, Vec::new());
                 }
             }
             while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
                 let event: Value = serde_json::from_slice(&rest[..end]).unwrap();
                 assert_ne!(event["type"], "ERROR", "{event}");
-                self.seen.push(event["object"]["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap());
+                self.seen.push(
+                    event["object"]["metadata"]["resourceVersion"]
+                        .as_str()
+                        .unwrap()
+                        .parse()
+                        .unwrap(),
+                );
                 rest.drain(..=end);
             }
         }

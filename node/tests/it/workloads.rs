@@ -45,10 +45,20 @@ fn deployments(work: &Work) {
     assert_eq!(work.field("deployment/web", ".spec.strategy.rollingUpdate.maxSurge"), "25%");
     work.run(&["scale", "deployment/web", "--replicas=5"]);
     assert_eq!(work.field("deployment/web", ".spec.replicas"), "5");
-    let refused = work.kubectl.fail(&["scale", "deployment/web", "--current-replicas=1", "--replicas=2", "-n", "work"]);
+    let refused = work.kubectl.fail(&[
+        "scale",
+        "deployment/web",
+        "--current-replicas=1",
+        "--replicas=2",
+        "-n",
+        "work",
+    ]);
     assert!(refused.contains("Expected replicas to be 1, was 5"), "{refused}");
     work.run(&["set", "image", "deployment/web", "web=registry.example/web"]);
-    assert_eq!(work.field("deployment/web", ".spec.template.spec.containers[0].image"), "registry.example/web");
+    assert_eq!(
+        work.field("deployment/web", ".spec.template.spec.containers[0].image"),
+        "registry.example/web"
+    );
     work.run(&["set", "resources", "deployment/web", "--limits=cpu=0.5,memory=1024Mi"]);
     let limits = work.field("deployment/web", ".spec.template.spec.containers[0].resources.limits");
     assert_eq!(limits, r#"{"cpu":"500m","memory":"1Gi"}"#);
@@ -78,7 +88,13 @@ fn autoscaling(work: &Work) {
 }
 
 fn batch(work: &Work) {
-    work.run(&["create", "cronjob", "nightly", "--image=registry.example/tool:1", "--schedule=0 3 * * *"]);
+    work.run(&[
+        "create",
+        "cronjob",
+        "nightly",
+        "--image=registry.example/tool:1",
+        "--schedule=0 3 * * *",
+    ]);
     work.run(&["create", "job", "now", "--from=cronjob/nightly"]);
     work.run(&["create", "job", "once", "--image=registry.example/tool:1"]);
     let (uid, chosen) = (
@@ -87,10 +103,20 @@ fn batch(work: &Work) {
     );
     assert_eq!(uid, chosen);
     let table = work.run(&["get", "jobs,cronjobs", "-o", "wide"]);
-    for text in ["job.batch/now", "job.batch/once", "Running", "0/1", "cronjob.batch/nightly", "0 3 * * *"] {
+    for text in
+        ["job.batch/now", "job.batch/once", "Running", "0/1", "cronjob.batch/nightly", "0 3 * * *"]
+    {
         assert!(table.contains(text), "{text}: {table}");
     }
-    let refused = work.kubectl.fail(&["create", "cronjob", "odd", "--image=x", "--schedule=sometimes", "-n", "work"]);
+    let refused = work.kubectl.fail(&[
+        "create",
+        "cronjob",
+        "odd",
+        "--image=x",
+        "--schedule=sometimes",
+        "-n",
+        "work",
+    ]);
     assert!(refused.contains("spec.schedule"), "{refused}");
 }
 
@@ -106,10 +132,14 @@ fn budgets_and_quotas(work: &Work) {
 }
 
 fn pods(work: &Work) {
-    let alone = ["run", "alone", "--image=registry.example/web:1", "--port=80", "--labels=app=alone"];
+    let alone =
+        ["run", "alone", "--image=registry.example/web:1", "--port=80", "--labels=app=alone"];
     // The quota counts memory, so pods have to say how much they need.
     let refused = work.kubectl.fail(&[&alone[..], &NAMESPACE].concat());
-    assert!(refused.contains("failed quota: small: must specify limits.memory for: alone"), "{refused}");
+    assert!(
+        refused.contains("failed quota: small: must specify limits.memory for: alone"),
+        "{refused}"
+    );
     work.run(&["delete", "quota", "small"]);
     work.run(&alone);
     assert_eq!(work.field("pod/alone", ".status.qosClass"), "BestEffort");
@@ -117,7 +147,13 @@ fn pods(work: &Work) {
     for text in ["alone", "0/1", "Pending", "<none>"] {
         assert!(table.contains(text), "{text}: {table}");
     }
-    let selected = work.run(&["get", "pods", "--field-selector=status.phase=Pending,spec.nodeName=", "-o", "name"]);
+    let selected = work.run(&[
+        "get",
+        "pods",
+        "--field-selector=status.phase=Pending,spec.nodeName=",
+        "-o",
+        "name",
+    ]);
     assert_eq!(selected, "pod/alone\n");
     work.run(&["delete", "pod", "alone", "--timeout=30s"]);
     let gone = work.kubectl.fail(&["get", "pod", "alone", "-n", "work"]);

@@ -2,7 +2,10 @@
 //!
 //! The only place in the raft and api crates that may touch them.
 
-#![expect(clippy::disallowed_methods, reason = "this file implements the seams that all other code uses")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this file implements the seams that all other code uses"
+)]
 
 use std::io;
 use std::sync::Arc;
@@ -36,7 +39,9 @@ impl Clock for SystemEnv {
 
 impl Entropy for SystemEnv {
     fn fill(&self, buffer: &mut [u8]) {
-        OsRng.try_fill_bytes(buffer).expect("the operating system gives randomness once it has booted");
+        OsRng
+            .try_fill_bytes(buffer)
+            .expect("the operating system gives randomness once it has booted");
     }
 }
 

@@ -32,7 +32,8 @@ impl AdminClient {
         cluster: ClusterId,
         address: &str,
     ) -> io::Result<Self> {
-        let dialer = Dialer { network, tls: ClientTls::Member(tls), cluster: Some(cluster), fatal: None };
+        let dialer =
+            Dialer { network, tls: ClientTls::Member(tls), cluster: Some(cluster), fatal: None };
         Ok(Self { client: dialer.dial(address).await? })
     }
 

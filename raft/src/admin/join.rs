@@ -86,7 +86,8 @@ pub async fn join(
     let tls = joining_client(authority).map_err(|error| AdminError::refused(error.to_string()))?;
     let dialer = Dialer { network, tls: ClientTls::Joining(tls), cluster: None, fatal: None };
     let dialed = dialer.dial(address).await;
-    let mut client = dialed.map_err(|error| AdminError::unavailable(format!("cannot reach {address}: {error}")))?;
+    let mut client = dialed
+        .map_err(|error| AdminError::unavailable(format!("cannot reach {address}: {error}")))?;
     let answer = client.join(encode(request)).await?;
     decode(answer.get_ref())?
 }

@@ -48,14 +48,18 @@ impl AdminService {
         match envelope.request {
             AdminRequest::Status => Ok(AdminAnswer::Status(self.status().await)),
             AdminRequest::Ready => Ok(self.store.read_index().await.map(|_| AdminAnswer::Done)?),
-            AdminRequest::Members if envelope.hops > 0 => Ok(AdminAnswer::Members(membership::members(&self.raft))),
+            AdminRequest::Members if envelope.hops > 0 => {
+                Ok(AdminAnswer::Members(membership::members(&self.raft)))
+            }
             AdminRequest::Members => Ok(AdminAnswer::Members(self.members().await)),
             request => match self.raft.leader() {
                 Leader::Here => self.execute(request).await,
                 Leader::Elsewhere(_, peer) if envelope.hops < MAX_HOPS => {
                     self.forward(&peer.address, Envelope { hops: envelope.hops + 1, request }).await
                 }
-                Leader::Elsewhere(..) | Leader::Unknown => Err(AdminError::unavailable("no leader")),
+                Leader::Elsewhere(..) | Leader::Unknown => {
+                    Err(AdminError::unavailable("no leader"))
+                }
             },
         }
     }
@@ -79,28 +83,40 @@ impl AdminService {
                 let node = membership::next_node_id(raft, store).await?;
                 membership::add_learner(raft, node, peer).await.map(|()| AdminAnswer::Node(node))
             }
-            AdminRequest::Promote(node) => membership::promote(raft, node).await.map(|()| AdminAnswer::Done),
-            AdminRequest::Remove(node) => membership::remove(raft, store, node).await.map(|()| AdminAnswer::Done),
-            AdminRequest::Transfer(to) => membership::transfer_leadership(raft, to).await.map(AdminAnswer::Node),
+            AdminRequest::Promote(node) => {
+                membership::promote(raft, node).await.map(|()| AdminAnswer::Done)
+            }
+            AdminRequest::Remove(node) => {
+                membership::remove(raft, store, node).await.map(|()| AdminAnswer::Done)
+            }
+            AdminRequest::Transfer(to) => {
+                membership::transfer_leadership(raft, to).await.map(AdminAnswer::Node)
+            }
             AdminRequest::CreateToken { description, ttl_ms } => {
                 tokens.create(description, ttl_ms).await.map(AdminAnswer::Token)
             }
             AdminRequest::Tokens => tokens.list().await.map(AdminAnswer::Tokens),
             AdminRequest::RevokeToken(id) => tokens.revoke(&id).await.map(|()| AdminAnswer::Done),
-            AdminRequest::Certify(request) => {
-                signer.certify(request).await.map(AdminAnswer::Certified).map_err(AdminError::Refused)
-            }
+            AdminRequest::Certify(request) => signer
+                .certify(request)
+                .await
+                .map(AdminAnswer::Certified)
+                .map_err(AdminError::Refused),
             AdminRequest::Keys(request) => {
                 signer.keys(request).await.map(AdminAnswer::Keys).map_err(AdminError::Refused)
             }
-            AdminRequest::Join(request) => admit_node(raft, tokens, signer, request).await.map(AdminAnswer::Joined),
+            AdminRequest::Join(request) => {
+                admit_node(raft, tokens, signer, request).await.map(AdminAnswer::Joined)
+            }
         }
     }
 
     async fn forward(&self, leader: &str, envelope: Envelope) -> Result<AdminAnswer, AdminError> {
         let link = self.links.link(leader, Purpose::Control);
-        let mut connected = link.connected().await.map_err(|error| AdminError::unavailable(error.to_string()))?;
-        match tokio::time::timeout(FORWARD_TIMEOUT, connected.client.admin(encode(&envelope))).await {
+        let mut connected =
+            link.connected().await.map_err(|error| AdminError::unavailable(error.to_string()))?;
+        match tokio::time::timeout(FORWARD_TIMEOUT, connected.client.admin(encode(&envelope))).await
+        {
             Ok(answer) => decode(answer?.get_ref())?,
             Err(_) => Err(AdminError::Unknown("the leader did not answer in time".to_owned())),
         }
@@ -122,8 +138,11 @@ impl AdminService {
     /// As the leader sees them if it answers soon.
     async fn members(&self) -> Vec<Member> {
         if let Leader::Elsewhere(_, peer) = self.raft.leader() {
-            let asking = self.forward(&peer.address, Envelope { hops: 1, request: AdminRequest::Members });
-            if let Ok(Ok(AdminAnswer::Members(members))) = tokio::time::timeout(MEMBERS_TIMEOUT, asking).await {
+            let asking =
+                self.forward(&peer.address, Envelope { hops: 1, request: AdminRequest::Members });
+            if let Ok(Ok(AdminAnswer::Members(members))) =
+                tokio::time::timeout(MEMBERS_TIMEOUT, asking).await
+            {
                 return members;
             }
         }

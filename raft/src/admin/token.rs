@@ -67,7 +67,8 @@ impl FromStr for JoinToken {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = |part: &str, bytes: usize| {
-            part.len() == 2 * bytes && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+            part.len() == 2 * bytes
+                && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
         };
         match text.split_once('.') {
             Some((id, secret)) if digits(id, ID_BYTES) && digits(secret, SECRET_BYTES) => {
@@ -94,13 +95,23 @@ mod tests {
     const TOKEN: &str = "0123abcd.0123456789abcdef0123456789abcdef";
 
     fn check(text: &str, expect: Result<&str, ParseTokenError>) {
-        assert_eq!(text.parse::<JoinToken>().map(|token| token.to_string()), expect.map(str::to_owned), "{text:?}");
+        assert_eq!(
+            text.parse::<JoinToken>().map(|token| token.to_string()),
+            expect.map(str::to_owned),
+            "{text:?}"
+        );
     }
 
     #[test]
     fn parses_what_it_prints_and_nothing_else() {
         check(TOKEN, Ok(TOKEN));
-        let nearly = [&TOKEN[1..], &TOKEN[..40], &TOKEN.to_uppercase(), &TOKEN.replace('.', ":"), &format!("{TOKEN}0")];
+        let nearly = [
+            &TOKEN[1..],
+            &TOKEN[..40],
+            &TOKEN.to_uppercase(),
+            &TOKEN.replace('.', ":"),
+            &format!("{TOKEN}0"),
+        ];
         for text in nearly {
             check(text, Err(ParseTokenError));
         }

@@ -34,26 +34,43 @@ pub(super) struct Tokens<'a> {
 
 impl Tokens<'_> {
     /// Makes a token.
-    pub(super) async fn create(&self, description: String, ttl_ms: u64) -> Result<JoinToken, AdminError> {
+    pub(super) async fn create(
+        &self,
+        description: String,
+        ttl_ms: u64,
+    ) -> Result<JoinToken, AdminError> {
         if ttl_ms == 0 || ttl_ms > MAX_TTL_MS {
-            return Err(AdminError::refused("a token lives for at least a moment and at most a year"));
+            return Err(AdminError::refused(
+                "a token lives for at least a moment and at most a year",
+            ));
         }
         self.store.read_index().await?;
         let now = self.env.clock.now_ms();
-        let (expired, valid): (Vec<_>, Vec<_>) = self.stored().into_iter().partition(|(_, t)| t.expires_ms <= now);
+        let (expired, valid): (Vec<_>, Vec<_>) =
+            self.stored().into_iter().partition(|(_, t)| t.expires_ms <= now);
         if valid.len() >= MAX_TOKENS {
-            return Err(AdminError::refused(format!("there are {MAX_TOKENS} valid tokens already; revoke some")));
+            return Err(AdminError::refused(format!(
+                "there are {MAX_TOKENS} valid tokens already; revoke some"
+            )));
         }
         let token = JoinToken::generate(&*self.env.entropy);
-        let stored = StoredToken { hash: token.hash(), description, created_ms: now, expires_ms: now + ttl_ms };
+        let stored = StoredToken {
+            hash: token.hash(),
+            description,
+            created_ms: now,
+            expires_ms: now + ttl_ms,
+        };
         let value = postcard::to_stdvec(&stored).expect("plain data");
         let put = Operation::Put { key: key(token.id()), value: value.into() };
         let sweep = expired.into_iter().map(|(id, _)| Operation::Delete { key: key(&id) });
-        let unused = Condition::Modified { key: key(token.id()), revision: quorate_store::Revision::ZERO };
+        let unused =
+            Condition::Modified { key: key(token.id()), revision: quorate_store::Revision::ZERO };
         let txn = Txn { conditions: vec![unused], operations: sweep.chain([put]).collect() };
         match self.store.txn(txn).await? {
             Outcome::Committed { .. } => Ok(token),
-            Outcome::Conflict { .. } => Err(AdminError::unavailable("the new token's id is taken; try again")),
+            Outcome::Conflict { .. } => {
+                Err(AdminError::unavailable("the new token's id is taken; try again"))
+            }
         }
     }
 

@@ -67,10 +67,12 @@ impl RaftNode {
         let metrics = metrics.borrow_watched();
         match metrics.current_leader {
             Some(leader) if leader == self.id && metrics.state.is_leader() => Leader::Here,
-            Some(leader) if leader != self.id => match metrics.membership_config.get_node(&leader) {
-                Some(peer) => Leader::Elsewhere(leader, peer.clone()),
-                None => Leader::Unknown,
-            },
+            Some(leader) if leader != self.id => {
+                match metrics.membership_config.get_node(&leader) {
+                    Some(peer) => Leader::Elsewhere(leader, peer.clone()),
+                    None => Leader::Unknown,
+                }
+            }
             _ => Leader::Unknown,
         }
     }
@@ -92,7 +94,8 @@ impl RaftNode {
         match self.raft.get_read_log_id(ReadPolicy::ReadIndex).await {
             Ok((read_log_id, _)) => Ok(read_log_id.index()),
             Err(RaftError::APIError(
-                LinearizableReadError::ForwardToLeader(_) | LinearizableReadError::QuorumNotEnough(_),
+                LinearizableReadError::ForwardToLeader(_)
+                | LinearizableReadError::QuorumNotEnough(_),
             )) => Err(NotApplied::NoLeader),
             Err(RaftError::Fatal(error)) => Err(NotApplied::Unavailable(error.to_string())),
         }
@@ -101,7 +104,9 @@ impl RaftNode {
     /// Waits until this node has applied the log up to this index.
     pub(crate) async fn applied_index(&self, index: u64) -> Result<(), NotApplied> {
         let mut progress = self.raft.watch_apply_progress();
-        let reached = progress.wait_until(|applied| applied.as_ref().is_some_and(|id| id.index >= index)).await;
+        let reached = progress
+            .wait_until(|applied| applied.as_ref().is_some_and(|id| id.index >= index))
+            .await;
         reached.map(drop).map_err(|_| NotApplied::Unavailable("the node is stopping".to_owned()))
     }
 
@@ -119,7 +124,8 @@ impl RaftNode {
 
     /// Whether Raft accepts nothing any more: a request to it from now on surely has no effect.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stopping.load(Ordering::Acquire) || self.raft.metrics().borrow_watched().running_state.is_err()
+        self.stopping.load(Ordering::Acquire)
+            || self.raft.metrics().borrow_watched().running_state.is_err()
     }
 
     /// Waits until Raft has stopped by itself and gives the reason.

@@ -45,7 +45,9 @@ pub(super) fn size_of(body: usize) -> usize {
 /// The header that starts the slice, if it is one of the segment with this seed.
 pub(super) fn parse(bytes: &[u8], seed: u32) -> Option<BatchHeader> {
     let header = bytes.get(..HEADER_BYTES)?;
-    if record::u32_at(header, 0) != MAGIC || record::u32_at(header, 4) != crc32c::crc32c_append(seed, &header[8..]) {
+    if record::u32_at(header, 0) != MAGIC
+        || record::u32_at(header, 4) != crc32c::crc32c_append(seed, &header[8..])
+    {
         return None;
     }
     Some(BatchHeader {
@@ -89,7 +91,8 @@ impl BatchBuilder {
     pub(super) fn finish(&mut self, number: u64, seed: u32, offset: u64) -> (&[u8], u64) {
         let body = u32::try_from(self.body()).expect("a batch is bounded by its segment");
         let end = offset + size_of(self.body()) as u64;
-        let zeros = usize::try_from(end.next_multiple_of(BLOCK_BYTES as u64) - end).expect("less than a block");
+        let zeros = usize::try_from(end.next_multiple_of(BLOCK_BYTES as u64) - end)
+            .expect("less than a block");
         self.bytes.resize(size_of(self.body()) + zeros, 0);
         let header = &mut self.bytes[..HEADER_BYTES];
         header[0..4].copy_from_slice(&MAGIC.to_le_bytes());
@@ -117,7 +120,8 @@ mod tests {
     #[test]
     fn a_finished_batch_says_what_it_holds_and_fills_sectors() {
         let mut record = Vec::new();
-        record::append(&mut record, record::RecordKind::Truncate, None, |_| Ok::<_, ()>(())).unwrap();
+        record::append(&mut record, record::RecordKind::Truncate, None, |_| Ok::<_, ()>(()))
+            .unwrap();
         let mut builder = BatchBuilder::new();
         for round in 0..2 {
             builder.clear();
@@ -125,7 +129,10 @@ mod tests {
             let (_, offset) = builder.push(&record, 5);
             let (bytes, own) = builder.finish(9 + round, 5, 3 * BLOCK_BYTES as u64 + 512);
             assert_eq!((own, bytes.len()), (SECTOR_BYTES as u64, BLOCK_BYTES - 512));
-            assert_eq!(parse(bytes, 5), Some(BatchHeader { body: 2 * record.len(), records: 2, number: 9 + round }));
+            assert_eq!(
+                parse(bytes, 5),
+                Some(BatchHeader { body: 2 * record.len(), records: 2, number: 9 + round })
+            );
             assert!(record::verify(&bytes[offset..], 5).is_some());
             assert_eq!(parse(bytes, 6), None);
         }

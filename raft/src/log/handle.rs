@@ -55,7 +55,9 @@ impl Log {
             }
         };
         disk.spawn("log-writer", Box::pin(worker)).map_err(LogOpenError::io(&path))?;
-        opened.await.map_err(|_| LogOpenError::io(&path)(io::Error::other("the log's writer did not start")))?
+        opened.await.map_err(|_| {
+            LogOpenError::io(&path)(io::Error::other("the log's writer did not start"))
+        })?
     }
 
     /// Makes everything given so far durable and stops the writer; the folder can be opened again
@@ -127,17 +129,22 @@ impl Log {
 
 /// Encodes entries as records, and answers the size of each.
 pub(super) fn encode(entries: &[LogEntry]) -> io::Result<(Vec<u8>, Vec<usize>)> {
-    let room = entries.iter().map(|entry| record::MAX_OVERHEAD_BYTES + footprint(&entry.payload)).sum();
+    let room =
+        entries.iter().map(|entry| record::MAX_OVERHEAD_BYTES + footprint(&entry.payload)).sum();
     let (mut bytes, mut sizes) = (Vec::with_capacity(room), Vec::with_capacity(entries.len()));
     for entry in entries {
         let start = bytes.len();
         record::append(&mut bytes, RecordKind::Entry, Some(entry.log_id), |out| {
-            *out = postcard::to_extend(&entry.payload, std::mem::take(out)).map_err(io::Error::other)?;
+            *out = postcard::to_extend(&entry.payload, std::mem::take(out))
+                .map_err(io::Error::other)?;
             Ok::<_, io::Error>(())
         })?;
         let size = bytes.len() - start;
         if size > RECORD_BYTES {
-            let reason = format!("log entry {} has {size} bytes; the limit is {RECORD_BYTES}", entry.log_id.index);
+            let reason = format!(
+                "log entry {} has {size} bytes; the limit is {RECORD_BYTES}",
+                entry.log_id.index
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
         }
         sizes.push(size);
@@ -148,12 +155,14 @@ pub(super) fn encode(entries: &[LogEntry]) -> io::Result<(Vec<u8>, Vec<usize>)> 
 async fn start(options: LogOptions) -> Result<(Log, LogWriter), LogOpenError> {
     let path = options.directory.clone();
     let recovered = recover(&options).await?;
-    let (mut pool, orders) = SegmentPool::new(options.clone(), recovered.prepared, recovered.spares);
+    let (mut pool, orders) =
+        SegmentPool::new(options.clone(), recovered.prepared, recovered.spares);
     let mut durable = recovered.durable;
     let position = match recovered.position {
         Some(position) => position,
         None => {
-            let segment = pool.make(1, options.first_segment_bytes).await.map_err(LogOpenError::io(&path))?;
+            let segment =
+                pool.make(1, options.first_segment_bytes).await.map_err(LogOpenError::io(&path))?;
             durable.segments.insert(1, Arc::clone(&segment));
             WritePosition { segment, offset: HEADER_BYTES, batch: 1 }
         }
@@ -192,8 +201,10 @@ fn order_next(
 }
 
 fn check(options: &LogOptions) -> Result<(), LogOpenError> {
-    let whole =
-        |bytes: u64| bytes.is_multiple_of(HEADER_BYTES) && (MIN_SEGMENT_BYTES..=MAX_SEGMENT_BYTES).contains(&bytes);
+    let whole = |bytes: u64| {
+        bytes.is_multiple_of(HEADER_BYTES)
+            && (MIN_SEGMENT_BYTES..=MAX_SEGMENT_BYTES).contains(&bytes)
+    };
     if whole(options.segment_bytes) && whole(options.first_segment_bytes) {
         return Ok(());
     }

@@ -30,11 +30,18 @@ const COMMITTED: &str = "committed";
 
 impl HardState {
     /// Opens or makes both files; the vote must be there if the log `exists`.
-    pub(super) async fn open(options: &LogOptions, exists: bool) -> Result<(Self, Option<Vote>), LogOpenError> {
+    pub(super) async fn open(
+        options: &LogOptions,
+        exists: bool,
+    ) -> Result<(Self, Option<Vote>), LogOpenError> {
         let path = options.directory.join(VOTE);
         let (vote, slots) = open_or_create(options, &path, !exists).await?;
         let Some((at, found)) = newest(&slots) else {
-            return Err(LogOpenError::corrupt(&path, 0, "both copies of the vote fail their checksum"));
+            return Err(LogOpenError::corrupt(
+                &path,
+                0,
+                "both copies of the vote fail their checksum",
+            ));
         };
         let other = (at + 1) % SLOTS;
         if slots[other].as_ref() != Some(found) {
@@ -99,10 +106,15 @@ fn encode<T: serde::Serialize>(value: &T) -> io::Result<Vec<u8>> {
 }
 
 /// The value of a slot; `None` where nothing has been saved yet.
-fn decode<T: serde::de::DeserializeOwned>(path: &Path, slot: &Slot) -> Result<Option<T>, LogOpenError> {
+fn decode<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    slot: &Slot,
+) -> Result<Option<T>, LogOpenError> {
     if slot.value.is_empty() {
         return Ok(None);
     }
     let value = postcard::from_bytes(&slot.value);
-    value.map(Some).map_err(|error| LogOpenError::corrupt(path, 0, format!("the value does not decode: {error}")))
+    value.map(Some).map_err(|error| {
+        LogOpenError::corrupt(path, 0, format!("the value does not decode: {error}"))
+    })
 }

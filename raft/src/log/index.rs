@@ -42,12 +42,14 @@ impl Durable {
             (RecordKind::Base, _) => {}
             (RecordKind::Entry, Some(position)) => self.push(position, place)?,
             (RecordKind::Truncate, position) => {
-                let keep = position.map_or(0, |position| position.index + 1).saturating_sub(self.first);
+                let keep =
+                    position.map_or(0, |position| position.index + 1).saturating_sub(self.first);
                 self.places.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
                 self.last = position.or(self.purged);
             }
             (RecordKind::Purge, Some(position)) => {
-                let gone = (position.index + 1).saturating_sub(self.first).min(self.places.len() as u64);
+                let gone =
+                    (position.index + 1).saturating_sub(self.first).min(self.places.len() as u64);
                 self.places.drain(..usize::try_from(gone).expect("bounded by a length"));
                 self.first += gone;
                 self.purged = Some(position);
@@ -55,7 +57,9 @@ impl Durable {
                     self.last = Some(position);
                 }
             }
-            (RecordKind::Entry | RecordKind::Purge, None) => return Err("a record lacks its position".to_owned()),
+            (RecordKind::Entry | RecordKind::Purge, None) => {
+                return Err("a record lacks its position".to_owned());
+            }
         }
         Ok(())
     }
@@ -104,13 +108,16 @@ impl Durable {
         });
         let last = gone.last()?.header.sequence;
         let active = *self.segments.last_key_value()?.0;
-        let count = self.places.partition_point(|place| place.sequence <= last && place.sequence < active);
+        let count =
+            self.places.partition_point(|place| place.sequence <= last && place.sequence < active);
         (count > 0).then(|| self.first + count as u64 - 1)
     }
 
     /// Gives up the segments that hold nothing that still counts, oldest first.
     pub(super) fn take_purged_segments(&mut self) -> Vec<Arc<Segment>> {
-        let Some((&active, _)) = self.segments.last_key_value() else { return Vec::new() };
+        let Some((&active, _)) = self.segments.last_key_value() else {
+            return Vec::new();
+        };
         let needed = self.places.front().map_or(active, |place| place.sequence);
         let kept = self.segments.split_off(&needed);
         std::mem::replace(&mut self.segments, kept).into_values().collect()
@@ -124,7 +131,8 @@ mod tests {
 
     fn header(kind: RecordKind, position: Option<u64>) -> RecordHeader {
         let mut bytes = Vec::new();
-        append(&mut bytes, kind, position.map(|index| log_id(1, 1, index)), |_| Ok::<_, ()>(())).unwrap();
+        append(&mut bytes, kind, position.map(|index| log_id(1, 1, index)), |_| Ok::<_, ()>(()))
+            .unwrap();
         parse(&bytes).unwrap()
     }
 
@@ -138,8 +146,12 @@ mod tests {
             }
         }
         let index = |id: Option<LogId>| id.map_or(-1, |id| i64::try_from(id.index).unwrap());
-        let held: Vec<String> = (0..20).filter_map(|i| Some(format!("{i}@{}", durable.place(i)?.offset))).collect();
-        assert_eq!(format!("{}..{} {}", index(durable.purged), index(durable.last), held.join(" ")), expect);
+        let held: Vec<String> =
+            (0..20).filter_map(|i| Some(format!("{i}@{}", durable.place(i)?.offset))).collect();
+        assert_eq!(
+            format!("{}..{} {}", index(durable.purged), index(durable.last), held.join(" ")),
+            expect
+        );
     }
 
     #[test]

@@ -49,7 +49,11 @@ impl LogIdentity {
     pub(super) fn check(self, found: Self, path: &Path) -> Result<(), LogOpenError> {
         let path = path.to_owned();
         if found.cluster != self.cluster {
-            return Err(LogOpenError::OtherCluster { path, found: found.cluster, expected: self.cluster });
+            return Err(LogOpenError::OtherCluster {
+                path,
+                found: found.cluster,
+                expected: self.cluster,
+            });
         }
         if found.node != self.node {
             return Err(LogOpenError::OtherNode { path, found: found.node, expected: self.node });
@@ -84,7 +88,12 @@ pub struct LogOptions {
 impl LogOptions {
     /// The usual limits.
     #[must_use]
-    pub fn new(disk: Arc<dyn Disk>, directory: impl Into<PathBuf>, identity: LogIdentity, fatal: Fatal) -> Self {
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        directory: impl Into<PathBuf>,
+        identity: LogIdentity,
+        fatal: Fatal,
+    ) -> Self {
         Self {
             disk,
             directory: directory.into(),

@@ -67,8 +67,14 @@ impl ReadPlan {
     }
 }
 
-fn read_span(segment: &Segment, span: &[(u64, Arc<Segment>, Place)], entries: &mut Vec<LogEntry>) -> io::Result<()> {
-    let (Some((_, _, first)), Some((_, _, last))) = (span.first(), span.last()) else { return Ok(()) };
+fn read_span(
+    segment: &Segment,
+    span: &[(u64, Arc<Segment>, Place)],
+    entries: &mut Vec<LogEntry>,
+) -> io::Result<()> {
+    let (Some((_, _, first)), Some((_, _, last))) = (span.first(), span.last()) else {
+        return Ok(());
+    };
     let mut bytes = vec![0; (last.offset - first.offset + last.bytes) as usize];
     segment.file.read_at(first.offset.into(), &mut bytes)?;
     for (index, _, place) in span {
@@ -81,16 +87,26 @@ fn read_span(segment: &Segment, span: &[(u64, Arc<Segment>, Place)], entries: &m
 fn decode(bytes: &[u8], index: u64, segment: &Segment, place: &Place) -> io::Result<LogEntry> {
     let damaged = |detail: &str| {
         let path = segment.path.display();
-        let reason = format!("log file {path} is corrupt at offset {}: entry {index} {detail}", place.offset);
+        let reason = format!(
+            "log file {path} is corrupt at offset {}: entry {index} {detail}",
+            place.offset
+        );
         io::Error::new(io::ErrorKind::InvalidData, reason)
     };
-    let header = record::verify(bytes, segment.seed).ok_or_else(|| damaged("fails its checksum"))?;
-    let log_id = header.position.filter(|position| header.kind == RecordKind::Entry && position.index == index);
+    let header =
+        record::verify(bytes, segment.seed).ok_or_else(|| damaged("fails its checksum"))?;
+    let log_id = header
+        .position
+        .filter(|position| header.kind == RecordKind::Entry && position.index == index);
     let log_id = log_id.ok_or_else(|| damaged("is not where it was written"))?;
-    let payload: Payload = postcard::from_bytes(header.payload(bytes)).map_err(|_| damaged("does not decode"))?;
+    let payload: Payload =
+        postcard::from_bytes(header.payload(bytes)).map_err(|_| damaged("does not decode"))?;
     Ok(LogEntry { log_id, payload })
 }
 
 fn hole(index: u64) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("log entry {index} is missing between its neighbours"))
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("log entry {index} is missing between its neighbours"),
+    )
 }

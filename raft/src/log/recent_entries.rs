@@ -32,14 +32,18 @@ impl RecentEntries {
 
     /// Drops the entries from `next` on.
     pub(super) fn truncate(&mut self, next: u64) {
-        while let Some((_, bytes)) = self.entries.pop_back_if(|(entry, _)| entry.log_id.index >= next) {
+        while let Some((_, bytes)) =
+            self.entries.pop_back_if(|(entry, _)| entry.log_id.index >= next)
+        {
             self.bytes -= bytes;
         }
     }
 
     /// Drops the entries before `first`.
     pub(super) fn purge(&mut self, first: u64) {
-        while let Some((_, bytes)) = self.entries.pop_front_if(|(entry, _)| entry.log_id.index < first) {
+        while let Some((_, bytes)) =
+            self.entries.pop_front_if(|(entry, _)| entry.log_id.index < first)
+        {
             self.bytes -= bytes;
         }
     }
@@ -47,7 +51,8 @@ impl RecentEntries {
     /// Drops the oldest of the entries before `durable` until no more than `limit` bytes are left.
     pub(super) fn shrink(&mut self, limit: usize, durable: u64) {
         while self.bytes > limit
-            && let Some((_, bytes)) = self.entries.pop_front_if(|(entry, _)| entry.log_id.index < durable)
+            && let Some((_, bytes)) =
+                self.entries.pop_front_if(|(entry, _)| entry.log_id.index < durable)
         {
             self.bytes -= bytes;
         }

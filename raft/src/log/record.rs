@@ -106,8 +106,8 @@ pub(super) fn parse(bytes: &[u8]) -> Option<RecordHeader> {
         return None;
     }
     let flags = u16::from_le_bytes([header[10], header[11]]);
-    let position =
-        (flags & HAS_POSITION != 0).then(|| log_id(u64_at(header, 16), u64_at(header, 24), u64_at(header, 32)));
+    let position = (flags & HAS_POSITION != 0)
+        .then(|| log_id(u64_at(header, 16), u64_at(header, 24), u64_at(header, 32)));
     Some(RecordHeader { kind, position, payload })
 }
 
@@ -166,7 +166,10 @@ mod tests {
             assert_eq!(bytes.len() % ALIGNMENT, 0);
             seal(&mut bytes, 7);
             let header = verify(&bytes, 7).unwrap();
-            assert_eq!((header.kind, header.position, header.payload(&bytes)), (kind, position, payload));
+            assert_eq!(
+                (header.kind, header.position, header.payload(&bytes)),
+                (kind, position, payload)
+            );
             assert_eq!(header.record_bytes(), bytes.len());
         }
     }

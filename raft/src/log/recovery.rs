@@ -54,9 +54,18 @@ pub(super) async fn recover(options: &LogOptions) -> Result<RecoveredLog, LogOpe
     if segments.is_empty() && vote.is_some() {
         return Err(LogOpenError::Missing { path: segment::path(directory, 1) });
     }
-    let mut recovered =
-        RecoveredLog { durable: Durable::default(), vote, hard, position: None, prepared: Vec::new(), spares, lock };
-    let Some(first) = segments.first().cloned() else { return Ok(recovered) };
+    let mut recovered = RecoveredLog {
+        durable: Durable::default(),
+        vote,
+        hard,
+        position: None,
+        prepared: Vec::new(),
+        spares,
+        lock,
+    };
+    let Some(first) = segments.first().cloned() else {
+        return Ok(recovered);
+    };
     let ends = read_all(&segments, &mut recovered.durable)?;
     let active = ends.iter().rposition(|end| end.batches > 0).unwrap_or(0);
     for (segment, end) in segments.iter().zip(&ends).skip(active) {
@@ -142,7 +151,8 @@ fn follow(
     if !first_record {
         return durable.apply(header, place);
     }
-    let purged: Option<LogId> = postcard::from_bytes(header.payload(bytes)).map_err(|error| error.to_string())?;
+    let purged: Option<LogId> =
+        postcard::from_bytes(header.payload(bytes)).map_err(|error| error.to_string())?;
     if first_segment {
         durable.purged = purged;
         durable.last = header.position;

@@ -40,10 +40,15 @@ pub(super) fn scan(
     mut visit: impl FnMut(&record::RecordHeader, &[u8], Place) -> Result<(), LogOpenError>,
 ) -> Result<End, LogOpenError> {
     let mut buffer = ScanBuffer { segment, start: 0, bytes: Vec::new() };
-    let mut end = End { offset: HEADER_BYTES, last: HEADER_BYTES, next_batch, batches: 0, torn: None };
+    let mut end =
+        End { offset: HEADER_BYTES, last: HEADER_BYTES, next_batch, batches: 0, torn: None };
     while let Some(header) = batch_header(&mut buffer, end.offset)? {
         if end.next_batch.is_some_and(|expected| expected != header.number) {
-            let detail = format!("found batch {} where batch {} belongs", header.number, end.next_batch.unwrap_or(0));
+            let detail = format!(
+                "found batch {} where batch {} belongs",
+                header.number,
+                end.next_batch.unwrap_or(0)
+            );
             return Err(LogOpenError::corrupt(&segment.path, end.offset, detail));
         }
         let room = segment.header.length - end.offset;
@@ -64,8 +69,13 @@ pub(super) fn scan(
 /// An invalid batch must have no valid one behind it.
 fn refuse_damage(buffer: &mut ScanBuffer<'_>, end: u64) -> Result<(), LogOpenError> {
     let mut offset = end + SECTOR_BYTES as u64;
-    let Some(header) = next_batch_header(buffer, &mut offset)? else { return Ok(()) };
-    let detail = format!("not a valid batch, but batch {} at offset {offset} was written after it", header.number);
+    let Some(header) = next_batch_header(buffer, &mut offset)? else {
+        return Ok(());
+    };
+    let detail = format!(
+        "not a valid batch, but batch {} at offset {offset} was written after it",
+        header.number
+    );
     Err(LogOpenError::corrupt(&buffer.segment.path, end, detail))
 }
 
@@ -82,7 +92,10 @@ fn next_batch_header(
     Ok(None)
 }
 
-fn batch_header(buffer: &mut ScanBuffer<'_>, offset: u64) -> Result<Option<batch::BatchHeader>, LogOpenError> {
+fn batch_header(
+    buffer: &mut ScanBuffer<'_>,
+    offset: u64,
+) -> Result<Option<batch::BatchHeader>, LogOpenError> {
     let seed = buffer.segment.seed;
     if offset + SECTOR_BYTES as u64 > buffer.segment.header.length {
         return Ok(None);
@@ -90,7 +103,11 @@ fn batch_header(buffer: &mut ScanBuffer<'_>, offset: u64) -> Result<Option<batch
     Ok(batch::parse(buffer.get(offset, batch::HEADER_BYTES)?, seed))
 }
 
-fn is_whole(buffer: &mut ScanBuffer<'_>, offset: u64, header: &batch::BatchHeader) -> Result<bool, LogOpenError> {
+fn is_whole(
+    buffer: &mut ScanBuffer<'_>,
+    offset: u64,
+    header: &batch::BatchHeader,
+) -> Result<bool, LogOpenError> {
     let seed = buffer.segment.seed;
     let mut rest = buffer.get(offset + batch::HEADER_BYTES as u64, header.body)?;
     let mut records = 0;
@@ -114,7 +131,8 @@ fn visit_batch(
     while let Some(record) = record::parse(&body[at..]) {
         let bytes = record.record_bytes();
         let offset = u32::try_from(start + at as u64).expect("segments are shorter than 4 GiB");
-        let place = Place { sequence, offset, bytes: u32::try_from(bytes).expect("inside a segment") };
+        let place =
+            Place { sequence, offset, bytes: u32::try_from(bytes).expect("inside a segment") };
         visit(&record, &body[at..at + bytes], place)?;
         at += bytes;
     }
@@ -141,7 +159,8 @@ impl ScanBuffer<'_> {
 
     fn fill(&mut self, offset: u64, length: usize) -> Result<(), LogOpenError> {
         let path: &Path = &self.segment.path;
-        let left = usize::try_from(self.segment.header.length - offset).expect("segments fit into memory");
+        let left =
+            usize::try_from(self.segment.header.length - offset).expect("segments fit into memory");
         self.bytes.resize(length.max(WINDOW_BYTES.min(left)), 0);
         self.start = offset;
         self.segment.file.read_at(offset, &mut self.bytes).map_err(LogOpenError::io(path))

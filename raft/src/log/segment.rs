@@ -61,7 +61,10 @@ impl Segment {
         }
         let header = SegmentHeader::decode(&bytes, path, identity)?;
         if header.sequence != sequence {
-            let detail = format!("the header says segment {:016x}, another than the file name", header.sequence);
+            let detail = format!(
+                "the header says segment {:016x}, another than the file name",
+                header.sequence
+            );
             return Err(LogOpenError::corrupt(path, 0, detail));
         }
         if header.length > length {
@@ -93,8 +96,11 @@ pub(super) fn classify(path: &Path) -> LogFile {
         return LogFile::Unfinished;
     }
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let sequence =
-        |prefix| name.strip_prefix(prefix)?.strip_suffix(".log").and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let sequence = |prefix| {
+        name.strip_prefix(prefix)?
+            .strip_suffix(".log")
+            .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+    };
     match (sequence("segment-"), sequence("spare-")) {
         (Some(sequence), _) => LogFile::Segment(sequence),
         (_, Some(_)) => LogFile::Spare,

@@ -51,13 +51,21 @@ impl SegmentHeader {
     }
 
     /// Reads the header of the segment at `path`, which must be of `expected`.
-    pub(super) fn decode(bytes: &[u8; USED_BYTES], path: &Path, expected: LogIdentity) -> Result<Self, LogOpenError> {
+    pub(super) fn decode(
+        bytes: &[u8; USED_BYTES],
+        path: &Path,
+        expected: LogIdentity,
+    ) -> Result<Self, LogOpenError> {
         if &bytes[0..8] != MAGIC {
             return Err(LogOpenError::corrupt(path, 0, "this is not a log segment"));
         }
         let format = u32_at(bytes, 8);
         if format != FORMAT {
-            return Err(LogOpenError::Format { path: path.to_owned(), found: format, expected: FORMAT });
+            return Err(LogOpenError::Format {
+                path: path.to_owned(),
+                found: format,
+                expected: FORMAT,
+            });
         }
         if u32_at(bytes, 12) != checksum(bytes) {
             return Err(LogOpenError::corrupt(path, 0, "the segment header fails its checksum"));
@@ -100,11 +108,17 @@ mod tests {
         assert!(decode(&bytes, other).contains("belongs to cluster"));
         let mut newer = bytes;
         newer[8] = 3;
-        assert_eq!(decode(&newer, header.identity), "log file segment has format 3; this version reads format 2");
+        assert_eq!(
+            decode(&newer, header.identity),
+            "log file segment has format 3; this version reads format 2"
+        );
         for byte in (0..8).chain(12..USED_BYTES) {
             let mut damaged = bytes;
             damaged[byte] ^= 4;
-            assert!(decode(&damaged, header.identity).contains("corrupt at offset 0"), "byte {byte}");
+            assert!(
+                decode(&damaged, header.identity).contains("corrupt at offset 0"),
+                "byte {byte}"
+            );
         }
     }
 

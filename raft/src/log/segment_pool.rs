@@ -114,7 +114,10 @@ impl SegmentPool {
             Err(error) if error.kind() == io::ErrorKind::StorageFull => {
                 tracing::warn!(%directory, %error, "no space to make a log segment ahead");
             }
-            Err(error) => self.options.fatal.report(format!("cannot make a log segment in {directory}: {error}")),
+            Err(error) => self
+                .options
+                .fatal
+                .report(format!("cannot make a log segment in {directory}: {error}")),
         }
     }
 
@@ -133,7 +136,9 @@ impl SegmentPool {
     /// Makes a segment: one that an earlier run had made ahead, or from a spare one if there is one
     /// that is long enough.
     pub(super) async fn make(&mut self, sequence: u64, length: u64) -> io::Result<Arc<Segment>> {
-        if let Some(prepared) = self.prepared.pop_front_if(|segment| segment.header.sequence == sequence) {
+        if let Some(prepared) =
+            self.prepared.pop_front_if(|segment| segment.header.sequence == sequence)
+        {
             return Ok(prepared);
         }
         let (from, file, length) = match self.take_spare(length) {
@@ -163,7 +168,11 @@ impl SegmentPool {
         None
     }
 
-    async fn new_file(&self, sequence: u64, length: u64) -> io::Result<(PathBuf, Arc<dyn File>, u64)> {
+    async fn new_file(
+        &self,
+        sequence: u64,
+        length: u64,
+    ) -> io::Result<(PathBuf, Arc<dyn File>, u64)> {
         let path = unfinished_path(&self.options.directory, sequence);
         let file = self.options.disk.create(&path)?;
         match zero(file.as_ref(), length, || self.orders.is_closed()).await {
@@ -181,7 +190,10 @@ impl SegmentPool {
     fn reclaim(&mut self, segment: &Arc<Segment>) -> io::Result<()> {
         let disk = self.options.disk.as_ref();
         let unread = Arc::strong_count(segment) == 1;
-        if unread && self.spares.len() < SPARE_SEGMENTS && segment.header.length >= self.options.segment_bytes {
+        if unread
+            && self.spares.len() < SPARE_SEGMENTS
+            && segment.header.length >= self.options.segment_bytes
+        {
             let spare = spare_path(&self.options.directory, segment.header.sequence);
             disk.rename(&segment.path, &spare)?;
             self.spares.push(spare);
@@ -207,7 +219,8 @@ async fn zero(file: &dyn File, length: u64, stop: impl Fn() -> bool) -> io::Resu
         if stop() {
             return Err(io::Error::from(io::ErrorKind::Interrupted));
         }
-        let bytes = usize::try_from(length - offset).map_or(ZERO_BYTES, |left| left.min(ZERO_BYTES));
+        let bytes =
+            usize::try_from(length - offset).map_or(ZERO_BYTES, |left| left.min(ZERO_BYTES));
         file.write_at(offset, &zeros[..bytes])?;
         offset += bytes as u64;
         if offset == length || offset % ZERO_SYNC_BYTES == 0 {
@@ -266,10 +279,16 @@ mod tests {
         let disk = MemoryDisk::new();
         disk.set_capacity(Some(10_000));
         let (mut pool, handle) = pool(&disk);
-        assert_eq!(pool.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(
+            pool.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
         disk.set_capacity(None);
         drop(handle);
-        assert_eq!(pool.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(), io::ErrorKind::Interrupted);
+        assert_eq!(
+            pool.make(1, 2 * ZERO_BYTES as u64).await.unwrap_err().kind(),
+            io::ErrorKind::Interrupted
+        );
         assert_eq!(files(&disk), Vec::<String>::new());
     }
 }

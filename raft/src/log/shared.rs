@@ -29,8 +29,19 @@ pub(super) struct SharedLog {
 
 impl SharedLog {
     /// The state right after recovery.
-    pub(super) fn recovered(durable: Durable, vote: Option<Vote>, committed: Option<LogId>) -> Self {
-        Self { purged: durable.purged, last: durable.last, durable, vote, committed, ..Self::default() }
+    pub(super) fn recovered(
+        durable: Durable,
+        vote: Option<Vote>,
+        committed: Option<LogId>,
+    ) -> Self {
+        Self {
+            purged: durable.purged,
+            last: durable.last,
+            durable,
+            vote,
+            committed,
+            ..Self::default()
+        }
     }
 
     /// The index of the first entry that can be read, and one past the last; equal when there is

@@ -46,7 +46,11 @@ pub(super) struct Slot {
 
 impl SlotFile {
     /// Makes the file with the same empty value of generation 0 in both slots, durable.
-    pub(super) async fn create(disk: &dyn Disk, path: &Path, identity: LogIdentity) -> io::Result<Self> {
+    pub(super) async fn create(
+        disk: &dyn Disk,
+        path: &Path,
+        identity: LogIdentity,
+    ) -> io::Result<Self> {
         let unfinished = path.with_extension("tmp");
         let file = disk.create(&unfinished)?;
         file.write_at(0, &[0; SLOT_DISTANCE as usize + SLOT_BYTES])?;
@@ -114,9 +118,15 @@ fn encode(content: &Slot, identity: LogIdentity) -> [u8; SLOT_BYTES] {
     bytes
 }
 
-fn decode(bytes: &[u8; SLOT_BYTES], path: &Path, expected: LogIdentity) -> Result<Option<Slot>, LogOpenError> {
+fn decode(
+    bytes: &[u8; SLOT_BYTES],
+    path: &Path,
+    expected: LogIdentity,
+) -> Result<Option<Slot>, LogOpenError> {
     let length = u32_at(bytes, 12) as usize;
-    let whole = u32_at(bytes, 0) == MAGIC && u32_at(bytes, 4) == crc32c::crc32c(&bytes[8..]) && length <= VALUE_BYTES;
+    let whole = u32_at(bytes, 0) == MAGIC
+        && u32_at(bytes, 4) == crc32c::crc32c(&bytes[8..])
+        && length <= VALUE_BYTES;
     if !whole {
         return Ok(None);
     }
@@ -141,7 +151,8 @@ mod tests {
     async fn the_newest_whole_slot_counts() {
         let (disk, path) = (MemoryDisk::new(), Path::new("/log/vote"));
         let file = SlotFile::create(&disk, path, IDENTITY).await.unwrap();
-        let value = |generation: u64| Slot { generation, value: generation.to_string().into_bytes() };
+        let value =
+            |generation: u64| Slot { generation, value: generation.to_string().into_bytes() };
         file.write(0, &value(4)).unwrap();
         file.write(1, &value(5)).unwrap();
         let (_, slots) = SlotFile::open(&disk, path, IDENTITY).unwrap();

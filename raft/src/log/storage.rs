@@ -48,7 +48,11 @@ impl RaftLogReader<TypeConfig> for Log {
 
     /// What others are sent. Nothing when the first entry has been purged: that happens to a stream
     /// to a member that was removed, and what comes later must not be sent in its place.
-    async fn limited_get_log_entries(&mut self, start: u64, end: u64) -> Result<Vec<LogEntry>, io::Error> {
+    async fn limited_get_log_entries(
+        &mut self,
+        start: u64,
+        end: u64,
+    ) -> Result<Vec<LogEntry>, io::Error> {
         let entries = self.read(start..end, READ_BYTES)?;
         let gap = entries.first().is_some_and(|first| first.log_id.index > start);
         Ok(if gap { Vec::new() } else { entries })
@@ -85,7 +89,11 @@ impl RaftLogStorage<TypeConfig> for Log {
         Ok(self.state.lock().committed)
     }
 
-    async fn append<I>(&mut self, entries: I, callback: IOFlushed<TypeConfig>) -> Result<(), io::Error>
+    async fn append<I>(
+        &mut self,
+        entries: I,
+        callback: IOFlushed<TypeConfig>,
+    ) -> Result<(), io::Error>
     where
         I: IntoIterator<Item = LogEntry> + OptionalSend,
         I::IntoIter: OptionalSend,

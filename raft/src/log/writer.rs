@@ -114,7 +114,9 @@ impl LogWriter {
             }
             let body = self.builder.body() + record.len();
             let room = self.position.segment.header.length - self.position.offset;
-            if batch::size_of(body) as u64 <= room && (self.builder.is_empty() || body <= BATCH_BYTES) {
+            if batch::size_of(body) as u64 <= room
+                && (self.builder.is_empty() || body <= BATCH_BYTES)
+            {
                 self.add(record);
                 return Ok(());
             }
@@ -143,7 +145,8 @@ impl LogWriter {
     fn add(&mut self, record: &[u8]) {
         let segment = &self.position.segment;
         let (header, at) = self.builder.push(record, segment.seed);
-        let offset = u32::try_from(self.position.offset + at as u64).expect("segments are shorter than 4 GiB");
+        let offset = u32::try_from(self.position.offset + at as u64)
+            .expect("segments are shorter than 4 GiB");
         let bytes = u32::try_from(record.len()).expect("records fit into segments");
         self.unsynced.push((header, Place { sequence: segment.header.sequence, offset, bytes }));
     }
@@ -154,8 +157,15 @@ impl LogWriter {
         let sequence = self.position.segment.header.sequence + 1;
         let next = match (&mut self.next).await {
             Ok(Err(error)) if error.kind() == io::ErrorKind::StorageFull => {
-                tracing::warn!("no space to make a log segment ahead; trying once more now that it is needed");
-                self.pool.order(sequence, self.options.segment_bytes.min(self.position.segment.header.length)).await
+                tracing::warn!(
+                    "no space to make a log segment ahead; trying once more now that it is needed"
+                );
+                self.pool
+                    .order(
+                        sequence,
+                        self.options.segment_bytes.min(self.position.segment.header.length),
+                    )
+                    .await
             }
             other => other,
         };
@@ -202,7 +212,9 @@ impl LogWriter {
             let next = state.durable.next();
             state.committed.filter(|committed| committed.index < next)
         };
-        let Some(committed) = committed.filter(|_| committed != self.hard.saved) else { return };
+        let Some(committed) = committed.filter(|_| committed != self.hard.saved) else {
+            return;
+        };
         if self.healthy().is_ok()
             && let Err(error) = self.hard.save_committed(committed)
         {

@@ -40,11 +40,20 @@ type Changes = ChangeMembers<NodeId, Peer>;
 type Basis = Option<LogId>;
 
 /// Adds a learner; it need not run yet.
-pub(crate) async fn add_learner(raft: &RaftNode, node: NodeId, peer: Peer) -> Result<(), AdminError> {
+pub(crate) async fn add_learner(
+    raft: &RaftNode,
+    node: NodeId,
+    peer: Peer,
+) -> Result<(), AdminError> {
     let basis = basis(raft)?;
     let members = members(raft);
-    if let Some(other) = members.iter().find(|member| member.address == peer.address && member.node != node) {
-        return Err(AdminError::refused(format!("{} is the address of member {} already", peer.address, other.node)));
+    if let Some(other) =
+        members.iter().find(|member| member.address == peer.address && member.node != node)
+    {
+        return Err(AdminError::refused(format!(
+            "{} is the address of member {} already",
+            peer.address, other.node
+        )));
     }
     if members.iter().any(|member| member.node == node && member.address == peer.address) {
         return Ok(());
@@ -64,10 +73,14 @@ pub(crate) async fn promote(raft: &RaftNode, node: NodeId) -> Result<(), AdminEr
             // However short the log is: the learner may be gone, and an empty voter preserves
             // nothing when the others are lost.
             None if Instant::now() >= deadline => {
-                return Err(AdminError::unavailable(format!("member {node} has not answered this leader yet")));
+                return Err(AdminError::unavailable(format!(
+                    "member {node} has not answered this leader yet"
+                )));
             }
             Some(lag) if Instant::now() >= deadline => {
-                return Err(AdminError::unavailable(format!("member {node} is {lag} log entries behind")));
+                return Err(AdminError::unavailable(format!(
+                    "member {node} is {lag} log entries behind"
+                )));
             }
             _ => raft.metrics_change(POLL).await,
         }
@@ -76,7 +89,11 @@ pub(crate) async fn promote(raft: &RaftNode, node: NodeId) -> Result<(), AdminEr
 }
 
 /// Removes a member. If it leads, it steps down when that is committed.
-pub(crate) async fn remove(raft: &RaftNode, store: &dyn Store, node: NodeId) -> Result<(), AdminError> {
+pub(crate) async fn remove(
+    raft: &RaftNode,
+    store: &dyn Store,
+    node: NodeId,
+) -> Result<(), AdminError> {
     let basis = basis(raft)?;
     let member = member(raft, node)?;
     if member.role == Role::Learner {
@@ -92,7 +109,10 @@ pub(crate) async fn remove(raft: &RaftNode, store: &dyn Store, node: NodeId) -> 
 
 /// Transfers the leadership to a voter: the given one, or the one with the longest log. Returns the
 /// new leader.
-pub(crate) async fn transfer_leadership(raft: &RaftNode, to: Option<NodeId>) -> Result<NodeId, AdminError> {
+pub(crate) async fn transfer_leadership(
+    raft: &RaftNode,
+    to: Option<NodeId>,
+) -> Result<NodeId, AdminError> {
     require_leader(raft)?;
     let to = match to {
         Some(node) if node == raft.id() => return Ok(node),
@@ -110,20 +130,25 @@ pub(crate) async fn transfer_leadership(raft: &RaftNode, to: Option<NodeId>) -> 
             raft.metrics_change(POLL).await;
         }
     };
-    let unknown = || AdminError::Unknown(format!("member {to} has not taken the leadership over in time"));
+    let unknown =
+        || AdminError::Unknown(format!("member {to} has not taken the leadership over in time"));
     timeout(TRANSFER_TIMEOUT, led_by_another).await.map_err(|_| unknown())
 }
 
 /// The voter, other than this node, that has confirmed most.
 fn successor(raft: &RaftNode) -> Option<NodeId> {
-    let voters = members(raft).into_iter().filter(|member| member.role == Role::Voter && member.node != raft.id());
+    let voters = members(raft)
+        .into_iter()
+        .filter(|member| member.role == Role::Voter && member.node != raft.id());
     voters.min_by_key(|member| member.lag.unwrap_or(u64::MAX)).map(|member| member.node)
 }
 
 fn require_leader(raft: &RaftNode) -> Result<(), AdminError> {
     match raft.leader() {
         Leader::Here => Ok(()),
-        Leader::Elsewhere(..) | Leader::Unknown => Err(AdminError::unavailable("this node does not lead")),
+        Leader::Elsewhere(..) | Leader::Unknown => {
+            Err(AdminError::unavailable("this node does not lead"))
+        }
     }
 }
 
@@ -136,7 +161,9 @@ fn basis(raft: &RaftNode) -> Result<Basis, AdminError> {
     let metrics = metrics.borrow_watched();
     let members = &metrics.membership_config;
     match members.get_node(&raft.id()) {
-        Some(_) if is_joint(members) => Err(AdminError::unavailable("a change of the voters is under way")),
+        Some(_) if is_joint(members) => {
+            Err(AdminError::unavailable("a change of the voters is under way"))
+        }
         Some(_) => Ok(*members.log_id()),
         None => Err(AdminError::unavailable("this node was removed and is handing over")),
     }
@@ -147,9 +174,18 @@ fn member(raft: &RaftNode, node: NodeId) -> Result<Member, AdminError> {
     member.ok_or_else(|| AdminError::refused(format!("there is no member {node}")))
 }
 
-pub(super) async fn change(raft: &RaftNode, basis: Basis, changes: Changes) -> Result<(), AdminError> {
+pub(super) async fn change(
+    raft: &RaftNode,
+    basis: Basis,
+    changes: Changes,
+) -> Result<(), AdminError> {
     let as_checked = Precondition::LastMembershipLogId { last_membership_log_id: basis };
-    match timeout(CHANGE_TIMEOUT, raft.openraft().change_membership_if(changes, false, [as_checked])).await {
+    match timeout(
+        CHANGE_TIMEOUT,
+        raft.openraft().change_membership_if(changes, false, [as_checked]),
+    )
+    .await
+    {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(refused(error, basis)),
         Err(_) => Err(AdminError::Unknown("no quorum confirmed the change in time".to_owned())),
@@ -167,7 +203,9 @@ fn refused(error: RaftError<TypeConfig, ClientWriteError<TypeConfig>>, basis: Ba
         RaftError::APIError(ClientWriteError::PreconditionFailed(
             PreconditionFailed::LastMembershipLogIdMismatch { expected, .. },
         )) if expected == basis => AdminError::unavailable("the members are just changing"),
-        RaftError::APIError(ClientWriteError::ForwardToLeader(_)) => AdminError::unavailable("the leader changed"),
+        RaftError::APIError(ClientWriteError::ForwardToLeader(_)) => {
+            AdminError::unavailable("the leader changed")
+        }
         RaftError::APIError(ClientWriteError::ChangeMembershipError(error)) => {
             AdminError::unavailable(error.to_string())
         }

@@ -39,7 +39,9 @@ pub(crate) async fn complete_changes(raft: Arc<RaftNode>) {
 pub(crate) fn is_changing_voters(raft: &RaftNode) -> bool {
     let metrics = raft.openraft().metrics();
     let metrics = metrics.borrow_watched();
-    [&metrics.membership_config, &metrics.committed_membership_config].into_iter().any(|members| is_joint(members))
+    [&metrics.membership_config, &metrics.committed_membership_config]
+        .into_iter()
+        .any(|members| is_joint(members))
 }
 
 /// The first entry of a change whose second one is not in the log, if this node leads and has
@@ -58,6 +60,8 @@ async fn complete(raft: &RaftNode, entry: LogId) {
     // Adding no voter goes on to the voters that the first half aims at.
     match change(raft, Some(entry), ChangeMembers::AddVoterIds([].into())).await {
         Ok(()) => tracing::info!("a change of the voters that was left half done is complete"),
-        Err(error) => tracing::warn!(%error, "a change of the voters is half done and cannot be completed yet"),
+        Err(error) => {
+            tracing::warn!(%error, "a change of the voters is half done and cannot be completed yet")
+        }
     }
 }

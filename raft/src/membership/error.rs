@@ -46,7 +46,9 @@ impl From<Status> for AdminError {
     fn from(status: Status) -> Self {
         let reason = status.message().to_owned();
         match status.code() {
-            Code::Unauthenticated | Code::FailedPrecondition | Code::InvalidArgument => Self::Refused(reason),
+            Code::Unauthenticated | Code::FailedPrecondition | Code::InvalidArgument => {
+                Self::Refused(reason)
+            }
             _ => Self::Unknown(reason),
         }
     }

@@ -22,7 +22,11 @@ pub(crate) async fn next_node_id(raft: &RaftNode, store: &dyn Store) -> Result<N
 
 /// Notes that a member is to be removed: as soon as it is none it will be refused, and its id never
 /// comes back.
-pub(super) async fn retire(raft: &RaftNode, store: &dyn Store, removed: NodeId) -> Result<(), AdminError> {
+pub(super) async fn retire(
+    raft: &RaftNode,
+    store: &dyn Store,
+    removed: NodeId,
+) -> Result<(), AdminError> {
     let note = Operation::Put { key: keys::removed(removed).into(), value: Bytes::new() };
     count(raft, store, |largest| (largest, Some(note.clone()))).await.map(drop)
 }
@@ -38,7 +42,8 @@ async fn count(
         store.read_index().await?;
         let entry = store.snapshot().get(keys::LAST_NODE).cloned();
         let counted = entry.as_ref().map_or(Some(0), |entry| parse(&entry.value));
-        let counted = counted.ok_or_else(|| AdminError::refused("the counter of node numbers is damaged"))?;
+        let counted =
+            counted.ok_or_else(|| AdminError::refused("the counter of node numbers is damaged"))?;
         let largest = members(raft).iter().map(|member| member.node).max().unwrap_or(0);
         let (count, further) = next(counted.max(largest));
         let key = Bytes::from_static(keys::LAST_NODE);

@@ -156,7 +156,12 @@ mod tests {
             true => (index, vec![]),
             false => (index - 1, vec![LogEntry { log_id: log_id(index), payload: Payload::Blank }]),
         };
-        AppendRequest { vote: Vote::new_committed(1, 1), prev_log_id: Some(log_id(prev)), entries, leader_commit: None }
+        AppendRequest {
+            vote: Vote::new_committed(1, 1),
+            prev_log_id: Some(log_id(prev)),
+            entries,
+            leader_commit: None,
+        }
     }
 
     struct Harness {
@@ -170,7 +175,8 @@ mod tests {
     impl Harness {
         fn new() -> Self {
             let asked = PendingAppends::default();
-            let ((make, made), (answer, answers)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+            let ((make, made), (answer, answers)) =
+                (mpsc::unbounded_channel(), mpsc::unbounded_channel());
             let requests = Box::pin(asked.requests(UnboundedReceiverStream::new(made)));
             let answers = Box::pin(asked.answers(UnboundedReceiverStream::new(answers)));
             Self { make, answer, requests, answers, asked }
@@ -198,7 +204,11 @@ mod tests {
         let mut harness = Harness::new();
         harness.ask(5, false, true);
         harness.ask(5, true, true);
-        assert_eq!(harness.answered(5), None, "it would confirm the leader at the time of the second request");
+        assert_eq!(
+            harness.answered(5),
+            None,
+            "it would confirm the leader at the time of the second request"
+        );
         assert_eq!(harness.answered(5), Some(5));
     }
 

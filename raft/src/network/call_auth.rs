@@ -31,7 +31,9 @@ pub(crate) struct ClusterHeader {
 impl ClusterHeader {
     /// For the calls of a member of this cluster, or of a node that is none yet.
     pub(crate) fn new(cluster: Option<ClusterId>) -> Self {
-        let value = |id: ClusterId| id.to_string().parse().expect("hexadecimal digits are a metadata value");
+        let value = |id: ClusterId| {
+            id.to_string().parse().expect("hexadecimal digits are a metadata value")
+        };
         Self { cluster: cluster.map(value) }
     }
 }
@@ -79,21 +81,27 @@ fn authenticate(
     };
     if claimed != cluster {
         return Err(match policy.successor(claimed) {
-            Some(new) => gone(format!("cluster {claimed} had lost its quorum and was given up for cluster {new}")),
-            None => {
-                Status::failed_precondition(format!("this is cluster {cluster}, the caller is of cluster {claimed}"))
-            }
+            Some(new) => gone(format!(
+                "cluster {claimed} had lost its quorum and was given up for cluster {new}"
+            )),
+            None => Status::failed_precondition(format!(
+                "this is cluster {cluster}, the caller is of cluster {claimed}"
+            )),
         });
     }
     match info.identity {
-        Some(PeerIdentity { cluster: issued, node }) if issued == cluster => match policy.has_left(node) {
-            false => Ok(node),
-            true => Err(gone(format!("node {node} was removed from cluster {cluster}"))),
-        },
+        Some(PeerIdentity { cluster: issued, node }) if issued == cluster => {
+            match policy.has_left(node) {
+                false => Ok(node),
+                true => Err(gone(format!("node {node} was removed from cluster {cluster}"))),
+            }
+        }
         Some(PeerIdentity { cluster: issued, .. }) => Err(Status::failed_precondition(format!(
             "this is cluster {cluster}, the caller's certificate is of cluster {issued}"
         ))),
-        None => Err(Status::failed_precondition("the caller's certificate does not say which node it is of")),
+        None => Err(Status::failed_precondition(
+            "the caller's certificate does not say which node it is of",
+        )),
     }
 }
 
@@ -103,7 +111,9 @@ pub(crate) fn speaks_for(caller: NodeId, node: NodeId) -> Result<(), Status> {
         return Ok(());
     }
     tracing::warn!(caller, node, "refused a peer that speaks for another one");
-    Err(Status::permission_denied(format!("the caller is node {caller} and speaks for node {node}")))
+    Err(Status::permission_denied(format!(
+        "the caller is node {caller} and speaks for node {node}"
+    )))
 }
 
 /// Whether a refusal says that the caller is no member any more.

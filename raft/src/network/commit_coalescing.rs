@@ -51,7 +51,8 @@ mod tests {
     /// is.
     fn request(committed: u64, entry: Option<u64>) -> AppendRequest {
         let log_id = |index| LogId { leader_id: RaftLeaderId::new(1, 1), index };
-        let entries = entry.map(|index| LogEntry { log_id: log_id(index), payload: Payload::Blank });
+        let entries =
+            entry.map(|index| LogEntry { log_id: log_id(index), payload: Payload::Blank });
         AppendRequest {
             vote: Vote::new_committed(1, 1),
             prev_log_id: None,
@@ -65,9 +66,9 @@ mod tests {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut sent = Box::pin(with_entries(UnboundedReceiverStream::new(receiver)));
         let ask = |requests: &[(u64, Option<u64>)]| {
-            requests
-                .iter()
-                .for_each(|(committed, entry)| sender.send(request(*committed, *entry)).expect("it listens"));
+            requests.iter().for_each(|(committed, entry)| {
+                sender.send(request(*committed, *entry)).expect("it listens")
+            });
         };
         let started = Instant::now();
         let check = |got: Option<AppendRequest>, committed, entry, waited: Duration| {

@@ -29,7 +29,10 @@ pub(super) struct ConnectionLimits {
 impl ConnectionLimits {
     /// All free.
     pub(super) fn new() -> Self {
-        Self { unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)), nodes: Mutex::default() }
+        Self {
+            unauthenticated: Arc::new(Semaphore::new(MAX_UNAUTHENTICATED)),
+            nodes: Mutex::default(),
+        }
     }
 
     /// A permit for a connection without a peer certificate, if one is free.
@@ -40,7 +43,8 @@ impl ConnectionLimits {
     /// A permit for a connection of a node, if one is free.
     pub(super) fn node(&self, identity: Option<PeerIdentity>) -> Option<OwnedSemaphorePermit> {
         let mut nodes = self.nodes.lock();
-        let permits = nodes.entry(identity).or_insert_with(|| Arc::new(Semaphore::new(MAX_PER_NODE)));
+        let permits =
+            nodes.entry(identity).or_insert_with(|| Arc::new(Semaphore::new(MAX_PER_NODE)));
         permits.clone().try_acquire_owned().ok()
     }
 }
@@ -54,12 +58,18 @@ mod tests {
     fn each_node_has_its_own_permits() {
         let limits = ConnectionLimits::new();
         let node = |node| Some(PeerIdentity { cluster: ClusterId::new([1; 16]), node });
-        let taken: Vec<_> = (0..MAX_PER_NODE).map(|_| limits.node(node(1)).expect("a permit")).collect();
+        let taken: Vec<_> =
+            (0..MAX_PER_NODE).map(|_| limits.node(node(1)).expect("a permit")).collect();
         assert!(limits.node(node(1)).is_none());
-        assert!(limits.node(node(2)).is_some() && limits.node(None).is_some() && limits.unauthenticated().is_some());
+        assert!(
+            limits.node(node(2)).is_some()
+                && limits.node(None).is_some()
+                && limits.unauthenticated().is_some()
+        );
         drop(taken);
         assert!(limits.node(node(1)).is_some());
-        let without: Vec<_> = (0..MAX_UNAUTHENTICATED).map(|_| limits.unauthenticated().expect("a permit")).collect();
+        let without: Vec<_> =
+            (0..MAX_UNAUTHENTICATED).map(|_| limits.unauthenticated().expect("a permit")).collect();
         assert!(limits.unauthenticated().is_none() && limits.node(node(1)).is_some());
         drop(without);
     }

@@ -46,7 +46,11 @@ pub(crate) enum ClientTls {
 }
 
 /// Connects to the peer at `host:port`.
-pub(crate) async fn dial(network: Arc<dyn Network>, tls: ClientTls, address: &str) -> io::Result<Channel> {
+pub(crate) async fn dial(
+    network: Arc<dyn Network>,
+    tls: ClientTls,
+    address: &str,
+) -> io::Result<Channel> {
     let address = address.to_owned();
     let connector = tower::service_fn(move |_: Uri| {
         let (network, address) = (network.clone(), address.clone());
@@ -66,13 +70,19 @@ pub(crate) async fn dial(network: Arc<dyn Network>, tls: ClientTls, address: &st
 }
 
 /// tonic calls this again by itself when a connection broke, so the time limit is here.
-async fn handshake(network: &dyn Network, tls: Arc<ClientConfig>, address: &str) -> io::Result<TlsStream<Box<dyn Io>>> {
+async fn handshake(
+    network: &dyn Network,
+    tls: Arc<ClientConfig>,
+    address: &str,
+) -> io::Result<TlsStream<Box<dyn Io>>> {
     let name = ServerName::try_from(PEER_NAME).expect("the peer name is a DNS name");
     let connecting = async {
         let stream = network.connect(address).await?;
         TlsConnector::from(tls).connect(name, stream).await
     };
-    tokio::time::timeout(CONNECT_TIMEOUT, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    tokio::time::timeout(CONNECT_TIMEOUT, connecting)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// tonic wraps the reason in several layers that say "transport error"; operators need the last

@@ -51,7 +51,10 @@ impl Heartbeats {
     }
 
     /// Sends these, one after the other, each when the one before is answered.
-    pub(super) fn send<'s, S>(&'s mut self, requests: S) -> BoxStream<'s, Result<AppendResult, RpcError>>
+    pub(super) fn send<'s, S>(
+        &'s mut self,
+        requests: S,
+    ) -> BoxStream<'s, Result<AppendResult, RpcError>>
     where
         S: Stream<Item = AppendRequest> + OptionalSend + Unpin + 's,
     {
@@ -81,8 +84,11 @@ impl Heartbeats {
                 return Err(unreachable(status.message()));
             }
         };
-        let Some(frame) = answered else { return Err(unreachable("the member closed the stream of heartbeats")) };
-        let appended: AppendResult = decode(&frame).map_err(|status| unreachable(status.message()))?;
+        let Some(frame) = answered else {
+            return Err(unreachable("the member closed the stream of heartbeats"));
+        };
+        let appended: AppendResult =
+            decode(&frame).map_err(|status| unreachable(status.message()))?;
         self.follower.answered(request.vote.leader_id, &appended).map_err(unreachable)?;
         if appended.is_ok() {
             self.idle = Some(session);
@@ -96,7 +102,9 @@ impl Heartbeats {
         let (requests, receiver) = mpsc::channel(1);
         requests.try_send(first).expect("the channel has room for one and its receiver is here");
         match connected.client.append(ReceiverStream::new(receiver)).await {
-            Ok(response) => Ok(HeartbeatStream { connected, requests, answers: response.into_inner() }),
+            Ok(response) => {
+                Ok(HeartbeatStream { connected, requests, answers: response.into_inner() })
+            }
             Err(status) => {
                 self.link.refused(&connected, &status).await;
                 Err(unreachable(status.message()))

@@ -42,7 +42,8 @@ impl PeerIdentity {
     fn parse(name: &str) -> Option<Self> {
         let (node, cluster) = name.strip_suffix(PEER_NAME)?.strip_suffix('.')?.split_once('.')?;
         let number = node.strip_prefix("node-")?;
-        let node: NodeId = number.parse().ok().filter(|node: &NodeId| node.to_string() == number)?;
+        let node: NodeId =
+            number.parse().ok().filter(|node: &NodeId| node.to_string() == number)?;
         Some(Self { cluster: cluster.parse().ok()?, node })
     }
 }
@@ -57,10 +58,15 @@ mod tests {
     fn a_certificate_says_whose_it_is() {
         let check = |names: &[String], expect: Option<NodeId>| {
             let key = rcgen::KeyPair::generate().expect("keys can be made");
-            let params = rcgen::CertificateParams::new(names.to_vec()).expect("the names are DNS names");
+            let params =
+                rcgen::CertificateParams::new(names.to_vec()).expect("the names are DNS names");
             let certificate = params.self_signed(&key).expect("it can sign itself");
             let found = PeerIdentity::of(certificate.der());
-            assert_eq!(found, expect.map(|node| PeerIdentity { cluster: CLUSTER, node }), "{names:?}");
+            assert_eq!(
+                found,
+                expect.map(|node| PeerIdentity { cluster: CLUSTER, node }),
+                "{names:?}"
+            );
         };
         check(&peer_names(CLUSTER, 12), Some(12));
         check(&[PEER_NAME.to_owned()], None);

@@ -61,7 +61,9 @@ where
             return Either::Left(self.0.call(request));
         }
         if request.uri().path() == JOIN {
-            return Either::Left(self.0.call(request.map(|body| Body::new(Limited::new(body, MAX_JOIN_BYTES)))));
+            return Either::Left(
+                self.0.call(request.map(|body| Body::new(Limited::new(body, MAX_JOIN_BYTES)))),
+            );
         }
         let refusal = Status::unauthenticated("a peer certificate of this cluster is required");
         Either::Right(ready(Ok(refusal.into_http())))
@@ -93,7 +95,9 @@ mod tests {
         assert_eq!(refused, seen.is_none());
         match (seen, expect) {
             (Some(Err(found)), Some(Err(expect))) => assert!(found.contains(expect), "{found}"),
-            (found, expect) => assert_eq!(found.map(|read| read.ok()), expect.map(|read| read.ok()), "{path}"),
+            (found, expect) => {
+                assert_eq!(found.map(|read| read.ok()), expect.map(|read| read.ok()), "{path}")
+            }
         }
     }
 

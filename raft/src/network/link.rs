@@ -125,7 +125,10 @@ impl Link {
             Err(error) => {
                 state.retry_at = Some(Instant::now() + backoff(state.failures));
                 state.failures = state.failures.saturating_add(1);
-                Err(io::Error::new(error.kind(), format!("cannot reach the peer at {}: {error}", self.address)))
+                Err(io::Error::new(
+                    error.kind(),
+                    format!("cannot reach the peer at {}: {error}", self.address),
+                ))
             }
         }
     }
@@ -146,7 +149,8 @@ impl Link {
         if call_auth::is_gone(status)
             && let Some(fatal) = &self.dialer.fatal
         {
-            let advice = "this node's data counts no longer: empty its data folder and let it join again";
+            let advice =
+                "this node's data counts no longer: empty its data folder and let it join again";
             fatal.report(format!("{reason} (says the node at {}); {advice}", self.address));
         }
         let mut state = self.state.lock().await;
@@ -203,9 +207,12 @@ mod tests {
 
     fn link() -> Link {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap();
         let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
-        let (network, tls) = (Arc::new(Unreachable::default()), ClientTls::Joining(Arc::new(config)));
+        let (network, tls) =
+            (Arc::new(Unreachable::default()), ClientTls::Joining(Arc::new(config)));
         Link::new(Dialer { network, tls, cluster: None, fatal: None }, "peer:1".to_owned())
     }
 

@@ -32,12 +32,21 @@ const MAX_ACCEPTED: usize = 16;
 pub(crate) type Accepted = mpsc::Receiver<io::Result<PeerStream>>;
 
 /// Accepts until `closing` says that the node ends, and cuts what was accepted then.
-pub(crate) fn accept(listener: Box<dyn Listener>, tls: Arc<PeerTls>, closing: CancellationToken) -> Accepted {
+pub(crate) fn accept(
+    listener: Box<dyn Listener>,
+    tls: Arc<PeerTls>,
+    closing: CancellationToken,
+) -> Accepted {
     let (accepted, receiver) = mpsc::channel(MAX_ACCEPTED);
     tokio::spawn(async move {
         let handshakes = Arc::new(Semaphore::new(MAX_HANDSHAKES));
-        let acceptor =
-            Acceptor { tls, accepted, closing: closing.clone(), handshakes, limits: Arc::new(ConnectionLimits::new()) };
+        let acceptor = Acceptor {
+            tls,
+            accepted,
+            closing: closing.clone(),
+            handshakes,
+            limits: Arc::new(ConnectionLimits::new()),
+        };
         tokio::select! {
             biased;
             () = acceptor.accept_all(&*listener) => {}
@@ -58,7 +67,12 @@ struct Acceptor {
 impl Acceptor {
     async fn accept_all(&self, listener: &dyn Listener) {
         loop {
-            let permit = self.handshakes.clone().acquire_owned().await.expect("the semaphore is never closed");
+            let permit = self
+                .handshakes
+                .clone()
+                .acquire_owned()
+                .await
+                .expect("the semaphore is never closed");
             let (stream, address) = match listener.accept().await {
                 Ok(connection) => connection,
                 Err(error) => {
@@ -67,7 +81,8 @@ impl Acceptor {
                     continue;
                 }
             };
-            let (acceptor, accepted) = (TlsAcceptor::from(self.tls.server()), self.accepted.clone());
+            let (acceptor, accepted) =
+                (TlsAcceptor::from(self.tls.server()), self.accepted.clone());
             let (closing, limits) = (self.closing.clone(), self.limits.clone());
             tokio::spawn(async move {
                 let stream = handshake(acceptor, stream, address, closing).await;

@@ -15,7 +15,8 @@ use futures::{Stream, StreamExt, future};
 use openraft::errors::{ReplicationClosed, StreamingError, Unreachable};
 use openraft::network::{Backoff, RPCOption};
 use openraft::raft::{
-    AppendEntriesResponse, SnapshotResponse, TransferLeaderRequest, TransferLeaderResponse, VoteRequest, VoteResponse,
+    AppendEntriesResponse, SnapshotResponse, TransferLeaderRequest, TransferLeaderResponse,
+    VoteRequest, VoteResponse,
 };
 use openraft::{AnyError, OptionalSend, RaftNetworkFactory, RaftNetworkV2};
 use quorate_store::NodeId;
@@ -114,7 +115,9 @@ impl RaftClient {
                 }
             }
         };
-        tokio::time::timeout(option.soft_ttl(), calling).await.unwrap_or_else(|_| Err(unreachable("no answer in time")))
+        tokio::time::timeout(option.soft_ttl(), calling)
+            .await
+            .unwrap_or_else(|_| Err(unreachable("no answer in time")))
     }
 }
 
@@ -144,7 +147,9 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         }
         Box::pin(async move {
             let setup = open_stream(stream, requests, follower.clone());
-            tokio::time::timeout(SETUP_TIMEOUT, setup).await.unwrap_or_else(|_| Err(unreachable("no answer in time")))
+            tokio::time::timeout(SETUP_TIMEOUT, setup)
+                .await
+                .unwrap_or_else(|_| Err(unreachable("no answer in time")))
         })
     }
 
@@ -153,8 +158,9 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         request: VoteRequest<TypeConfig>,
         option: RPCOption,
     ) -> Result<VoteResponse<TypeConfig>, RpcError> {
-        let answer: VoteResponse<TypeConfig> =
-            self.unary(&request, &option, async |mut client, request| client.vote(request).await).await?;
+        let answer: VoteResponse<TypeConfig> = self
+            .unary(&request, &option, async |mut client, request| client.vote(request).await)
+            .await?;
         if answer.vote_granted {
             self.follower.marks.voted(self.follower.node, request.vote.leader_id);
         }
@@ -166,7 +172,8 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         request: VoteRequest<TypeConfig>,
         option: RPCOption,
     ) -> Result<VoteResponse<TypeConfig>, RpcError> {
-        self.unary(&request, &option, async |mut client, request| client.pre_vote(request).await).await
+        self.unary(&request, &option, async |mut client, request| client.pre_vote(request).await)
+            .await
     }
 
     async fn full_snapshot(
@@ -182,7 +189,9 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
             closed = cancel => return Err(StreamingError::Closed(closed)),
             sent = snapshot::send(&self.stream, vote, snapshot) => sent,
         };
-        let answer = sent.map_err(|error| StreamingError::Unreachable(Unreachable::new(&AnyError::error(error))))?;
+        let answer = sent.map_err(|error| {
+            StreamingError::Unreachable(Unreachable::new(&AnyError::error(error)))
+        })?;
         if answer.vote == vote {
             self.follower.installed(vote.leader_id, last);
         }
@@ -194,7 +203,10 @@ impl RaftNetworkV2<TypeConfig> for RaftClient {
         request: TransferLeaderRequest<TypeConfig>,
         option: RPCOption,
     ) -> Result<TransferLeaderResponse<TypeConfig>, RpcError> {
-        self.unary(&request, &option, async |mut client, request| client.transfer_leader(request).await).await
+        self.unary(&request, &option, async |mut client, request| {
+            client.transfer_leader(request).await
+        })
+        .await
     }
 
     fn backoff(&self) -> Option<Backoff> {
@@ -219,14 +231,18 @@ where
     let requests = commit_coalescing::with_entries(asked.requests(requests)).map(move |request| {
         leading.get_or_init(|| request.vote.leader_id);
         sending.sent();
-        let entries = request.entries.iter().map(|entry| ENTRY_OVERHEAD + footprint(&entry.payload));
+        let entries =
+            request.entries.iter().map(|entry| ENTRY_OVERHEAD + footprint(&entry.payload));
         encode_long(&request, REQUEST_OVERHEAD + entries.sum::<usize>())
     });
     match connected.client.append(requests).await {
         Ok(response) => {
             let answers = response.into_inner().map(move |answer| {
                 let answer: AppendResult = decode(&answer.map_err(lost)?).map_err(lost)?;
-                leader.get().map_or(Ok(()), |leader| follower.answered(*leader, &answer)).map_err(unreachable)?;
+                leader
+                    .get()
+                    .map_or(Ok(()), |leader| follower.answered(*leader, &answer))
+                    .map_err(unreachable)?;
                 Ok(answer)
             });
             Ok(asked.answers(answers).boxed())

@@ -35,7 +35,11 @@ struct Announcement {
 }
 
 /// Sends a snapshot and waits until it is installed.
-pub(super) async fn send(link: &Link, vote: Vote, snapshot: Snapshot) -> Result<SnapshotResponse<TypeConfig>, String> {
+pub(super) async fn send(
+    link: &Link,
+    vote: Vote,
+    snapshot: Snapshot,
+) -> Result<SnapshotResponse<TypeConfig>, String> {
     let mut connected = link.connected().await.map_err(|error| error.to_string())?;
     let (sender, receiver) = mpsc::channel(MAX_FRAMES);
     let announcement = encode(&Announcement { vote });
@@ -55,7 +59,11 @@ pub(super) async fn send(link: &Link, vote: Vote, snapshot: Snapshot) -> Result<
 }
 
 /// Ends early without an error when the receiver is gone: the call's own answer says why.
-async fn feed(snapshot: SnapshotData, announcement: Bytes, frames: mpsc::Sender<Bytes>) -> Result<(), String> {
+async fn feed(
+    snapshot: SnapshotData,
+    announcement: Bytes,
+    frames: mpsc::Sender<Bytes>,
+) -> Result<(), String> {
     if frames.send(announcement).await.is_err() {
         return Ok(());
     }
@@ -78,7 +86,9 @@ pub(crate) async fn receive(
     caller: NodeId,
     mut frames: Streaming<Bytes>,
 ) -> Result<Bytes, Status> {
-    let first = next(&mut frames).await?.ok_or_else(|| Status::invalid_argument("an empty snapshot stream"))?;
+    let first = next(&mut frames)
+        .await?
+        .ok_or_else(|| Status::invalid_argument("an empty snapshot stream"))?;
     let Announcement { vote } = decode::<Announcement>(&first)?;
     speaks_for(caller, vote.leader_id.node_id)?;
     let mut incoming = receiver.begin();

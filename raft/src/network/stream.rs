@@ -47,9 +47,14 @@ pub(crate) struct PeerInfo {
 
 impl PeerStream {
     /// Wraps a connection whose handshake is done, to be cut when `closing` says so.
-    pub(crate) fn new(inner: TlsStream<Box<dyn Io>>, address: String, closing: CancellationToken) -> Self {
+    pub(crate) fn new(
+        inner: TlsStream<Box<dyn Io>>,
+        address: String,
+        closing: CancellationToken,
+    ) -> Self {
         let certificate = inner.get_ref().1.peer_certificates().and_then(|chain| chain.first());
-        let (authenticated, identity) = (certificate.is_some(), certificate.and_then(PeerIdentity::of));
+        let (authenticated, identity) =
+            (certificate.is_some(), certificate.and_then(PeerIdentity::of));
         let closed = closing.cancelled_owned().boxed();
         Self { inner, info: PeerInfo { authenticated, identity, address }, closed, permit: None }
     }
@@ -68,7 +73,8 @@ impl PeerStream {
     /// The connection of a node without a peer certificate, for a limited time, with its permit.
     pub(crate) fn of_unauthenticated(mut self, permit: OwnedSemaphorePermit) -> Self {
         let closing = self.closed;
-        self.closed = async { drop(tokio::time::timeout(UNAUTHENTICATED_LIFETIME, closing).await) }.boxed();
+        self.closed =
+            async { drop(tokio::time::timeout(UNAUTHENTICATED_LIFETIME, closing).await) }.boxed();
         self.permit = Some(permit);
         self
     }
@@ -83,7 +89,11 @@ impl Connected for PeerStream {
 }
 
 impl AsyncRead for PeerStream {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         if self.closed.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
@@ -92,7 +102,11 @@ impl AsyncRead for PeerStream {
 }
 
 impl AsyncWrite for PeerStream {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.inner).poll_write(cx, buf)
     }
 

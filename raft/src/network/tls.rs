@@ -165,13 +165,20 @@ impl ServerCertVerifier for PinnedAuthority {
         let authority = intermediates
             .iter()
             .find(|certificate| authority_hash(certificate) == self.hash)
-            .ok_or_else(|| rustls::Error::General("the server is not of the cluster that the token names".into()))?;
+            .ok_or_else(|| {
+                rustls::Error::General(
+                    "the server is not of the cluster that the token names".into(),
+                )
+            })?;
         let mut roots = RootCertStore::empty();
         roots.add(authority.clone().into_owned())?;
-        rustls::client::WebPkiServerVerifier::builder_with_provider(Arc::new(roots), self.provider.clone())
-            .build()
-            .map_err(|error| rustls::Error::General(error.to_string()))?
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+        rustls::client::WebPkiServerVerifier::builder_with_provider(
+            Arc::new(roots),
+            self.provider.clone(),
+        )
+        .build()
+        .map_err(|error| rustls::Error::General(error.to_string()))?
+        .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
     }
 
     fn verify_tls12_signature(

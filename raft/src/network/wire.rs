@@ -26,5 +26,6 @@ pub(crate) fn encode_long<T: Serialize>(message: &T, bytes: usize) -> Bytes {
 
 /// Decodes what the other end sent.
 pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Status> {
-    postcard::from_bytes(bytes).map_err(|error| Status::invalid_argument(format!("malformed peer message: {error}")))
+    postcard::from_bytes(bytes)
+        .map_err(|error| Status::invalid_argument(format!("malformed peer message: {error}")))
 }

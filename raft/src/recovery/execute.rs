@@ -53,7 +53,10 @@ impl Recovered {
 }
 
 /// Makes log and state those of a new cluster whose only voter this member is.
-pub async fn execute(recovery: Recovery, entropy: &dyn Entropy) -> Result<Recovered, RecoveryError> {
+pub async fn execute(
+    recovery: Recovery,
+    entropy: &dyn Entropy,
+) -> Result<Recovered, RecoveryError> {
     let Recovery { options, marker, mut state, log, last, term, .. } = recovery;
     let marker = match marker {
         Some(marker) => marker,
@@ -65,7 +68,8 @@ pub async fn execute(recovery: Recovery, entropy: &dyn Entropy) -> Result<Recove
         log.close().await.map_err(failed)?;
         let revision = Revision::new(state.position().progress.revision.get() + REVISION_MARGIN);
         let Marker { node, old, new: cluster, certain, .. } = marker;
-        let target = NewCluster { old, cluster, node, peer: options.peer.clone(), certain, revision };
+        let target =
+            NewCluster { old, cluster, node, peer: options.peer.clone(), certain, revision };
         state.move_to_cluster(target).map_err(failed)?;
     }
     let progress = state.position().progress;
@@ -110,7 +114,11 @@ async fn apply_rest(log: &mut Log, last: LogId, state: &mut Offline) -> io::Resu
 }
 
 /// Replaces the log by one that is empty after `applied` and holds the new cluster's first vote.
-async fn remake_log(options: &RecoveryOptions, marker: &Marker, applied: Option<LogId>) -> Result<(), RecoveryError> {
+async fn remake_log(
+    options: &RecoveryOptions,
+    marker: &Marker,
+    applied: Option<LogId>,
+) -> Result<(), RecoveryError> {
     let directory = options.directory.join("log");
     let failed = |source| RecoveryError::Io { path: directory.clone(), source };
     let disk = &options.disk;

@@ -57,7 +57,11 @@ pub(super) fn read(disk: &dyn Disk, directory: &Path) -> Result<Option<Marker>, 
 }
 
 /// Makes it known, durably, that a recovery has begun.
-pub(super) async fn write(disk: &dyn Disk, directory: &Path, marker: &Marker) -> Result<(), RecoveryError> {
+pub(super) async fn write(
+    disk: &dyn Disk,
+    directory: &Path,
+    marker: &Marker,
+) -> Result<(), RecoveryError> {
     let path = path(directory);
     let failed = |source| RecoveryError::Io { path: path.clone(), source };
     let unfinished = path.with_extension("tmp");
@@ -81,7 +85,8 @@ fn path(directory: &Path) -> PathBuf {
 }
 
 fn encode(marker: &Marker) -> Vec<u8> {
-    let record = postcard::to_stdvec(marker).expect("a vector grows and the record has no failing parts");
+    let record =
+        postcard::to_stdvec(marker).expect("a vector grows and the record has no failing parts");
     [&MAGIC[..], &crc32c::crc32c(&record).to_le_bytes(), &record].concat()
 }
 

@@ -110,11 +110,20 @@ impl Recovery {
             let failed = |source| RecoveryError::Io { path: options.directory.join("log"), source };
             let applied = last;
             last = continued(&mut opened, applied, &options).await?;
-            members = newest_members(&mut opened, applied, last).await.map_err(failed)?.unwrap_or(members);
-            term = opened.read_vote().await.map_err(failed)?.map_or(term, |vote| vote.leader_id.term.max(term));
+            members = newest_members(&mut opened, applied, last)
+                .await
+                .map_err(failed)?
+                .unwrap_or(members);
+            term = opened
+                .read_vote()
+                .await
+                .map_err(failed)?
+                .map_or(term, |vote| vote.leader_id.term.max(term));
             log = Some(opened);
         }
-        let Some(last) = last else { return Err(RecoveryError::Empty { directory: options.directory }) };
+        let Some(last) = last else {
+            return Err(RecoveryError::Empty { directory: options.directory });
+        };
         let plan = plan(&options, (old, marker), &state, &members, last);
         Ok(Self { term: term.max(last.leader_id.term), options, marker, state, log, last, plan })
     }
@@ -138,18 +147,26 @@ fn open_state(
 ) -> Result<(Offline, bool), RecoveryError> {
     let open = |cluster| {
         let identity = state_machine::StateIdentity { cluster, naming: options.naming.clone() };
-        let found = state_machine::StateMachineOptions::new(options.directory.join("state"), identity);
+        let found =
+            state_machine::StateMachineOptions::new(options.directory.join("state"), identity);
         Offline::open(&state_machine::StateMachineOptions { disk: options.disk.clone(), ..found })
     };
     match open(old) {
-        Err(state_machine::StateOpenError::Cluster { found, .. }) if Some(found) == new => Ok((open(found)?, true)),
+        Err(state_machine::StateOpenError::Cluster { found, .. }) if Some(found) == new => {
+            Ok((open(found)?, true))
+        }
         other => Ok((other?, false)),
     }
 }
 
 pub(super) fn log_options(options: &RecoveryOptions, cluster: ClusterId) -> log::LogOptions {
     let identity = log::LogIdentity { cluster, node: options.node };
-    log::LogOptions::new(options.disk.clone(), options.directory.join("log"), identity, Fatal::new())
+    log::LogOptions::new(
+        options.disk.clone(),
+        options.directory.join("log"),
+        identity,
+        Fatal::new(),
+    )
 }
 
 /// The last entry that log and state have together. A log that does not pass through the state's
@@ -162,7 +179,9 @@ async fn continued(
     let failed = |source| RecoveryError::Io { path: options.directory.join("log"), source };
     let state = log.get_log_state().await.map_err(failed)?;
     let next = applied.map_or(0, |applied| applied.index + 1);
-    let Some(last) = state.last_log_id.filter(|last| last.index >= next) else { return Ok(applied) };
+    let Some(last) = state.last_log_id.filter(|last| last.index >= next) else {
+        return Ok(applied);
+    };
     if let Some(applied) = applied {
         let held = log.try_get_log_entries(applied.index..next).await.map_err(failed)?;
         if held.first().is_some_and(|entry| entry.log_id != applied) {
@@ -209,16 +228,21 @@ fn plan(
     let voters: Vec<NodeId> = members.voter_ids().collect();
     let is_member = members.nodes().any(|(node, _)| *node == options.node);
     let role = if voters.contains(&options.node) { Role::Voter } else { Role::Learner };
-    let given =
-        |(node, peer): (&NodeId, &Peer)| LostMember { node: *node, peer: peer.clone(), voter: voters.contains(node) };
-    let mut given_up: Vec<LostMember> = members.nodes().filter(|(node, _)| **node != options.node).map(given).collect();
+    let given = |(node, peer): (&NodeId, &Peer)| LostMember {
+        node: *node,
+        peer: peer.clone(),
+        voter: voters.contains(node),
+    };
+    let mut given_up: Vec<LostMember> =
+        members.nodes().filter(|(node, _)| **node != options.node).map(given).collect();
     given_up.sort_by_key(|given| given.node);
     Plan {
         old,
         begun: marker.map(|marker| marker.new),
         role: is_member.then_some(role),
         last: (last.leader_id.term, last.index),
-        unapplied: last.index - position.progress.log_id.map_or(0, |applied| applied.index.min(last.index)),
+        unapplied: last.index
+            - position.progress.log_id.map_or(0, |applied| applied.index.min(last.index)),
         revision: position.progress.revision,
         time_ms: position.progress.time_ms,
         given_up,

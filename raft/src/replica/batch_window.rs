@@ -35,7 +35,13 @@ impl BatchWindow {
     pub(super) fn new(answered: usize, took: Duration, waiting: usize) -> Self {
         let now = Instant::now();
         let pause = took.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
-        Self { expected: answered + waiting, seen: waiting, pause, until: now + pause, latest: now + 2 * pause }
+        Self {
+            expected: answered + waiting,
+            seen: waiting,
+            pause,
+            until: now + pause,
+            latest: now + 2 * pause,
+        }
     }
 
     /// Whether to wait on when so many wait, `most` of which can be served in a round.
@@ -69,14 +75,19 @@ mod tests {
         expect: (f64, usize),
     ) {
         let begun = Instant::now();
-        let mut window = BatchWindow::new(answered, Duration::from_secs_f64(took / 1000.0), waiting);
+        let mut window =
+            BatchWindow::new(answered, Duration::from_secs_f64(took / 1000.0), waiting);
         let passed = || begun.elapsed().as_secs_f64() * 1000.0;
-        let here = || waiting + arrivals.iter().filter(|arrival| **arrival <= passed() + 0.01).count();
+        let here =
+            || waiting + arrivals.iter().filter(|arrival| **arrival <= passed() + 0.01).count();
         while window.stays_open(here(), most) {
             tokio::time::advance(STEP).await;
         }
         let found = ((passed() * 10.0).round() / 10.0, here());
-        assert_eq!(found, expect, "{answered} answered in {took} ms, {waiting} wait, then {arrivals:?}");
+        assert_eq!(
+            found, expect,
+            "{answered} answered in {took} ms, {waiting} wait, then {arrivals:?}"
+        );
     }
 
     #[tokio::test(start_paused = true)]

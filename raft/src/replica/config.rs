@@ -20,7 +20,11 @@ const MAX_APPEND_ENTRIES: u64 = 512;
 const API_QUEUE: u64 = 16_384;
 
 /// Checked settings.
-pub(super) fn config(cluster: ClusterId, timing: Timing, compaction: Compaction) -> Result<Arc<Config>, ConfigError> {
+pub(super) fn config(
+    cluster: ClusterId,
+    timing: Timing,
+    compaction: Compaction,
+) -> Result<Arc<Config>, ConfigError> {
     let config = Config {
         cluster_name: cluster.to_string(),
         heartbeat_interval: millis(timing.heartbeat),

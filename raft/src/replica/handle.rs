@@ -11,7 +11,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::errors::{InitializeError, RaftError};
-use quorate_store::{Error, HistoryError, Limits, NodeId, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+use quorate_store::{
+    Error, HistoryError, Limits, NodeId, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
+};
 
 use super::open::{self, Opened, ReplicaOpenError};
 use super::options::ReplicaOptions;
@@ -78,7 +80,14 @@ impl Replica {
     /// Returns once what this member serves is at least as new as what it served before it was
     /// restarted. To be awaited before clients are let in; waits for a quorum.
     pub async fn recovered(&self) {
-        while self.opened.raft.openraft().wait_for_recovery(Some(Duration::from_secs(60))).await.is_err() {}
+        while self
+            .opened
+            .raft
+            .openraft()
+            .wait_for_recovery(Some(Duration::from_secs(60)))
+            .await
+            .is_err()
+        {}
     }
 
     /// Whether this member leads.
@@ -176,7 +185,8 @@ impl Replica {
     pub async fn halt(&self) {
         self.opened.raft.mark_stopping();
         self.opened.background.end();
-        let stopping = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.opened.raft.openraft().shutdown()).await;
+        let stopping =
+            tokio::time::timeout(SHUTDOWN_TIMEOUT, self.opened.raft.openraft().shutdown()).await;
         if stopping.is_err() {
             tracing::warn!("Raft has not ended its tasks in time");
         }

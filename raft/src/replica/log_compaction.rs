@@ -37,7 +37,11 @@ async fn purge_up_to(raft: &RaftNode, last: u64) -> Result<(), Fatal<TypeConfig>
         (metrics.snapshot.map(|id| id.index), metrics.purged.map(|id| id.index))
     };
     if covered >= Some(last) {
-        return if purged < Some(last) { raft.openraft().trigger().purge_log(last).await } else { Ok(()) };
+        return if purged < Some(last) {
+            raft.openraft().trigger().purge_log(last).await
+        } else {
+            Ok(())
+        };
     }
     raft.openraft().trigger().snapshot().await
 }

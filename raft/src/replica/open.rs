@@ -36,7 +36,9 @@ use crate::cluster::ClusterId;
 use crate::core::{Raft, RaftNode};
 use crate::log::{self, Log};
 use crate::membership::{PeerCheck, complete_changes};
-use crate::network::connector::{CONNECTION_WINDOW_BYTES, ClientTls, FRAME_BYTES, STREAM_WINDOW_BYTES};
+use crate::network::connector::{
+    CONNECTION_WINDOW_BYTES, ClientTls, FRAME_BYTES, STREAM_WINDOW_BYTES,
+};
 use crate::network::join_only::JoinOnlyLayer;
 use crate::network::link::Dialer;
 use crate::network::links::Links;
@@ -121,7 +123,8 @@ pub(super) struct Opened {
 /// Opens a member and begins to answer its peers.
 pub(super) async fn open(options: ReplicaOptions) -> Result<Opened, ReplicaOpenError> {
     let listening = options.env.network.listen(&options.listen).await;
-    let listener = listening.map_err(|error| ReplicaOpenError::Listen { address: options.listen.clone(), error })?;
+    let listener = listening
+        .map_err(|error| ReplicaOpenError::Listen { address: options.listen.clone(), error })?;
     refuse_half_recovered(&options)?;
     refuse_older_copy(&options)?;
     let (node, cluster) = (options.node, options.cluster);
@@ -137,7 +140,11 @@ pub(super) async fn open(options: ReplicaOptions) -> Result<Opened, ReplicaOpenE
     background.tasks.push(check_rollback(&options, &parts).await?);
     let Parts { raft, store, installs, .. } = parts;
     background.tasks.push(tokio::spawn(compact_by_size(raft.clone(), log.clone())));
-    background.tasks.push(tokio::spawn(watch_applying(raft.clone(), store.serving.clone(), options.fatal.clone())));
+    background.tasks.push(tokio::spawn(watch_applying(
+        raft.clone(),
+        store.serving.clone(),
+        options.fatal.clone(),
+    )));
     background.tasks.push(tokio::spawn(complete_changes(raft.clone())));
     Ok(Opened { raft, store, installs, admin, log, fatal: options.fatal, address, background })
 }
@@ -173,7 +180,11 @@ struct Parts {
 
 impl Parts {
     /// Starts Raft on the log and the state.
-    async fn start(options: &ReplicaOptions, log: Log, state_machine: StateMachine) -> Result<Self, ReplicaOpenError> {
+    async fn start(
+        options: &ReplicaOptions,
+        log: Log,
+        state_machine: StateMachine,
+    ) -> Result<Self, ReplicaOpenError> {
         let config = config(options.cluster, options.timing, options.compaction)?;
         let seeds = Arc::new(TaskSeeds::new(&*options.env.entropy));
         let dialer = Dialer {
@@ -186,7 +197,8 @@ impl Parts {
         let serving = state_machine.serving();
         let marks = Arc::new(HighWaterMarks::default());
         let network = RaftNetwork::new(links.clone(), marks.clone());
-        let starting = seeds.scope(Raft::new(options.node, config, network, log, state_machine)).await;
+        let starting =
+            seeds.scope(Raft::new(options.node, config, network, log, state_machine)).await;
         let raft = starting.map_err(|error| ReplicaOpenError::Raft(error.to_string()))?;
         let raft = Arc::new(RaftNode::new(options.node, options.cluster, raft));
         Ok(Self {
@@ -201,10 +213,21 @@ impl Parts {
     }
 }
 
-fn store(options: &ReplicaOptions, raft: Arc<RaftNode>, links: Arc<Links>, serving: Serving) -> ReplicaStore {
+fn store(
+    options: &ReplicaOptions,
+    raft: Arc<RaftNode>,
+    links: Arc<Links>,
+    serving: Serving,
+) -> ReplicaStore {
     let clock = options.env.clock.clone();
     let proposals = Arc::new(Proposals::new(options.limits, raft.clone(), clock, serving.clone()));
-    ReplicaStore { raft, serving, forwarder: Arc::new(Forwarder::new(links)), proposals, reads: Arc::default() }
+    ReplicaStore {
+        raft,
+        serving,
+        forwarder: Arc::new(Forwarder::new(links)),
+        proposals,
+        reads: Arc::default(),
+    }
 }
 
 /// Accepts peers and answers them, runs read rounds and proposes batches.
@@ -236,7 +259,8 @@ fn serve_peers(
         gate: gate.clone(),
     };
     let server = tokio::spawn(serve(router(service), accepted));
-    let reads = tokio::spawn(run_read_rounds(store.reads.clone(), raft.clone(), store.forwarder.clone()));
+    let reads =
+        tokio::spawn(run_read_rounds(store.reads.clone(), raft.clone(), store.forwarder.clone()));
     let proposals = store.proposals.clone();
     let writes = tokio::spawn(async move { proposals.run().await });
     (admin, BackgroundTasks { closing, tasks: vec![server, reads, writes] })

@@ -73,7 +73,8 @@ impl ReplicaOptions {
         let fatal = Fatal::new();
         let log_identity = log::LogIdentity { cluster, node };
         let state_identity = state_machine::StateIdentity { cluster, naming };
-        let state = state_machine::StateMachineOptions::new(directory.join("state"), state_identity);
+        let state =
+            state_machine::StateMachineOptions::new(directory.join("state"), state_identity);
         Self {
             node,
             cluster,
@@ -82,7 +83,12 @@ impl ReplicaOptions {
             tls,
             signer,
             directory: directory.to_owned(),
-            log: log::LogOptions::new(disk.clone(), directory.join("log"), log_identity, fatal.clone()),
+            log: log::LogOptions::new(
+                disk.clone(),
+                directory.join("log"),
+                log_identity,
+                fatal.clone(),
+            ),
             state: state_machine::StateMachineOptions { disk, fatal: fatal.clone(), ..state },
             limits: Limits::default(),
             timing: Timing::default(),

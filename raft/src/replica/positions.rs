@@ -42,7 +42,8 @@ impl Positions {
             last,
             committed: metrics.local_committed,
             applied: metrics.last_applied,
-            settled: members.get_joint_config().len() <= 1 && *members.log_id() <= metrics.local_committed,
+            settled: members.get_joint_config().len() <= 1
+                && *members.log_id() <= metrics.local_committed,
             installing: installs.under_way(),
             snapshots: installs.begun(),
         }

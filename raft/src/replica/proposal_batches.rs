@@ -79,7 +79,9 @@ impl ProposalBatches {
     pub(crate) async fn decide(&self, txn: Txn) -> Result<Outcome, Error> {
         let (reply, receiver) = oneshot::channel();
         match &mut *self.waiting.lock() {
-            Some(waiting) => waiting.push_back(WaitingProposal { txn, since: Instant::now(), reply }),
+            Some(waiting) => {
+                waiting.push_back(WaitingProposal { txn, since: Instant::now(), reply })
+            }
             None => return Err(NotApplied::NoLeader.into()),
         }
         self.wake.notify_one();
@@ -87,7 +89,10 @@ impl ProposalBatches {
     }
 
     /// Proposes whatever waits, for ever.
-    pub(crate) async fn run(&self, propose: impl Fn(Arc<[Txn]>) -> BoxFuture<'static, Decided> + Send + Sync) {
+    pub(crate) async fn run(
+        &self,
+        propose: impl Fn(Arc<[Txn]>) -> BoxFuture<'static, Decided> + Send + Sync,
+    ) {
         let _running = RefuseOnDrop(self);
         let mut under_way = FuturesUnordered::new();
         let mut window: Option<BatchWindow> = None;
@@ -111,7 +116,8 @@ impl ProposalBatches {
             while under_way.len() < BATCHES_UNDER_WAY
                 && let Some(batch) = self.take()
             {
-                let (txns, replies): (Vec<Txn>, Vec<_>) = batch.into_iter().map(|one| (one.txn, one.reply)).unzip();
+                let (txns, replies): (Vec<Txn>, Vec<_>) =
+                    batch.into_iter().map(|one| (one.txn, one.reply)).unzip();
                 let proposing = propose(txns.into());
                 under_way.push(async move {
                     let (begun, answered) = (Instant::now(), replies.len());
@@ -135,8 +141,9 @@ impl ProposalBatches {
     fn refuse_old(&self) {
         let now = Instant::now();
         let mut waiting = self.waiting.lock();
-        while let Some(old) =
-            waiting.as_mut().and_then(|waiting| waiting.pop_front_if(|one| one.since + MAX_WAIT <= now))
+        while let Some(old) = waiting
+            .as_mut()
+            .and_then(|waiting| waiting.pop_front_if(|one| one.since + MAX_WAIT <= now))
         {
             old.refuse();
         }
@@ -178,14 +185,17 @@ mod tests {
     use tokio::sync::mpsc;
 
     fn txn(key: usize, bytes: usize) -> Txn {
-        let operation = Operation::Put { key: key.to_string().into(), value: vec![0; bytes].into() };
+        let operation =
+            Operation::Put { key: key.to_string().into(), value: vec![0; bytes].into() };
         Txn { conditions: Vec::new(), operations: vec![operation] }
     }
 
     /// Every batch that is proposed, and the way to decide it.
     type Proposed = (Arc<[Txn]>, oneshot::Sender<Decided>);
 
-    fn start(batches: &Arc<ProposalBatches>) -> (mpsc::UnboundedReceiver<Proposed>, tokio::task::JoinHandle<()>) {
+    fn start(
+        batches: &Arc<ProposalBatches>,
+    ) -> (mpsc::UnboundedReceiver<Proposed>, tokio::task::JoinHandle<()>) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let batches = batches.clone();
         let running = tokio::spawn(async move {
@@ -199,7 +209,10 @@ mod tests {
         (receiver, running)
     }
 
-    fn ask(batches: &Arc<ProposalBatches>, txn: Txn) -> tokio::task::JoinHandle<Result<Outcome, Error>> {
+    fn ask(
+        batches: &Arc<ProposalBatches>,
+        txn: Txn,
+    ) -> tokio::task::JoinHandle<Result<Outcome, Error>> {
         let batches = batches.clone();
         tokio::spawn(async move { batches.decide(txn).await })
     }
@@ -226,7 +239,10 @@ mod tests {
         for (index, answer) in late.into_iter().enumerate() {
             let answer = answer.await.expect("joins");
             match index {
-                9 => assert!(matches!(answer, Err(Error::Unknown(_))), "its outcome was missing: {answer:?}"),
+                9 => assert!(
+                    matches!(answer, Err(Error::Unknown(_))),
+                    "its outcome was missing: {answer:?}"
+                ),
                 _ => assert_eq!(answer, Ok(committed(index + 2))),
             }
         }
@@ -239,7 +255,8 @@ mod tests {
         let check = async |again: usize, expect: (usize, u128)| {
             let batches = Arc::new(ProposalBatches::default());
             let (mut proposed, _running) = start(&batches);
-            let asked = |count: usize| (0..count).map(|key| ask(&batches, txn(key, 1))).collect::<Vec<_>>();
+            let asked =
+                |count: usize| (0..count).map(|key| ask(&batches, txn(key, 1))).collect::<Vec<_>>();
             let alone = asked(1);
             let (_, decide) = proposed.recv().await.expect("a batch");
             let three = asked(3);
@@ -306,7 +323,10 @@ mod tests {
         let (mut proposed, running) = start(&batches);
         let first = ask(&batches, txn(0, 1));
         let (_, decide) = proposed.recv().await.expect("a batch");
-        assert_eq!(ask(&batches, txn(1, 1)).await.expect("joins"), Err(NotApplied::NoLeader.into()));
+        assert_eq!(
+            ask(&batches, txn(1, 1)).await.expect("joins"),
+            Err(NotApplied::NoLeader.into())
+        );
         let third = ask(&batches, txn(2, 1));
         tokio::time::sleep(Duration::from_millis(1)).await;
         running.abort();

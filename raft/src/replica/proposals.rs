@@ -44,7 +44,12 @@ struct Proposer {
 
 impl Proposals {
     /// Nothing is under way.
-    pub(super) fn new(limits: Limits, raft: Arc<RaftNode>, clock: Arc<dyn Clock>, serving: Serving) -> Self {
+    pub(super) fn new(
+        limits: Limits,
+        raft: Arc<RaftNode>,
+        clock: Arc<dyn Clock>,
+        serving: Serving,
+    ) -> Self {
         Self {
             limits,
             count: Semaphore::new(MAX_PROPOSALS),
@@ -66,7 +71,10 @@ impl Proposals {
     }
 
     /// Permits for the transaction, held until it is decided.
-    pub(super) fn admit(&self, txn: &Txn) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), NotApplied> {
+    pub(super) fn admit(
+        &self,
+        txn: &Txn,
+    ) -> Result<(SemaphorePermit<'_>, SemaphorePermit<'_>), NotApplied> {
         let kib = txn.footprint().div_ceil(1024).clamp(1, MAX_PROPOSED_KIB);
         let kib = u32::try_from(kib).expect("clamped to a small number");
         let count = self.count.try_acquire().map_err(|_| NotApplied::Overloaded)?;
@@ -98,7 +106,9 @@ impl Proposer {
     /// Proposes transactions as one log entry.
     async fn propose(&self, txns: Arc<[Txn]>) -> Decided {
         let command = Command { time_ms: self.clock.now_ms(), txns };
-        let decided = tokio::time::timeout(DECISION_TIMEOUT, self.raft.openraft().client_write(command)).await;
+        let decided =
+            tokio::time::timeout(DECISION_TIMEOUT, self.raft.openraft().client_write(command))
+                .await;
         match decided {
             Err(_) => Err(Error::Unknown("no quorum confirmed the transaction in time".to_owned())),
             Ok(Ok(response)) => Ok(response.data.outcomes),

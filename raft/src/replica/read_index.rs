@@ -50,7 +50,9 @@ impl ReadIndex {
         let (sender, receiver) = oneshot::channel();
         {
             let mut waiting = self.waiting.lock();
-            let Some(waiting) = &mut *waiting else { return Err(stopping()) };
+            let Some(waiting) = &mut *waiting else {
+                return Err(stopping());
+            };
             if waiting.len() >= MAX_WAITING_READS {
                 return Err(NotApplied::Overloaded);
             }
@@ -61,7 +63,10 @@ impl ReadIndex {
     }
 
     /// Runs rounds whenever reads wait, for ever.
-    pub(crate) async fn run(&self, round: impl Fn() -> BoxFuture<'static, ReadPoint> + Send + Sync) {
+    pub(crate) async fn run(
+        &self,
+        round: impl Fn() -> BoxFuture<'static, ReadPoint> + Send + Sync,
+    ) {
         let _running = EndOnDrop(self);
         let mut window: Option<BatchWindow> = None;
         loop {

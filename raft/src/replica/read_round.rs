@@ -24,7 +24,10 @@ pub(super) async fn read_round(raft: &RaftNode, forwarder: &Forwarder) -> ReadPo
     let round = async {
         match raft.leader() {
             Leader::Here => raft.confirmed_read_index().await,
-            Leader::Elsewhere(_, peer) => match forwarder.ask(&peer.address, ForwardRequest::ReadIndex).await {
+            Leader::Elsewhere(_, peer) => match forwarder
+                .ask(&peer.address, ForwardRequest::ReadIndex)
+                .await
+            {
                 Ok(response) => response.into_read_point(),
                 Err(ForwardError::Full) => Err(NotApplied::Overloaded),
                 Err(ForwardError::Sent(_) | ForwardError::Unsent(_)) => Err(NotApplied::NoLeader),

@@ -97,7 +97,10 @@ impl Peer for PeerService {
         Ok(Response::new(encode(&taken.map_err(stopped)?)))
     }
 
-    async fn append(&self, request: Request<Streaming<Bytes>>) -> Result<Response<FrameStream>, Status> {
+    async fn append(
+        &self,
+        request: Request<Streaming<Bytes>>,
+    ) -> Result<Response<FrameStream>, Status> {
         let caller = self.admit(&request)?;
         self.gate.passed().await;
         let requests = request
@@ -114,10 +117,15 @@ impl Peer for PeerService {
         let caller = self.admit(&request)?;
         self.gate.passed().await;
         let _installing = self.installs.begin();
-        snapshot::receive(self.raft.openraft(), &self.receiver, caller, request.into_inner()).await.map(Response::new)
+        snapshot::receive(self.raft.openraft(), &self.receiver, caller, request.into_inner())
+            .await
+            .map(Response::new)
     }
 
-    async fn forward(&self, request: Request<Streaming<Bytes>>) -> Result<Response<FrameStream>, Status> {
+    async fn forward(
+        &self,
+        request: Request<Streaming<Bytes>>,
+    ) -> Result<Response<FrameStream>, Status> {
         let caller = self.admit(&request)?;
         let (raft, peers, store) = (self.raft.clone(), self.peers.clone(), self.store.clone());
         let answer = move |asked| answer(raft.clone(), peers.clone(), store.clone(), caller, asked);
@@ -175,9 +183,9 @@ fn answer(
     async move {
         match asked {
             // Removed while its stream was open.
-            _ if peers.has_left(caller) => {
-                ForwardResponse::Refused(NotApplied::Unavailable("this node was removed".to_owned()))
-            }
+            _ if peers.has_left(caller) => ForwardResponse::Refused(NotApplied::Unavailable(
+                "this node was removed".to_owned(),
+            )),
             _ if raft.leader() != Leader::Here => ForwardResponse::Refused(NotApplied::NoLeader),
             ForwardRequest::Txn(txn) => store.proposals.propose(txn).await.into(),
             ForwardRequest::ReadIndex => match store.reads.next().await {

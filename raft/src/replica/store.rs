@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::async_runtime::WatchReceiver;
 use quorate_store::{
-    Error, HistoryError, Limits, NotApplied, Outcome, Revision, Serving, Snapshot, Status, Store, Txn, Watch,
+    Error, HistoryError, Limits, NotApplied, Outcome, Revision, Serving, Snapshot, Status, Store,
+    Txn, Watch,
 };
 use tokio::time::{Instant, timeout_at};
 

@@ -89,7 +89,8 @@ mod tests {
             let progress = ApplyProgress { committed, applied, revision: Revision::new(revision) };
             std::iter::repeat_n(progress, usize::try_from(times).unwrap())
         });
-        let reported = checks.enumerate().find(|(_, check)| watchdog.check(*check)).map(|(at, _)| at as u64);
+        let reported =
+            checks.enumerate().find(|(_, check)| watchdog.check(*check)).map(|(at, _)| at as u64);
         assert_eq!(reported, expect);
     }
 
@@ -97,7 +98,10 @@ mod tests {
     fn only_waiting_entries_that_nothing_happens_to_count() {
         check(&[(1000, 50, 50, 40)], None);
         check(&[(1, 50, 50, 40), (1000, 60, 50, 40)], Some(STALL_CHECKS));
-        check(&[(STALL_CHECKS, 60, 50, 40), (STALL_CHECKS, 60, 50, 41), (STALL_CHECKS, 60, 51, 41)], None);
+        check(
+            &[(STALL_CHECKS, 60, 50, 40), (STALL_CHECKS, 60, 50, 41), (STALL_CHECKS, 60, 51, 41)],
+            None,
+        );
         check(&[(STALL_CHECKS, 60, 50, 40), (2, 60, 60, 50), (STALL_CHECKS - 1, 70, 60, 50)], None);
         check(&[(20, 60, 50, 40), (20, 70, 50, 40)], Some(STALL_CHECKS));
     }

@@ -32,7 +32,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// Asks one voter for the high water mark that it has seen of this member.
 pub(crate) trait VoterQuery: Send + Sync + 'static {
     /// One attempt; the caller bounds the wait.
-    fn ask(&self, peer: &Peer) -> impl Future<Output = Result<Option<HighWaterMark>, NoAnswer>> + Send;
+    fn ask(
+        &self,
+        peer: &Peer,
+    ) -> impl Future<Output = Result<Option<HighWaterMark>, NoAnswer>> + Send;
 }
 
 /// Why a voter gave no high water mark.
@@ -80,8 +83,11 @@ impl<Q: VoterQuery> RollbackCheck<Q> {
 
     /// Asks until every other voter has answered, or this member must stop.
     async fn ask_all(&self) {
-        let Some((_, voters)) = own_mark(&self.raft).await else { return };
-        let mut questions: FuturesUnordered<_> = voters.iter().map(|(node, peer)| self.ask(*node, peer)).collect();
+        let Some((_, voters)) = own_mark(&self.raft).await else {
+            return;
+        };
+        let mut questions: FuturesUnordered<_> =
+            voters.iter().map(|(node, peer)| self.ask(*node, peer)).collect();
         while let Some(answered) = questions.next().await {
             if let Err(forgotten) = answered {
                 return self.refuse(&forgotten).await;
@@ -93,14 +99,22 @@ impl<Q: VoterQuery> RollbackCheck<Q> {
     /// disk has forgotten.
     async fn ask(&self, node: NodeId, peer: &Peer) -> Result<(), String> {
         loop {
-            let asked = timeout(ANSWER_TIMEOUT, self.query.ask(peer)).await.unwrap_or(Err(NoAnswer::Unreachable));
-            let Some((own, voters)) = own_mark(&self.raft).await else { return Ok(()) };
+            let asked = timeout(ANSWER_TIMEOUT, self.query.ask(peer))
+                .await
+                .unwrap_or(Err(NoAnswer::Unreachable));
+            let Some((own, voters)) = own_mark(&self.raft).await else {
+                return Ok(());
+            };
             match asked {
                 Ok(Some(seen)) if own < seen => {
-                    return Err(format!("this node had {seen} (says node {node}), and its disk has {own}"));
+                    return Err(format!(
+                        "this node had {seen} (says node {node}), and its disk has {own}"
+                    ));
                 }
                 Ok(_) | Err(NoAnswer::Nothing) => return Ok(()),
-                Err(NoAnswer::Unreachable) if !voters.iter().any(|(voter, _)| *voter == node) => return Ok(()),
+                Err(NoAnswer::Unreachable) if !voters.iter().any(|(voter, _)| *voter == node) => {
+                    return Ok(());
+                }
                 Err(NoAnswer::Unreachable) => tokio::time::sleep(RETRY_PAUSE).await,
             }
         }
@@ -120,9 +134,15 @@ impl<Q: VoterQuery> RollbackCheck<Q> {
 }
 
 /// The answer to another member that checks itself: what this member has seen of it.
-pub(crate) async fn seen_of(raft: &RaftNode, marks: &HighWaterMarks, other: NodeId) -> Option<HighWaterMark> {
+pub(crate) async fn seen_of(
+    raft: &RaftNode,
+    marks: &HighWaterMarks,
+    other: NodeId,
+) -> Option<HighWaterMark> {
     let vote = raft.openraft().with_raft_state(|state| state.vote_ref().leader_id).await.ok();
-    let elected = vote.filter(|leader| leader.node_id == other).map(|leader| HighWaterMark { leader, last: None });
+    let elected = vote
+        .filter(|leader| leader.node_id == other)
+        .map(|leader| HighWaterMark { leader, last: None });
     marks.of(other).max(elected)
 }
 
@@ -130,10 +150,14 @@ pub(crate) async fn seen_of(raft: &RaftNode, marks: &HighWaterMarks, other: Node
 async fn own_mark(raft: &RaftNode) -> Option<(HighWaterMark, Vec<(NodeId, Peer)>)> {
     let id = raft.id();
     let look = move |state: &openraft::RaftState<TypeConfig>| {
-        let own = HighWaterMark { leader: state.vote_ref().leader_id, last: state.log_ids.last().copied() };
+        let own = HighWaterMark {
+            leader: state.vote_ref().leader_id,
+            last: state.log_ids.last().copied(),
+        };
         let members = state.membership_state.effective();
         let others = members.voter_ids().filter(|voter| *voter != id);
-        let voters = others.filter_map(|voter| Some((voter, members.get_node(&voter)?.clone()))).collect();
+        let voters =
+            others.filter_map(|voter| Some((voter, members.get_node(&voter)?.clone()))).collect();
         (own, voters)
     };
     raft.openraft().with_raft_state(look).await.ok()

@@ -23,7 +23,12 @@ impl StartGate {
 
     /// Waits until it is open.
     pub(crate) async fn passed(&self) {
-        self.open.subscribe().wait_for(|open| *open).await.map(drop).expect("self keeps the sender alive");
+        self.open
+            .subscribe()
+            .wait_for(|open| *open)
+            .await
+            .map(drop)
+            .expect("self keeps the sender alive");
     }
 
     /// Opens it.

@@ -71,7 +71,11 @@ impl FollowerMark {
 
     /// The follower has answered this leader's entries. Refuses an answer that takes back what was
     /// confirmed to the same leader.
-    pub(crate) fn answered(&self, leader: LeaderId, answer: &StreamAppendResult<TypeConfig>) -> Result<(), String> {
+    pub(crate) fn answered(
+        &self,
+        leader: LeaderId,
+        answer: &StreamAppendResult<TypeConfig>,
+    ) -> Result<(), String> {
         match answer {
             Ok(last) => self.marks.raise(self.node, HighWaterMark { leader, last: *last }),
             Err(StreamAppendError::Conflict(at)) => {
@@ -80,7 +84,9 @@ impl FollowerMark {
                     && confirmed.index >= at.index
                 {
                     let node = self.node;
-                    return Err(format!("node {node} has confirmed {confirmed} and does not have {at} any more"));
+                    return Err(format!(
+                        "node {node} has confirmed {confirmed} and does not have {at} any more"
+                    ));
                 }
             }
             Err(StreamAppendError::HigherVote(_)) => {}
@@ -105,8 +111,10 @@ mod tests {
     #[test]
     fn the_most_that_was_shown_stays() {
         let follower = follower();
-        let (first, second): (LeaderId, LeaderId) = (RaftLeaderId::new(1, 1), RaftLeaderId::new(2, 3));
-        let check = |leader, last| assert_eq!(follower.marks.of(2), Some(HighWaterMark { leader, last }));
+        let (first, second): (LeaderId, LeaderId) =
+            (RaftLeaderId::new(1, 1), RaftLeaderId::new(2, 3));
+        let check =
+            |leader, last| assert_eq!(follower.marks.of(2), Some(HighWaterMark { leader, last }));
         follower.answered(first, &Ok(Some(id(1, 9)))).unwrap();
         follower.answered(first, &Ok(Some(id(1, 7)))).unwrap();
         check(first, Some(id(1, 9)));
@@ -119,7 +127,8 @@ mod tests {
     #[test]
     fn a_follower_takes_nothing_back() {
         let follower = follower();
-        let (leader, next): (LeaderId, LeaderId) = (RaftLeaderId::new(1, 1), RaftLeaderId::new(2, 1));
+        let (leader, next): (LeaderId, LeaderId) =
+            (RaftLeaderId::new(1, 1), RaftLeaderId::new(2, 1));
         let conflict = |index| Err(StreamAppendError::Conflict(id(1, index)));
         follower.answered(leader, &conflict(9)).expect("it has confirmed nothing yet");
         follower.answered(leader, &Ok(Some(id(1, 6)))).unwrap();
@@ -127,7 +136,9 @@ mod tests {
         follower.answered(leader, &conflict(6)).expect_err("it has confirmed this");
         follower.answered(next, &conflict(6)).expect("a later leader may have taken it");
         follower.installed(next, Some(id(1, 20)));
-        follower.answered(next, &conflict(20)).expect_err("it was in a snapshot that it has installed");
+        follower
+            .answered(next, &conflict(20))
+            .expect_err("it was in a snapshot that it has installed");
         follower.answered(next, &conflict(21)).expect("it was not in that");
     }
 
@@ -135,8 +146,14 @@ mod tests {
     fn going_back_is_seen_by_the_vote_and_by_the_log() {
         let shown = |term, last| HighWaterMark { leader: RaftLeaderId::new(term, 1), last };
         assert!(shown(1, Some(id(1, 9))) < shown(2, None), "an older vote");
-        assert!(shown(2, Some(id(2, 8))) < shown(2, Some(id(2, 9))), "a shorter log of the same leader");
-        assert!(shown(2, Some(id(1, 20))) < shown(2, Some(id(2, 9))), "entries that are gone from it");
+        assert!(
+            shown(2, Some(id(2, 8))) < shown(2, Some(id(2, 9))),
+            "a shorter log of the same leader"
+        );
+        assert!(
+            shown(2, Some(id(1, 20))) < shown(2, Some(id(2, 9))),
+            "entries that are gone from it"
+        );
         assert!(shown(3, Some(id(1, 2))) > shown(2, Some(id(2, 9))), "the next leader took them");
     }
 }

@@ -90,7 +90,8 @@ fn common_front(a: &[u8], b: &[u8]) -> usize {
 /// How many bytes are the same at the end.
 fn common_back(a: &[u8], b: &[u8]) -> usize {
     let ((_, a_steps), (_, b_steps)) = (a.as_rchunks::<STEP>(), b.as_rchunks::<STEP>());
-    let same = STEP * a_steps.iter().rev().zip(b_steps.iter().rev()).take_while(|(a, b)| a == b).count();
+    let same =
+        STEP * a_steps.iter().rev().zip(b_steps.iter().rev()).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[..a.len() - same], &b[..b.len() - same]);
     same + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
 }
@@ -100,11 +101,16 @@ mod tests {
     use super::*;
 
     fn entry(value: &[u8], modified: u64) -> Entry {
-        Entry { value: Bytes::copy_from_slice(value), created: Revision::new(3), modified: Revision::new(modified) }
+        Entry {
+            value: Bytes::copy_from_slice(value),
+            created: Revision::new(3),
+            modified: Revision::new(modified),
+        }
     }
 
     fn check(old: &[u8], new: &[u8], kept: (usize, usize), between: &[u8]) {
-        let event = Event { key: "k".into(), previous: Some(entry(old, 5)), current: Some(entry(new, 7)) };
+        let event =
+            Event { key: "k".into(), previous: Some(entry(old, 5)), current: Some(entry(new, 7)) };
         let change = Change::of(&event);
         let Current::Changed(difference) = &change.current else { panic!("{change:?}") };
         assert_eq!((difference.front, difference.back), kept);
@@ -130,7 +136,9 @@ mod tests {
 
     #[test]
     fn beginnings_and_ends_are_whole_states() {
-        for (previous, current) in [(None, Some(entry(b"new", 4))), (Some(entry(b"old", 4)), None), (None, None)] {
+        for (previous, current) in
+            [(None, Some(entry(b"new", 4))), (Some(entry(b"old", 4)), None), (None, None)]
+        {
             let event = Event { key: "k".into(), current, previous };
             assert_eq!(Change::of(&event).into_event(), Some(event));
         }
@@ -148,7 +156,8 @@ mod tests {
         for (front, back) in [(5, 0), (0, 5), (3, 2), (usize::MAX, 1)] {
             assert_eq!(difference(front, back).applied_to(&entry(b"four", 1)), None);
         }
-        let change = Change { key: "k".into(), previous: None, current: Current::Changed(difference(0, 0)) };
+        let change =
+            Change { key: "k".into(), previous: None, current: Current::Changed(difference(0, 0)) };
         assert!(change.into_event().is_none());
     }
 }

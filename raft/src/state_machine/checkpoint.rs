@@ -38,10 +38,18 @@ pub(super) struct Checkpoint {
 impl Checkpoint {
     /// Writes it, and removes what it makes needless. Asks before each megabyte whether to go on;
     /// if not, nothing is left of it.
-    pub(super) fn write(self, journal: &Journal, identity: &StateIdentity, go_on: impl Fn() -> bool) -> io::Result<()> {
+    pub(super) fn write(
+        self,
+        journal: &Journal,
+        identity: &StateIdentity,
+        go_on: impl Fn() -> bool,
+    ) -> io::Result<()> {
         let folder = journal.folder();
-        let name =
-            GenerationFile { kind: FileKind::Checkpoint, generation: journal.generation(), sequence: self.sequence };
+        let name = GenerationFile {
+            kind: FileKind::Checkpoint,
+            generation: journal.generation(),
+            sequence: self.sequence,
+        };
         let path = folder.path_of(name);
         let unfinished = folder.path().join(format!("{name}{UNFINISHED}"));
         let length = match self.write_to(folder, &unfinished, identity, go_on) {
@@ -50,7 +58,11 @@ impl Checkpoint {
             Err(error) => return Err(storage(error)),
         };
         journal.persist()?;
-        folder.disk.rename(&unfinished, &path).and_then(|()| folder.sync_names()).map_err(storage)?;
+        folder
+            .disk
+            .rename(&unfinished, &path)
+            .and_then(|()| folder.sync_names())
+            .map_err(storage)?;
         folder.count(length);
         journal.note_checkpoint(name.sequence);
         remove_older(folder, name).map_err(storage)
@@ -64,8 +76,12 @@ impl Checkpoint {
         identity: &StateIdentity,
         go_on: impl Fn() -> bool,
     ) -> io::Result<Option<u64>> {
-        let mut writer =
-            CheckpointWriter { file: folder.disk.create(path)?, blocks: Blocks::default(), at: 0, synced: 0 };
+        let mut writer = CheckpointWriter {
+            file: folder.disk.create(path)?,
+            blocks: Blocks::default(),
+            at: 0,
+            synced: 0,
+        };
         for frame in Outgoing::new(self.state, Vec::new(), identity, self.position).frames() {
             if !go_on() {
                 return Ok(None);
@@ -78,12 +94,21 @@ impl Checkpoint {
 
 /// Removes the checkpoints of this generation that are older than this one.
 fn remove_older(folder: &Folder, newest: GenerationFile) -> io::Result<()> {
-    let older = |name: &GenerationFile| name.kind == FileKind::Checkpoint && name.sequence < newest.sequence;
-    folder.files(newest.generation)?.into_iter().filter(older).try_for_each(|name| folder.remove(&folder.path_of(name)))
+    let older = |name: &GenerationFile| {
+        name.kind == FileKind::Checkpoint && name.sequence < newest.sequence
+    };
+    folder
+        .files(newest.generation)?
+        .into_iter()
+        .filter(older)
+        .try_for_each(|name| folder.remove(&folder.path_of(name)))
 }
 
 /// Reads a checkpoint back. `InvalidData` when it is not what was written.
-pub(super) fn read(folder: &Folder, name: GenerationFile) -> io::Result<(Position, Vec<(Bytes, Entry)>)> {
+pub(super) fn read(
+    folder: &Folder,
+    name: GenerationFile,
+) -> io::Result<(Position, Vec<(Bytes, Entry)>)> {
     let file = folder.disk.open(&folder.path_of(name))?;
     let damaged = |what: &dyn std::fmt::Display| invalid(format_args!("{name}: {what}"));
     let mut objects = ObjectStreamReader::default();

@@ -75,7 +75,11 @@ impl CheckpointRunner {
 
     /// Makes this checkpoint, or begins to, if the journal has become long enough since the last
     /// one.
-    pub(super) fn consider(&self, journal: &Arc<Journal>, checkpoint: Checkpoint) -> io::Result<()> {
+    pub(super) fn consider(
+        &self,
+        journal: &Arc<Journal>,
+        checkpoint: Checkpoint,
+    ) -> io::Result<()> {
         if journal.bytes_since_checkpoint() < self.bytes.max(checkpoint.position.progress.size) {
             return Ok(());
         }
@@ -101,7 +105,8 @@ impl CheckpointRunner {
             return Ok(());
         }
         let guard = RunGuard(Arc::clone(&self.running));
-        let (journal, identity, failures) = (Arc::clone(journal), self.identity.clone(), self.failures.clone());
+        let (journal, identity, failures) =
+            (Arc::clone(journal), self.identity.clone(), self.failures.clone());
         let run = async move {
             if let Err(error) = checkpoint.write(&journal, &identity, || guard.0.pause()) {
                 journal.fail();

@@ -51,7 +51,11 @@ mod tests {
     use quorate_store::Revision;
 
     fn entry(value: &'static str, created: u64, modified: u64) -> Entry {
-        Entry { value: Bytes::from(value), created: Revision::new(created), modified: Revision::new(modified) }
+        Entry {
+            value: Bytes::from(value),
+            created: Revision::new(created),
+            modified: Revision::new(modified),
+        }
     }
 
     #[test]

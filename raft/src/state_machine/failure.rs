@@ -28,6 +28,9 @@ impl FailureReport {
 
     /// The state has failed: its disk takes nothing any more.
     pub(super) fn report(&self, error: &io::Error) {
-        self.fatal.report(format!("cannot go on with the state in {}: {error}", self.directory.display()));
+        self.fatal.report(format!(
+            "cannot go on with the state in {}: {error}",
+            self.directory.display()
+        ));
     }
 }

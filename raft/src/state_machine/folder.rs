@@ -83,7 +83,9 @@ impl Folder {
             disk,
             path,
         };
-        folder.remove_leftovers().map_err(|error| StateOpenError::Io { directory: folder.path.clone(), error })?;
+        folder
+            .remove_leftovers()
+            .map_err(|error| StateOpenError::Io { directory: folder.path.clone(), error })?;
         Ok(folder)
     }
 
@@ -125,7 +127,10 @@ impl Folder {
 
     /// Syncs, and records the entry up to which everything is durable, if there is one. One at a
     /// time.
-    pub(super) fn sync_with(&self, sync: impl FnOnce() -> io::Result<Option<LogId>>) -> io::Result<()> {
+    pub(super) fn sync_with(
+        &self,
+        sync: impl FnOnce() -> io::Result<Option<LogId>>,
+    ) -> io::Result<()> {
         let mut synced = self.synced.lock();
         let entry = sync()?;
         if let Some(entry) = entry
@@ -150,8 +155,10 @@ impl Folder {
     /// The files of a generation, segments first, each kind in its order.
     pub(super) fn files(&self, generation: u64) -> io::Result<Vec<GenerationFile>> {
         let paths = self.disk.list(&self.path)?;
-        let names = paths.iter().filter_map(|path| GenerationFile::parse(path.file_name()?.to_str()?));
-        let mut names: Vec<GenerationFile> = names.filter(|name| name.generation == generation).collect();
+        let names =
+            paths.iter().filter_map(|path| GenerationFile::parse(path.file_name()?.to_str()?));
+        let mut names: Vec<GenerationFile> =
+            names.filter(|name| name.generation == generation).collect();
         names.sort();
         Ok(names)
     }
@@ -195,11 +202,18 @@ impl Folder {
     fn remove_leftovers(&self) -> io::Result<()> {
         let current = self.generation();
         for path in self.disk.list(&self.path)? {
-            let Some(file) = path.file_name().and_then(|file| file.to_str()) else { continue };
+            let Some(file) = path.file_name().and_then(|file| file.to_str()) else {
+                continue;
+            };
             let name = GenerationFile::parse(file);
-            let is_unfinished = file.strip_suffix(UNFINISHED).is_some_and(|file| GenerationFile::parse(file).is_some());
+            let is_unfinished = file
+                .strip_suffix(UNFINISHED)
+                .is_some_and(|file| GenerationFile::parse(file).is_some());
             if is_unfinished || name.is_some_and(|name| name.generation != current) {
-                tracing::info!(file, "removing what an interrupted snapshot or checkpoint has left");
+                tracing::info!(
+                    file,
+                    "removing what an interrupted snapshot or checkpoint has left"
+                );
                 self.disk.remove(&path)?;
             } else if name.is_some() {
                 self.count(self.disk.open(&path)?.length()?);
@@ -215,9 +229,13 @@ pub(super) const UNFINISHED: &str = ".tmp";
 impl GenerationFile {
     fn parse(file: &str) -> Option<Self> {
         let (kind, numbers) = file.split_once('-')?;
-        let kind = [FileKind::Journal, FileKind::Checkpoint].into_iter().find(|known| known.name() == kind)?;
+        let kind = [FileKind::Journal, FileKind::Checkpoint]
+            .into_iter()
+            .find(|known| known.name() == kind)?;
         let (generation, sequence) = numbers.split_once('-')?;
-        let number = |digits: &str| (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok()).flatten();
+        let number = |digits: &str| {
+            (digits.len() == 16).then(|| u64::from_str_radix(digits, 16).ok()).flatten()
+        };
         Some(Self { kind, generation: number(generation)?, sequence: number(sequence)? })
     }
 }
@@ -239,7 +257,9 @@ impl FileKind {
 
 fn read_record<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>, StateOpenError> {
     read.map_err(|error| match error.kind() {
-        io::ErrorKind::InvalidData => StateOpenError::Corrupt { directory: path.to_owned(), what: error.to_string() },
+        io::ErrorKind::InvalidData => {
+            StateOpenError::Corrupt { directory: path.to_owned(), what: error.to_string() }
+        }
         _ => StateOpenError::Io { directory: path.to_owned(), error },
     })
 }
@@ -248,7 +268,11 @@ fn read_record<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>,
 fn checked(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
     let directory = || path.to_owned();
     if owner.format != FORMAT_VERSION {
-        return Err(StateOpenError::Format { directory: directory(), found: owner.format, expected: FORMAT_VERSION });
+        return Err(StateOpenError::Format {
+            directory: directory(),
+            found: owner.format,
+            expected: FORMAT_VERSION,
+        });
     }
     if owner.cluster != identity.cluster {
         let (found, expected) = (owner.cluster, identity.cluster);
@@ -262,15 +286,24 @@ fn checked(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner,
 }
 
 /// The owner of a new folder.
-fn created(disk: &dyn Disk, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
+fn created(
+    disk: &dyn Disk,
+    identity: &StateIdentity,
+    path: &Path,
+) -> Result<Owner, StateOpenError> {
     let failed = |error| StateOpenError::Io { directory: path.to_owned(), error };
     let files = disk.list(path).map_err(failed)?;
     let (found, mark) = FORMER_FORMAT;
     if files.contains(&path.join(mark)) {
-        return Err(StateOpenError::Format { directory: path.to_owned(), found, expected: FORMAT_VERSION });
+        return Err(StateOpenError::Format {
+            directory: path.to_owned(),
+            found,
+            expected: FORMAT_VERSION,
+        });
     }
-    let is_ours =
-        |file: &PathBuf| file.file_name().and_then(|file| file.to_str()).and_then(GenerationFile::parse).is_some();
+    let is_ours = |file: &PathBuf| {
+        file.file_name().and_then(|file| file.to_str()).and_then(GenerationFile::parse).is_some()
+    };
     if files.iter().any(is_ours) {
         let what = "nothing says whose it is".to_owned();
         return Err(StateOpenError::Corrupt { directory: path.to_owned(), what });
@@ -298,7 +331,14 @@ mod tests {
             assert_eq!(GenerationFile::parse(&name.to_string()), Some(name));
         }
         assert!(names.is_sorted());
-        for other in ["", "owner", "journal", "journal-1-2", "journal-0000000000000001-000000000000000x", "lock"] {
+        for other in [
+            "",
+            "owner",
+            "journal",
+            "journal-1-2",
+            "journal-0000000000000001-000000000000000x",
+            "lock",
+        ] {
             assert_eq!(GenerationFile::parse(other), None, "{other}");
         }
     }

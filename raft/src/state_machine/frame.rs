@@ -52,7 +52,8 @@ impl FrameHeader {
     /// The header at the front of these bytes, if it is one of this generation.
     pub(super) fn parse(bytes: &[u8], generation: u64) -> Option<Self> {
         let bytes = bytes.get(..HEADER_BYTES)?;
-        let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let word =
+            |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
         if word(0) != MAGIC || word(4) != checksum(generation, &bytes[8..]) {
             return None;
         }
@@ -95,7 +96,9 @@ impl FrameHeader {
 impl Summary {
     /// The revision before its first batch.
     pub(super) fn after(&self) -> Revision {
-        Revision::new(self.position.progress.revision.get().saturating_sub(self.batches.len() as u64))
+        Revision::new(
+            self.position.progress.revision.get().saturating_sub(self.batches.len() as u64),
+        )
     }
 }
 
@@ -127,12 +130,18 @@ impl FrameBuilder {
 
     /// Finishes the frame. Gives what it says of itself; [`FrameBuilder::bytes`] is what is to be
     /// written.
-    pub(super) fn finish(&mut self, generation: u64, sequence: u64, position: Position) -> (FrameHeader, Summary) {
+    pub(super) fn finish(
+        &mut self,
+        generation: u64,
+        sequence: u64,
+        position: Position,
+    ) -> (FrameHeader, Summary) {
         if self.blocks.bytes().is_empty() {
             self.blocks.extend(&[0; HEADER_BYTES]);
         }
         let summary = Summary { position, batches: std::mem::take(&mut self.batches) };
-        let encoded = postcard::to_stdvec(&summary).expect("a vector grows and the summary has no failing parts");
+        let encoded = postcard::to_stdvec(&summary)
+            .expect("a vector grows and the summary has no failing parts");
         let body = &self.blocks.bytes()[HEADER_BYTES..];
         let header = FrameHeader {
             sequence,
@@ -193,7 +202,8 @@ mod tests {
             assert_eq!((bytes.len(), header.frame_bytes()), (BLOCK_BYTES, BLOCK_BYTES as u64));
             let read = |bytes: &[u8], generation| {
                 let header = FrameHeader::parse(bytes, generation)?;
-                let summary = header.summary(&bytes[header.summary_at()..header.end()], generation)?;
+                let summary =
+                    header.summary(&bytes[header.summary_at()..header.end()], generation)?;
                 let body = &bytes[HEADER_BYTES..header.summary_at()];
                 header.is_body(body, generation).then(|| (header, summary, body.to_vec()))
             };

@@ -35,7 +35,12 @@ pub(super) struct Group {
 
 impl Group {
     /// Decides one entry on `live` and remembers what it changes.
-    pub(super) fn decide(&mut self, live: &mut Live, retention: Retention, entry: LogEntry) -> Response {
+    pub(super) fn decide(
+        &mut self,
+        live: &mut Live,
+        retention: Retention,
+        entry: LogEntry,
+    ) -> Response {
         self.entries += 1;
         let log_id = entry.log_id;
         live.position.progress.log_id = Some(log_id);
@@ -56,7 +61,9 @@ impl Group {
 
     /// Whether the group should be committed before another entry is decided.
     pub(super) fn is_full(&self) -> bool {
-        self.entries >= MAX_TRANSACTIONS || self.transactions >= MAX_TRANSACTIONS || self.bytes >= MAX_BYTES
+        self.entries >= MAX_TRANSACTIONS
+            || self.transactions >= MAX_TRANSACTIONS
+            || self.bytes >= MAX_BYTES
     }
 
     /// Whether no entry was decided.
@@ -88,7 +95,13 @@ impl Group {
         self.membership |= later.membership;
     }
 
-    fn decide_one(&mut self, live: &mut Live, retention: Retention, time_ms: u64, txn: &Txn) -> Outcome {
+    fn decide_one(
+        &mut self,
+        live: &mut Live,
+        retention: Retention,
+        time_ms: u64,
+        txn: &Txn,
+    ) -> Outcome {
         let applied = live.state.apply(time_ms, txn);
         live.position.progress.time_ms = live.state.time_ms();
         if let Some(batch) = applied.batch {

@@ -71,7 +71,12 @@ impl DiskHistory {
     }
 
     /// What is on disk from here on; may end before the newest, where the rest is on its way.
-    fn collect_saved(&self, first: Revision, newest: u64, max_bytes: usize) -> Result<Vec<Arc<Batch>>, ReadError> {
+    fn collect_saved(
+        &self,
+        first: Revision,
+        newest: u64,
+        max_bytes: usize,
+    ) -> Result<Vec<Arc<Batch>>, ReadError> {
         let journal = self.journal.load();
         let mut batches = Vec::new();
         let mut bytes = 0;
@@ -81,11 +86,13 @@ impl DiskHistory {
         {
             let opened = frame.read().map_err(ReadError::Storage)?;
             let from = expected;
-            for (revision, record) in opened.records().skip_while(|(revision, _)| *revision < from) {
+            for (revision, record) in opened.records().skip_while(|(revision, _)| *revision < from)
+            {
                 if revision.get() > newest || bytes >= max_bytes {
                     return Ok(batches);
                 }
-                let batch = record::decode_history(revision, &record).ok_or(ReadError::Damaged(revision))?;
+                let batch = record::decode_history(revision, &record)
+                    .ok_or(ReadError::Damaged(revision))?;
                 bytes += batch.footprint();
                 batches.push(Arc::new(batch));
                 expected = revision.next();
@@ -96,7 +103,11 @@ impl DiskHistory {
 }
 
 /// Those of them that are published; they must begin where they should.
-fn take_unsaved(mut unsaved: Vec<Arc<Batch>>, first: Revision, newest: u64) -> Result<Vec<Arc<Batch>>, ReadError> {
+fn take_unsaved(
+    mut unsaved: Vec<Arc<Batch>>,
+    first: Revision,
+    newest: u64,
+) -> Result<Vec<Arc<Batch>>, ReadError> {
     unsaved.truncate(unsaved.partition_point(|batch| batch.revision.get() <= newest));
     let begins = unsaved.first().is_some_and(|batch| batch.revision == first);
     if begins { Ok(unsaved) } else { Err(ReadError::Missing(first)) }

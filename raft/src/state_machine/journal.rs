@@ -96,7 +96,11 @@ impl Journal {
         applied: Option<LogId>,
     ) -> Self {
         let since = |frames: &VecDeque<JournalFrame>, after| -> u64 {
-            frames.iter().filter(|frame| frame.sequence() > after).map(|frame| frame.header.frame_bytes()).sum()
+            frames
+                .iter()
+                .filter(|frame| frame.sequence() > after)
+                .map(|frame| frame.header.frame_bytes())
+                .sum()
         };
         let (total, since) = (since(&frames, 0), since(&frames, checkpoint));
         let sequence = frames.back().map_or(checkpoint, JournalFrame::sequence);
@@ -138,7 +142,11 @@ impl Journal {
     }
 
     /// The same with what `fill` puts in.
-    pub(super) fn write(&self, position: &Position, fill: impl FnOnce(&mut FrameBuilder)) -> io::Result<()> {
+    pub(super) fn write(
+        &self,
+        position: &Position,
+        fill: impl FnOnce(&mut FrameBuilder),
+    ) -> io::Result<()> {
         let mut tail = self.tail.lock();
         tail.check()?;
         fill(&mut tail.builder);
@@ -157,21 +165,24 @@ impl Journal {
 
     /// Writes the finished frame behind the others. Gives where it is.
     fn place(&self, tail: &mut JournalTail, bytes: u64) -> io::Result<(Arc<JournalSegment>, u64)> {
-        let segment =
-            match tail.segment.take().filter(|_| tail.length == 0 || tail.length + bytes <= self.segment_bytes) {
-                Some(segment) => segment,
-                None => {
-                    let name = GenerationFile {
-                        kind: FileKind::Journal,
-                        generation: self.generation,
-                        sequence: tail.sequence + 1,
-                    };
-                    let path = self.folder.path_of(name);
-                    let file = self.folder.disk.create(&path)?;
-                    (tail.length, tail.unsynced_names) = (0, true);
-                    Arc::new(JournalSegment { path, file, generation: self.generation })
-                }
-            };
+        let segment = match tail
+            .segment
+            .take()
+            .filter(|_| tail.length == 0 || tail.length + bytes <= self.segment_bytes)
+        {
+            Some(segment) => segment,
+            None => {
+                let name = GenerationFile {
+                    kind: FileKind::Journal,
+                    generation: self.generation,
+                    sequence: tail.sequence + 1,
+                };
+                let path = self.folder.path_of(name);
+                let file = self.folder.disk.create(&path)?;
+                (tail.length, tail.unsynced_names) = (0, true);
+                Arc::new(JournalSegment { path, file, generation: self.generation })
+            }
+        };
         if tail.unsynced.last().is_none_or(|last| !Arc::ptr_eq(last, &segment)) {
             tail.unsynced.push(Arc::clone(&segment));
         }
@@ -199,7 +210,8 @@ impl Journal {
                 (unsynced, std::mem::take(&mut tail.unsynced_names), tail.applied)
             };
             let synced = unsynced.iter().try_for_each(|segment| segment.file.sync());
-            let synced = synced.and_then(|()| if names { self.folder.sync_names() } else { Ok(()) });
+            let synced =
+                synced.and_then(|()| if names { self.folder.sync_names() } else { Ok(()) });
             if let Err(error) = synced {
                 self.tail.lock().failed = true;
                 return Err(storage(error));
@@ -235,9 +247,14 @@ impl Journal {
         let mut dropped: Vec<Arc<JournalSegment>> = Vec::new();
         {
             let frames = self.frames.read();
-            let is_needed = |frame: &&JournalFrame| frame.last > oldest || frame.sequence() > checkpoint;
-            let Some(needed) = frames.iter().find(is_needed).or(frames.back()) else { return Ok(()) };
-            for frame in frames.iter().take_while(|frame| !Arc::ptr_eq(&frame.segment, &needed.segment)) {
+            let is_needed =
+                |frame: &&JournalFrame| frame.last > oldest || frame.sequence() > checkpoint;
+            let Some(needed) = frames.iter().find(is_needed).or(frames.back()) else {
+                return Ok(());
+            };
+            for frame in
+                frames.iter().take_while(|frame| !Arc::ptr_eq(&frame.segment, &needed.segment))
+            {
                 if dropped.last().is_none_or(|last| !Arc::ptr_eq(last, &frame.segment)) {
                     dropped.push(Arc::clone(&frame.segment));
                 }
@@ -247,7 +264,9 @@ impl Journal {
             return Ok(());
         }
         self.persist()?;
-        let is_dropped = |frame: &JournalFrame| dropped.iter().any(|segment| Arc::ptr_eq(segment, &frame.segment));
+        let is_dropped = |frame: &JournalFrame| {
+            dropped.iter().any(|segment| Arc::ptr_eq(segment, &frame.segment))
+        };
         let mut frames = self.frames.write();
         while frames.front().is_some_and(is_dropped) {
             frames.pop_front();
@@ -275,7 +294,9 @@ impl Journal {
 impl JournalTail {
     fn check(&self) -> io::Result<()> {
         match self.failed {
-            true => Err(io::Error::other("state machine: an earlier write or sync has failed; the disk may be full")),
+            true => Err(io::Error::other(
+                "state machine: an earlier write or sync has failed; the disk may be full",
+            )),
             false => Ok(()),
         }
     }
@@ -291,19 +312,27 @@ impl JournalSegment {
 
 impl JournalFrame {
     /// The frame that begins here, if there is one whose header and summary are sound.
-    pub(super) fn find(segment: &Arc<JournalSegment>, offset: u64, length: u64) -> io::Result<Option<(Self, Summary)>> {
+    pub(super) fn find(
+        segment: &Arc<JournalSegment>,
+        offset: u64,
+        length: u64,
+    ) -> io::Result<Option<(Self, Summary)>> {
         let mut bytes = vec![0; HEADER_BYTES];
         if offset + HEADER_BYTES as u64 > length {
             return Ok(None);
         }
         segment.file.read_at(offset, &mut bytes)?;
-        let Some(header) = FrameHeader::parse(&bytes, segment.generation) else { return Ok(None) };
+        let Some(header) = FrameHeader::parse(&bytes, segment.generation) else {
+            return Ok(None);
+        };
         if offset + header.end() as u64 > length {
             return Ok(None);
         }
         let mut bytes = vec![0; header.summary_bytes as usize];
         segment.file.read_at(offset + header.summary_at() as u64, &mut bytes)?;
-        let Some(summary) = header.summary(&bytes, segment.generation) else { return Ok(None) };
+        let Some(summary) = header.summary(&bytes, segment.generation) else {
+            return Ok(None);
+        };
         let (after, last) = (summary.after(), summary.position.progress.revision);
         Ok(Some((Self { segment: Arc::clone(segment), offset, header, after, last }, summary)))
     }
@@ -337,8 +366,10 @@ impl JournalFrame {
     pub(super) fn read(&self) -> io::Result<FrameContents> {
         let bytes = self.bytes()?;
         let generation = self.segment.generation;
-        let (body, summary) = (HEADER_BYTES..self.header.summary_at(), self.header.summary_at()..self.header.end());
-        let summary = self.header.summary(&bytes[summary], generation).ok_or_else(|| self.damaged())?;
+        let (body, summary) =
+            (HEADER_BYTES..self.header.summary_at(), self.header.summary_at()..self.header.end());
+        let summary =
+            self.header.summary(&bytes[summary], generation).ok_or_else(|| self.damaged())?;
         let body = bytes.slice(body);
         let parts: u64 = summary.batches.iter().map(|batch| u64::from(batch.bytes)).sum();
         if parts != body.len() as u64 || !self.header.is_body(&body, generation) {
@@ -360,7 +391,11 @@ impl JournalFrame {
     }
 
     fn damaged(&self) -> io::Error {
-        invalid(format_args!("frame {} of {} is damaged", self.sequence(), self.segment.path.display()))
+        invalid(format_args!(
+            "frame {} of {} is damaged",
+            self.sequence(),
+            self.segment.path.display()
+        ))
     }
 }
 

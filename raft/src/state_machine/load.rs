@@ -38,7 +38,8 @@ pub(super) fn load(options: &StateMachineOptions) -> Result<Loaded, StateOpenErr
     let generation = folder.generation();
     let names = folder.files(generation).map_err(|error| folder.failed(error))?;
     let (sequence, start, mut objects) = source.checkpoint(&names)?;
-    let replay = Replay::find(&folder, &names, sequence, &mut objects).map_err(|error| source.unreadable(error))?;
+    let replay = Replay::find(&folder, &names, sequence, &mut objects)
+        .map_err(|error| source.unreadable(error))?;
     source.check_join(&replay, sequence)?;
     let position = replay.position.clone().unwrap_or(start);
     source.check_synced(position.progress.log_id)?;
@@ -49,7 +50,8 @@ pub(super) fn load(options: &StateMachineOptions) -> Result<Loaded, StateOpenErr
     let recent = source.recent(&replay.frames, &position.progress, options.warm_bytes)?;
     let applied = position.progress.log_id;
     let (segment_bytes, frames) = (options.segment_bytes, replay.frames);
-    let journal = Journal::new(Arc::clone(&folder), generation, segment_bytes, frames, sequence, applied);
+    let journal =
+        Journal::new(Arc::clone(&folder), generation, segment_bytes, frames, sequence, applied);
     Ok(Loaded { journal: Arc::new(journal), live: Live { state, position, window }, recent })
 }
 
@@ -59,11 +61,15 @@ struct Source<'a> {
 
 impl Source<'_> {
     /// The newest checkpoint: its frame, where that leads to, and the objects.
-    fn checkpoint(&self, names: &[GenerationFile]) -> Result<(u64, Position, Objects), StateOpenError> {
+    fn checkpoint(
+        &self,
+        names: &[GenerationFile],
+    ) -> Result<(u64, Position, Objects), StateOpenError> {
         let Some(newest) = names.iter().rfind(|name| name.kind == FileKind::Checkpoint) else {
             return Ok((0, Position::default(), Objects::new()));
         };
-        let (position, objects) = checkpoint::read(self.folder, *newest).map_err(|error| self.unreadable(error))?;
+        let (position, objects) =
+            checkpoint::read(self.folder, *newest).map_err(|error| self.unreadable(error))?;
         Ok((newest.sequence, position, objects.into_iter().collect()))
     }
 
@@ -72,14 +78,14 @@ impl Source<'_> {
         let first = replay.frames.front().map_or(checkpoint + 1, JournalFrame::sequence);
         let last = replay.frames.back().map_or(checkpoint, JournalFrame::sequence);
         if first > checkpoint + 1 {
-            return Err(self
-                .folder
-                .corrupt(format_args!("its journal begins with frame {first}, its checkpoint is of {checkpoint}")));
+            return Err(self.folder.corrupt(format_args!(
+                "its journal begins with frame {first}, its checkpoint is of {checkpoint}"
+            )));
         }
         if last < checkpoint {
-            return Err(self
-                .folder
-                .corrupt(format_args!("its journal ends with frame {last}, its checkpoint is of {checkpoint}")));
+            return Err(self.folder.corrupt(format_args!(
+                "its journal ends with frame {last}, its checkpoint is of {checkpoint}"
+            )));
         }
         Ok(())
     }
@@ -92,7 +98,9 @@ impl Source<'_> {
             return Ok(());
         }
         let last = noted - 1;
-        Err(self.folder.corrupt(format_args!("it ends before entry {found}, but entries up to {last} had been synced")))
+        Err(self.folder.corrupt(format_args!(
+            "it ends before entry {found}, but entries up to {last} had been synced"
+        )))
     }
 
     /// Removes what is needless, durably: what comes now must be found behind what counts.
@@ -102,18 +110,26 @@ impl Source<'_> {
         replay: &Replay,
         checkpoint: u64,
     ) -> Result<(), StateOpenError> {
-        let older = |name: &&GenerationFile| name.kind == FileKind::Checkpoint && name.sequence < checkpoint;
-        let needless: Vec<&GenerationFile> = names.iter().filter(older).chain(&replay.needless).collect();
+        let older = |name: &&GenerationFile| {
+            name.kind == FileKind::Checkpoint && name.sequence < checkpoint
+        };
+        let needless: Vec<&GenerationFile> =
+            names.iter().filter(older).chain(&replay.needless).collect();
         let removed = needless.iter().try_for_each(|name| {
             tracing::info!(%name, "removing what does not count");
             self.folder.remove(&self.folder.path_of(**name))
         });
-        let synced = removed.and_then(|()| if needless.is_empty() { Ok(()) } else { self.folder.sync_names() });
+        let synced = removed
+            .and_then(|()| if needless.is_empty() { Ok(()) } else { self.folder.sync_names() });
         synced.map_err(|error| self.folder.failed(error))
     }
 
     /// Makes durable what may not be.
-    fn rewrite_doubtful(&self, replay: &Replay, applied: Option<LogId>) -> Result<(), StateOpenError> {
+    fn rewrite_doubtful(
+        &self,
+        replay: &Replay,
+        applied: Option<LogId>,
+    ) -> Result<(), StateOpenError> {
         if self.folder.synced() == applied {
             return Ok(());
         }
@@ -123,7 +139,9 @@ impl Source<'_> {
             let mut last: Option<&JournalFrame> = None;
             for frame in doubtful {
                 frame.rewrite()?;
-                if let Some(before) = last.replace(frame).filter(|last| !Arc::ptr_eq(last.segment(), frame.segment())) {
+                if let Some(before) =
+                    last.replace(frame).filter(|last| !Arc::ptr_eq(last.segment(), frame.segment()))
+                {
                     before.segment().file.sync()?;
                 }
             }
@@ -138,17 +156,24 @@ impl Source<'_> {
         let mut found = Progress::default();
         objects.iter().for_each(|(key, entry)| found.count(key, entry));
         if let Some(difference) = progress.difference(&found) {
-            return Err(self.folder.corrupt(format_args!("objects at revision {}: {difference}", progress.revision)));
+            return Err(self
+                .folder
+                .corrupt(format_args!("objects at revision {}: {difference}", progress.revision)));
         }
         Ok(State::restore(progress.revision, progress.time_ms, objects))
     }
 
     /// From the summaries alone, which are a hundredth of the history.
-    fn window(&self, replay: &Replay, progress: &Progress) -> Result<RetentionWindow, StateOpenError> {
+    fn window(
+        &self,
+        replay: &Replay,
+        progress: &Progress,
+    ) -> Result<RetentionWindow, StateOpenError> {
         let mut window = RetentionWindow::starting_after(progress.oldest);
         for (frame, batches) in replay.frames.iter().zip(&replay.batches) {
             let first = frame.after().next();
-            for (revision, BatchSummary { time_ms, footprint, .. }) in (first.get()..).zip(batches) {
+            for (revision, BatchSummary { time_ms, footprint, .. }) in (first.get()..).zip(batches)
+            {
                 if revision > progress.oldest.get() {
                     if revision != window.newest().next().get() {
                         return Err(self.missing(window.newest().next()));
@@ -174,8 +199,11 @@ impl Source<'_> {
         let mut bytes = 0;
         for frame in frames.iter().rev().take_while(|frame| frame.last() > progress.oldest) {
             let opened = frame.read().map_err(|error| self.unreadable(error))?;
-            for (revision, record) in opened.records().rev().take_while(|(revision, _)| *revision > progress.oldest) {
-                let batch = record::decode_history(revision, &record).ok_or_else(|| self.damaged_batch(revision))?;
+            for (revision, record) in
+                opened.records().rev().take_while(|(revision, _)| *revision > progress.oldest)
+            {
+                let batch = record::decode_history(revision, &record)
+                    .ok_or_else(|| self.damaged_batch(revision))?;
                 bytes += batch.footprint();
                 if bytes > warm_bytes {
                     return Ok(recent.into());

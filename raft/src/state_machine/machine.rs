@@ -54,7 +54,8 @@ impl StateMachine {
         let progress = &live.position.progress;
         let bounds = (progress.oldest, progress.revision);
         let history = Arc::new(DiskHistory::new(Arc::clone(&journal), bounds, saver.shared()));
-        let serving = Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
+        let serving =
+            Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
         Ok(Self {
             failures,
             saver,
@@ -79,7 +80,12 @@ impl StateMachine {
     #[must_use]
     pub fn receiver(&self) -> SnapshotReceiver {
         let (folder, identity) = (Arc::clone(self.journal.folder()), Arc::clone(&self.identity));
-        SnapshotReceiver { folder, identity, segment_bytes: self.segment_bytes, failures: self.failures.clone() }
+        SnapshotReceiver {
+            folder,
+            identity,
+            segment_bytes: self.segment_bytes,
+            failures: self.failures.clone(),
+        }
     }
 
     /// How far it has applied, and what the state amounts to: equal on members that have applied
@@ -98,9 +104,10 @@ impl StateMachine {
     /// A gap would be a silent loss, whatever its cause.
     fn check_next(&self, next: LogId) -> io::Result<()> {
         match self.live.position.progress.log_id {
-            Some(last) if next.index != last.index + 1 => {
-                Err(invalid(format_args!("entry {} cannot be applied after entry {}", next.index, last.index)))
-            }
+            Some(last) if next.index != last.index + 1 => Err(invalid(format_args!(
+                "entry {} cannot be applied after entry {}",
+                next.index, last.index
+            ))),
             _ => Ok(()),
         }
     }
@@ -145,7 +152,9 @@ impl StateMachine {
             }
             if group.is_full() || (over && !group.is_empty()) {
                 self.commit(std::mem::take(&mut group))?;
-                answers.drain(..).for_each(|(responder, response): (_, Response)| responder.send(response));
+                answers
+                    .drain(..)
+                    .for_each(|(responder, response): (_, Response)| responder.send(response));
             }
             if over {
                 return Ok(());
@@ -194,7 +203,11 @@ impl RaftStateMachine<TypeConfig> for StateMachine {
         self.builder()
     }
 
-    async fn install_snapshot(&mut self, meta: &SnapshotMeta, snapshot: SnapshotData) -> io::Result<()> {
+    async fn install_snapshot(
+        &mut self,
+        meta: &SnapshotMeta,
+        snapshot: SnapshotData,
+    ) -> io::Result<()> {
         let installed = self.install(meta, snapshot);
         self.failures.watch(installed)
     }
@@ -244,7 +257,15 @@ impl RaftSnapshotBuilder<TypeConfig> for SnapshotBuilder {
             last_log_id: self.position.progress.log_id,
             last_membership: self.position.membership.clone(),
         };
-        let outgoing = Outgoing::new(self.state.clone(), self.history.clone(), &self.identity, self.position.clone());
-        Ok(Snapshot { meta, snapshot: SnapshotData { contents: Contents::Outgoing(Box::new(outgoing)) } })
+        let outgoing = Outgoing::new(
+            self.state.clone(),
+            self.history.clone(),
+            &self.identity,
+            self.position.clone(),
+        );
+        Ok(Snapshot {
+            meta,
+            snapshot: SnapshotData { contents: Contents::Outgoing(Box::new(outgoing)) },
+        })
     }
 }

@@ -38,8 +38,11 @@ pub use checksum::Checksum;
 pub use error::StateOpenError;
 pub use machine::{DiskUsage, SnapshotBuilder, StateMachine};
 pub(crate) use offline::{NewCluster, Offline};
-pub use options::{CHECKPOINT_BYTES, SEGMENT_BYTES, Saving, StateIdentity, StateMachineOptions, WARM_BYTES};
+pub use options::{
+    CHECKPOINT_BYTES, SEGMENT_BYTES, Saving, StateIdentity, StateMachineOptions, WARM_BYTES,
+};
 pub use progress::{Position, Progress};
 pub use snapshot::{
-    Frames, Incoming, MAX_FRAME_BYTES, Outgoing, Snapshot, SnapshotData, SnapshotError, SnapshotReceiver,
+    Frames, Incoming, MAX_FRAME_BYTES, Outgoing, Snapshot, SnapshotData, SnapshotError,
+    SnapshotReceiver,
 };

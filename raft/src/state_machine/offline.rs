@@ -51,8 +51,10 @@ pub(crate) struct NewCluster {
 impl Offline {
     /// Opens and checks it, as a start does.
     pub(crate) fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
-        let Loaded { journal, live, .. } = load(&StateMachineOptions { warm_bytes: 0, ..options.clone() })?;
-        let (identity, retention, segment_bytes) = (options.identity.clone(), options.retention, options.segment_bytes);
+        let Loaded { journal, live, .. } =
+            load(&StateMachineOptions { warm_bytes: 0, ..options.clone() })?;
+        let (identity, retention, segment_bytes) =
+            (options.identity.clone(), options.retention, options.segment_bytes);
         Ok(Self { identity, journal, live, retention, segment_bytes })
     }
 
@@ -73,7 +75,10 @@ impl Offline {
             if let Some(last) = self.live.position.progress.log_id
                 && entry.log_id.index != last.index + 1
             {
-                return Err(invalid(format_args!("entry {} cannot follow entry {}", entry.log_id.index, last.index)));
+                return Err(invalid(format_args!(
+                    "entry {} cannot follow entry {}",
+                    entry.log_id.index, last.index
+                )));
             }
             group.decide(&mut self.live, self.retention, entry);
             if group.is_full() {
@@ -92,10 +97,14 @@ impl Offline {
     pub(crate) fn move_to_cluster(&mut self, target: NewCluster) -> io::Result<()> {
         let NewCluster { old, cluster, node, peer, certain, revision } = target;
         let mut position = self.live.position.clone();
-        let mut objects: BTreeMap<Bytes, Entry> =
-            self.snapshot().range(b"", None).map(|(key, entry)| (key.clone(), entry.clone())).collect();
-        for (key, before, after) in
-            self.restamped_objects(certain, revision).chain(self.cluster_keys((old, cluster), node, revision))
+        let mut objects: BTreeMap<Bytes, Entry> = self
+            .snapshot()
+            .range(b"", None)
+            .map(|(key, entry)| (key.clone(), entry.clone()))
+            .collect();
+        for (key, before, after) in self
+            .restamped_objects(certain, revision)
+            .chain(self.cluster_keys((old, cluster), node, revision))
         {
             if let Some(before) = before {
                 position.progress.discount(&key, &before);
@@ -105,7 +114,8 @@ impl Offline {
         }
         (position.progress.revision, position.progress.oldest) = (revision, revision);
         let voters = Membership::new(vec![[node].into()], BTreeMap::from([(node, peer)]));
-        position.membership = StoredMembership::new(position.progress.log_id, voters.map_err(io::Error::other)?);
+        position.membership =
+            StoredMembership::new(position.progress.log_id, voters.map_err(io::Error::other)?);
         self.write_generation(cluster, Snapshot::of(revision, objects), &position)?;
         self.live.position = position;
         Ok(())
@@ -113,13 +123,26 @@ impl Offline {
 
     /// Writes this state into a generation of its own, and makes that current and the new
     /// cluster's.
-    fn write_generation(&mut self, cluster: ClusterId, state: Snapshot, position: &Position) -> io::Result<()> {
+    fn write_generation(
+        &mut self,
+        cluster: ClusterId,
+        state: Snapshot,
+        position: &Position,
+    ) -> io::Result<()> {
         let folder = Arc::clone(self.journal.folder());
         let generation = folder.new_generation();
-        let journal = Journal::new(Arc::clone(&folder), generation, self.segment_bytes, VecDeque::new(), 0, None);
+        let journal = Journal::new(
+            Arc::clone(&folder),
+            generation,
+            self.segment_bytes,
+            VecDeque::new(),
+            0,
+            None,
+        );
         journal.append(&[], position)?;
         let identity = StateIdentity { cluster, ..self.identity.clone() };
-        let checkpoint = Checkpoint { state, position: position.clone(), sequence: journal.sequence() };
+        let checkpoint =
+            Checkpoint { state, position: position.clone(), sequence: journal.sequence() };
         checkpoint.write(&journal, &identity, || true)?;
         folder.switch(generation, Some(cluster)).map_err(storage)?;
         let replaced = std::mem::replace(&mut self.journal, Arc::new(journal));
@@ -129,10 +152,15 @@ impl Offline {
     }
 
     /// The objects whose revision lost members may have given to something else.
-    fn restamped_objects(&self, certain: Revision, revision: Revision) -> impl Iterator<Item = ObjectChange> + use<> {
+    fn restamped_objects(
+        &self,
+        certain: Revision,
+        revision: Revision,
+    ) -> impl Iterator<Item = ObjectChange> + use<> {
         let snapshot = self.snapshot();
-        let doubtful =
-            snapshot.range(b"", None).filter(|(key, entry)| entry.modified > certain && !is_cluster_key(key));
+        let doubtful = snapshot
+            .range(b"", None)
+            .filter(|(key, entry)| entry.modified > certain && !is_cluster_key(key));
         let change = |(key, before): (&Bytes, &Entry)| {
             let created = if before.created > certain { revision } else { before.created };
             let after = Entry { created, modified: revision, value: before.value.clone() };
@@ -150,10 +178,14 @@ impl Offline {
         revision: Revision,
     ) -> impl Iterator<Item = ObjectChange> + use<> {
         let last = self.live.state.get(keys::LAST_NODE).cloned();
-        let counted = last.as_ref().and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse::<NodeId>().ok());
-        let members = self.live.position.membership.membership().nodes().map(|(node, _)| *node).max();
+        let counted = last
+            .as_ref()
+            .and_then(|entry| std::str::from_utf8(&entry.value).ok()?.parse::<NodeId>().ok());
+        let members =
+            self.live.position.membership.membership().nodes().map(|(node, _)| *node).max();
         let largest = counted.max(members).max(Some(node)).unwrap_or_default().to_string();
-        let entry = |value: String| Entry { value: value.into(), created: revision, modified: revision };
+        let entry =
+            |value: String| Entry { value: value.into(), created: revision, modified: revision };
         let given_up = (Bytes::from(keys::given_up(old)), None, entry(cluster.to_string()));
         [given_up, (Bytes::from_static(keys::LAST_NODE), last, entry(largest))].into_iter()
     }

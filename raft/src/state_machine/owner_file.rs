@@ -62,7 +62,12 @@ impl<T: Serialize + DeserializeOwned> RecordFile<T> {
         };
         let mut bytes = vec![0; usize::try_from(file.length()?).map_err(io::Error::other)?];
         file.read_at(0, &mut bytes)?;
-        let damaged = || io::Error::new(io::ErrorKind::InvalidData, format!("the note {:?} is damaged", self.name));
+        let damaged = || {
+            io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("the note {:?} is damaged", self.name),
+            )
+        };
         self.decode(&bytes).map(Some).ok_or_else(damaged)
     }
 
@@ -82,7 +87,8 @@ impl<T: Serialize + DeserializeOwned> RecordFile<T> {
     }
 
     fn encode(&self, fact: &T) -> Vec<u8> {
-        let record = postcard::to_stdvec(fact).expect("a vector grows and the record has no failing parts");
+        let record =
+            postcard::to_stdvec(fact).expect("a vector grows and the record has no failing parts");
         [&self.magic[..], &crc32c::crc32c(&record).to_le_bytes(), &record].concat()
     }
 
@@ -115,7 +121,10 @@ mod tests {
             let written = SYNCED.write(&disk, folder, &two).is_ok();
             for seed in 0..8 {
                 let found = SYNCED.read(&disk.crash(seed), folder).unwrap();
-                assert!(found == Some(two) || (!written && found == Some(one)), "{found:?} after {calls} calls");
+                assert!(
+                    found == Some(two) || (!written && found == Some(one)),
+                    "{found:?} after {calls} calls"
+                );
             }
         }
     }

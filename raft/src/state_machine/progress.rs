@@ -64,7 +64,8 @@ impl Progress {
             ("bytes", self.size, found.size),
             ("checksum", self.checksum.get(), found.checksum.get()),
         ];
-        let (what, expected, found) = parts.into_iter().find(|(_, expected, found)| expected != found)?;
+        let (what, expected, found) =
+            parts.into_iter().find(|(_, expected, found)| expected != found)?;
         Some(format!("{what}: {expected} expected, {found} found"))
     }
 }

@@ -41,13 +41,15 @@ pub(super) fn encode_history(batch: &Batch, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&(batch.footprint() as u64).to_le_bytes());
     let taken = std::mem::take(buffer);
     let changes: Vec<_> = batch.events.iter().map(Change::of).collect();
-    *buffer = postcard::to_extend(&changes, taken).expect("a vector grows and the changes have no failing parts");
+    *buffer = postcard::to_extend(&changes, taken)
+        .expect("a vector grows and the changes have no failing parts");
 }
 
 /// Reads a history record whole. `None` when it is damaged.
 pub(super) fn decode_history(revision: Revision, record: &[u8]) -> Option<Batch> {
     let (time_ms, _) = history_header(record)?;
-    let (changes, rest) = postcard::take_from_bytes::<Vec<Change>>(&record[HISTORY_HEADER_BYTES..]).ok()?;
+    let (changes, rest) =
+        postcard::take_from_bytes::<Vec<Change>>(&record[HISTORY_HEADER_BYTES..]).ok()?;
     let events = changes.into_iter().map(Change::into_event).collect::<Option<_>>()?;
     rest.is_empty().then_some(Batch { revision, time_ms, events })
 }

@@ -81,7 +81,9 @@ impl Replay {
         let Range { start: first, end: until } = sequences;
         for expected in first..until {
             let found = expected - first;
-            let Some((frame, summary)) = JournalFrame::find(segment, offset, length)? else { return Ok(found) };
+            let Some((frame, summary)) = JournalFrame::find(segment, offset, length)? else {
+                return Ok(found);
+            };
             if frame.sequence() != expected {
                 return Ok(found);
             }
@@ -109,7 +111,8 @@ impl Replay {
 fn apply_frame(opened: &FrameContents, objects: &mut Objects) -> io::Result<()> {
     for (revision, record) in opened.records() {
         let batch = record::decode_history(revision, &record);
-        let batch = batch.ok_or_else(|| invalid(format_args!("history: the record of revision {revision}")))?;
+        let batch = batch
+            .ok_or_else(|| invalid(format_args!("history: the record of revision {revision}")))?;
         for event in batch.events.iter() {
             match &event.current {
                 Some(entry) => drop(objects.insert(event.key.clone(), entry.clone())),

@@ -52,7 +52,8 @@ impl RetentionWindow {
 
     /// Takes in the next revision's batch of this time and footprint.
     pub(super) fn push(&mut self, time_ms: u64, footprint: u64) {
-        let since_previous_ms = u32::try_from(time_ms.saturating_sub(self.newest_ms)).unwrap_or(u32::MAX);
+        let since_previous_ms =
+            u32::try_from(time_ms.saturating_sub(self.newest_ms)).unwrap_or(u32::MAX);
         let bytes = u32::try_from(footprint).unwrap_or(u32::MAX);
         if !self.records.is_empty() {
             self.age_ms += u64::from(since_previous_ms);
@@ -90,7 +91,11 @@ mod tests {
 
     #[test]
     fn keeps_exactly_the_time() {
-        let window = filled(1000, |r| 1_700_000_000_000 + r * 100, Retention { time_ms: 30_000, bytes: u64::MAX });
+        let window = filled(
+            1000,
+            |r| 1_700_000_000_000 + r * 100,
+            Retention { time_ms: 30_000, bytes: u64::MAX },
+        );
         assert_eq!((window.oldest().get(), window.newest().get()), (699, 1000));
     }
 
@@ -123,7 +128,10 @@ mod tests {
                 rebuilt.trim(retention);
             }
         }
-        assert_eq!((rebuilt.oldest(), rebuilt.bytes(), rebuilt.age_ms), (whole.oldest(), whole.bytes(), whole.age_ms));
+        assert_eq!(
+            (rebuilt.oldest(), rebuilt.bytes(), rebuilt.age_ms),
+            (whole.oldest(), whole.bytes(), whole.age_ms)
+        );
         assert!(whole.oldest() > half.oldest());
     }
 }

@@ -99,8 +99,12 @@ impl Saver {
         failures: FailureReport,
     ) -> io::Result<Self> {
         let (position, state) = (live.position.clone(), live.state.snapshot());
-        let waiting =
-            UnsavedChanges { saved: position.progress.revision, position, state, ..UnsavedChanges::default() };
+        let waiting = UnsavedChanges {
+            saved: position.progress.revision,
+            position,
+            state,
+            ..UnsavedChanges::default()
+        };
         let shared = Arc::new(SaverShared {
             waiting: Mutex::new(waiting),
             work: Condvar::new(),
@@ -111,7 +115,8 @@ impl Saver {
         });
         let ended = Arc::new(EndFlag::default());
         if options.saving == Saving::Behind {
-            let running = SaverThread { shared: Some(Arc::clone(&shared)), ended: Arc::clone(&ended) };
+            let running =
+                SaverThread { shared: Some(Arc::clone(&shared)), ended: Arc::clone(&ended) };
             let run = async move { running.shared.iter().for_each(|shared| shared.run()) };
             SystemDisk.spawn("state-saver", Box::pin(run))?;
         }
@@ -173,7 +178,8 @@ impl Saver {
         let (journal, live) = switch()?;
         let mut waiting = self.shared.waiting.lock();
         (waiting.group, waiting.groups) = (Group::default(), 0);
-        (waiting.position, waiting.saved) = (live.position.clone(), live.position.progress.revision);
+        (waiting.position, waiting.saved) =
+            (live.position.clone(), live.position.progress.revision);
         waiting.state = live.state.snapshot();
         *target = Arc::clone(&journal);
         Ok((journal, live))
@@ -209,7 +215,8 @@ impl SaverShared {
     pub(super) fn unsaved(&self, first: Revision) -> Option<Vec<Arc<Batch>>> {
         let waiting = self.waiting.lock();
         let batches = waiting.under_way.iter().chain(waiting.group.batches());
-        (first > waiting.saved).then(|| batches.filter(|batch| batch.revision >= first).cloned().collect())
+        (first > waiting.saved)
+            .then(|| batches.filter(|batch| batch.revision >= first).cloned().collect())
     }
 
     /// The thread.

@@ -26,7 +26,8 @@ async fn main() {
     write("update, nothing watched", &store, WRITES, "o/core/configmaps").await;
     read(&store);
     old_state(&store);
-    let quiet: Vec<_> = (0..WATCHERS).map(|index| watch(&store, format!("o/core/secrets/{index}/"))).collect();
+    let quiet: Vec<_> =
+        (0..WATCHERS).map(|index| watch(&store, format!("o/core/secrets/{index}/"))).collect();
     write("update, 1,000 other prefixes watched", &store, WRITES, "o/core/configmaps").await;
     drop(quiet);
     fan_out(&store, WATCHERS).await;
@@ -53,7 +54,8 @@ fn read(store: &MemoryStore) {
     report("snapshot and get", start.elapsed(), WRITES);
     let start = Instant::now();
     let snapshot = store.snapshot();
-    let count = snapshot.range(b"o/core/configmaps/", None).inspect(|entry| _ = black_box(entry)).count();
+    let count =
+        snapshot.range(b"o/core/configmaps/", None).inspect(|entry| _ = black_box(entry)).count();
     report("range, per key", start.elapsed(), count);
     let start = Instant::now();
     let count = black_box(snapshot.count(b"o/core/configmaps/", None));
@@ -63,7 +65,8 @@ fn read(store: &MemoryStore) {
 fn old_state(store: &MemoryStore) {
     const BACK: u64 = 10_000;
     let at = Revision::new(store.status().applied.get() - BACK);
-    for title in ["old state the first time, per change since", "old state again, per change since"] {
+    for title in ["old state the first time, per change since", "old state again, per change since"]
+    {
         let start = Instant::now();
         black_box(store.snapshot_at(at).expect("it is kept"));
         report(title, start.elapsed(), usize::try_from(BACK).unwrap_or(usize::MAX));
@@ -84,7 +87,11 @@ async fn fan_out(store: &Arc<MemoryStore>, watchers: usize) {
         task.await.expect("it saw everything");
     }
     report(&format!("publish to {watchers} watchers, per write"), published, FAN_OUT_WRITES);
-    report(&format!("deliver to {watchers} watchers, per event"), start.elapsed(), FAN_OUT_WRITES * watchers);
+    report(
+        &format!("deliver to {watchers} watchers, per event"),
+        start.elapsed(),
+        FAN_OUT_WRITES * watchers,
+    );
 }
 
 async fn write_quietly(store: &MemoryStore, count: usize) {

@@ -56,7 +56,9 @@ impl Batch {
     #[must_use]
     pub fn footprint(&self) -> usize {
         let value = |entry: &Option<Entry>| entry.as_ref().map_or(0, |entry| entry.value.len());
-        let event = |event: &Event| EVENT_OVERHEAD + event.key.len() + value(&event.current) + value(&event.previous);
+        let event = |event: &Event| {
+            EVENT_OVERHEAD + event.key.len() + value(&event.current) + value(&event.previous)
+        };
         BATCH_OVERHEAD + self.events.iter().map(event).sum::<usize>()
     }
 

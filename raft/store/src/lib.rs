@@ -26,7 +26,8 @@ pub use entry::{Batch, Entry, Event};
 pub use error::{Error, HistoryError, NotApplied};
 pub use layer::Layer;
 pub use limits::{
-    DEFAULT_HISTORY_BYTES, DEFAULT_RETENTION_MS, DEFAULT_STORE_BYTES, DEFAULT_TXN_BYTES, Limits, Retention,
+    DEFAULT_HISTORY_BYTES, DEFAULT_RETENTION_MS, DEFAULT_STORE_BYTES, DEFAULT_TXN_BYTES, Limits,
+    Retention,
 };
 pub use memory::{MemoryOptions, MemoryStore};
 pub use revision::Revision;

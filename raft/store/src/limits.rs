@@ -92,14 +92,21 @@ mod tests {
     #[test]
     fn limits_let_deletes_through() {
         let limits = Limits { store_bytes: 100, txn_bytes: 200 };
-        let put = |size: usize| Operation::Put { key: Bytes::from_static(b"k"), value: Bytes::from(vec![0; size]) };
+        let put = |size: usize| Operation::Put {
+            key: Bytes::from_static(b"k"),
+            value: Bytes::from(vec![0; size]),
+        };
         let delete = Operation::Delete { key: Bytes::from_static(b"d") };
         let check = |operations: Vec<Operation>, used: u64, expect: Result<(), NotApplied>| {
             assert_eq!(limits.check(&Txn { conditions: vec![], operations }, used), expect);
         };
         check(vec![put(10)], 99, Ok(()));
         check(vec![put(10)], 100, Err(NotApplied::OutOfSpace { used: 100, limit: 100 }));
-        check(vec![delete.clone(), put(0)], 100, Err(NotApplied::OutOfSpace { used: 100, limit: 100 }));
+        check(
+            vec![delete.clone(), put(0)],
+            100,
+            Err(NotApplied::OutOfSpace { used: 100, limit: 100 }),
+        );
         check(vec![delete], 1000, Ok(()));
         let size = Txn { conditions: vec![], operations: vec![put(200)] }.footprint();
         check(vec![put(200)], 0, Err(NotApplied::TooLarge { size, limit: 200 }));

@@ -86,7 +86,8 @@ impl Snapshot {
             _ => Bound::Included(prefix),
         };
         let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let reversed = matches!((from, to), (Bound::Excluded(from), Bound::Excluded(to)) if from >= to);
+        let reversed =
+            matches!((from, to), (Bound::Excluded(from), Bound::Excluded(to)) if from >= to);
         (!reversed).then(|| self.objects.range::<_, [u8]>((from, to))).into_iter().flatten()
     }
 
@@ -129,7 +130,10 @@ impl Snapshot {
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Snapshot").field("revision", &self.revision).field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Snapshot")
+            .field("revision", &self.revision)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -148,7 +152,8 @@ mod tests {
 
     #[test]
     fn successor_of_a_prefix() {
-        let check = |prefix: &[u8], expect: Option<&[u8]>| assert_eq!(successor(prefix).as_deref(), expect);
+        let check =
+            |prefix: &[u8], expect: Option<&[u8]>| assert_eq!(successor(prefix).as_deref(), expect);
         check(b"a", Some(b"b"));
         check(b"o/", Some(b"o0"));
         check(b"a\xff\xff", Some(b"b"));
@@ -161,7 +166,8 @@ mod tests {
         let snapshot = snapshot_of(&["a", "b/", "b/1", "b/2", "b/3", "b0", "c"]);
         let check = |prefix: &str, after: Option<&str>, expect: &[&str]| {
             let after = after.map(str::as_bytes);
-            let keys: Vec<_> = snapshot.range(prefix.as_bytes(), after).map(|(key, _)| key.clone()).collect();
+            let keys: Vec<_> =
+                snapshot.range(prefix.as_bytes(), after).map(|(key, _)| key.clone()).collect();
             assert_eq!(keys, expect, "{prefix} after {after:?}");
             assert_eq!(snapshot.count(prefix.as_bytes(), after), expect.len());
         };
@@ -195,7 +201,10 @@ mod tests {
         changed.objects.get_mut(&b"a"[..]).unwrap().modified = Revision::new(9);
         let found: Vec<_> = changed.changes_from(&before).collect();
         assert_eq!(found.len(), 1);
-        assert_eq!((found[0].1.unwrap().modified, found[0].2.unwrap().modified), (Revision::new(2), Revision::new(9)));
+        assert_eq!(
+            (found[0].1.unwrap().modified, found[0].2.unwrap().modified),
+            (Revision::new(2), Revision::new(9))
+        );
     }
 
     #[test]
@@ -211,7 +220,8 @@ mod tests {
             created: Revision::new(1),
             modified: Revision::new(2),
         };
-        let objects = keys.iter().map(|key| (Bytes::copy_from_slice(key.as_bytes()), entry(key))).collect();
+        let objects =
+            keys.iter().map(|key| (Bytes::copy_from_slice(key.as_bytes()), entry(key))).collect();
         let size = keys.iter().map(|key| 2 * key.len() as u64).sum();
         Snapshot::new(Revision::new(2), size, objects)
     }

@@ -43,7 +43,11 @@ impl State {
     /// A state read back from disk or from a snapshot of another node. Keys in ascending order load
     /// fastest.
     #[must_use]
-    pub fn restore(revision: Revision, time_ms: u64, entries: impl IntoIterator<Item = (Bytes, Entry)>) -> Self {
+    pub fn restore(
+        revision: Revision,
+        time_ms: u64,
+        entries: impl IntoIterator<Item = (Bytes, Entry)>,
+    ) -> Self {
         let mut size = 0;
         let mut objects = Objects::new();
         for (key, entry) in entries {
@@ -63,12 +67,19 @@ impl State {
             return Applied { outcome, batch: None };
         }
         if txn.operations.is_empty() {
-            return Applied { outcome: Outcome::Committed { revision: self.revision }, batch: None };
+            return Applied {
+                outcome: Outcome::Committed { revision: self.revision },
+                batch: None,
+            };
         }
         self.revision = self.revision.next();
-        let events = txn.operations.iter().filter_map(|operation| self.apply_operation(operation)).collect();
+        let events =
+            txn.operations.iter().filter_map(|operation| self.apply_operation(operation)).collect();
         let batch = Batch { revision: self.revision, time_ms: self.time_ms, events };
-        Applied { outcome: Outcome::Committed { revision: self.revision }, batch: Some(Arc::new(batch)) }
+        Applied {
+            outcome: Outcome::Committed { revision: self.revision },
+            batch: Some(Arc::new(batch)),
+        }
     }
 
     /// The state as readers see it; stays as it is while this one moves on.
@@ -122,7 +133,11 @@ impl State {
                 }
                 Condition::Exists { .. } => current.is_some(),
             };
-            (!holds).then(|| Outcome::Conflict { condition: index, current: current.cloned(), revision: self.revision })
+            (!holds).then(|| Outcome::Conflict {
+                condition: index,
+                current: current.cloned(),
+                revision: self.revision,
+            })
         })
     }
 
@@ -134,14 +149,16 @@ impl State {
     }
 
     fn put(&mut self, key: &Bytes, value: &Bytes) -> Event {
-        let mut current = Entry { value: value.clone(), created: self.revision, modified: self.revision };
+        let mut current =
+            Entry { value: value.clone(), created: self.revision, modified: self.revision };
         self.size += footprint(key, &current);
         // Most puts create, so the map is searched once for them, and a second time for the others.
         let previous = self.objects.insert(key.clone(), current.clone());
         if let Some(previous) = &previous {
             self.size -= footprint(key, previous);
             current.created = previous.created;
-            self.objects.get_mut(key.as_ref()).expect("it was put there just now").created = previous.created;
+            self.objects.get_mut(key.as_ref()).expect("it was put there just now").created =
+                previous.created;
         }
         Event { key: key.clone(), current: Some(current), previous }
     }
@@ -171,7 +188,10 @@ mod tests {
         };
         assert_eq!(commit(&mut state, txn([], [put("a", "1"), put("b", "1")])), 1);
         assert_eq!(commit(&mut state, txn([modified("a", 1), modified("c", 0)], [])), 1);
-        assert_eq!(commit(&mut state, txn([exists("a"), modified("b", 1)], [put("a", "22"), delete("b")])), 2);
+        assert_eq!(
+            commit(&mut state, txn([exists("a"), modified("b", 1)], [put("a", "22"), delete("b")])),
+            2
+        );
         assert_eq!(commit(&mut state, txn([], [delete("none")])), 3);
         assert_eq!(state.get(b"a"), Some(&entry("22", 1, 2)));
         assert_eq!((state.len(), state.size()), (1, 3));
@@ -197,9 +217,11 @@ mod tests {
     fn batches_tell_what_changed_and_time_never_goes_back() {
         let mut state = State::new();
         state.apply(1000, &txn([], [put("a", "1"), put("b", "1")]));
-        let applied = state.apply(900, &txn([], [delete("b"), delete("z"), put("a", "2"), put("c", "3")]));
+        let applied =
+            state.apply(900, &txn([], [delete("b"), delete("z"), put("a", "2"), put("c", "3")]));
         let batch = applied.batch.expect("it committed");
-        let event = |key: &'static str, current, previous| Event { key: key.into(), current, previous };
+        let event =
+            |key: &'static str, current, previous| Event { key: key.into(), current, previous };
         assert_eq!((batch.revision, batch.time_ms), (Revision::new(2), 1000));
         assert_eq!(
             batch.events[..],
@@ -216,7 +238,8 @@ mod tests {
         let mut state = State::new();
         state.apply(7, &txn([], [put("a", "1"), put("b", "22"), put("c", "")]));
         state.apply(9, &txn([], [delete("a"), put("c", "4")]));
-        let entries: Vec<_> = state.objects.iter().map(|(key, entry)| (key.clone(), entry.clone())).collect();
+        let entries: Vec<_> =
+            state.objects.iter().map(|(key, entry)| (key.clone(), entry.clone())).collect();
         let restored = State::restore(state.revision(), state.time_ms(), entries);
         assert_eq!(restored, state);
         assert_eq!(restored.snapshot().digest(), state.snapshot().digest());
@@ -243,6 +266,10 @@ mod tests {
     }
 
     fn entry(value: &'static str, created: u64, modified: u64) -> Entry {
-        Entry { value: value.into(), created: Revision::new(created), modified: Revision::new(modified) }
+        Entry {
+            value: value.into(),
+            created: Revision::new(created),
+            modified: Revision::new(modified),
+        }
     }
 }

@@ -42,12 +42,16 @@ impl Txn {
             }
             if key.len() > MAX_KEY_BYTES {
                 let size = key.len();
-                return Err(NotApplied::Invalid(format!("a key of {size} bytes; at most {MAX_KEY_BYTES} are allowed")));
+                return Err(NotApplied::Invalid(format!(
+                    "a key of {size} bytes; at most {MAX_KEY_BYTES} are allowed"
+                )));
             }
         }
         let mut seen = BTreeSet::new();
         match operations.into_iter().find(|key| !seen.insert(*key)) {
-            Some(key) => Err(NotApplied::Invalid(format!("{key:?} occurs twice among the operations"))),
+            Some(key) => {
+                Err(NotApplied::Invalid(format!("{key:?} occurs twice among the operations")))
+            }
             None => Ok(()),
         }
     }
@@ -60,7 +64,8 @@ impl Txn {
             Operation::Put { key, value } => key.len() + value.len(),
             Operation::Delete { key } => key.len(),
         });
-        ITEM_OVERHEAD + conditions.chain(operations).map(|bytes| bytes + ITEM_OVERHEAD).sum::<usize>()
+        ITEM_OVERHEAD
+            + conditions.chain(operations).map(|bytes| bytes + ITEM_OVERHEAD).sum::<usize>()
     }
 
     /// Whether any operation is a put; a transaction without one passes at the size limit.
@@ -153,16 +158,18 @@ mod tests {
         let put = |key: &'static str| Operation::Put { key: key.into(), value: Bytes::new() };
         let delete = |key: &'static str| Operation::Delete { key: key.into() };
         let exists = |key: &'static str| Condition::Exists { key: key.into() };
-        let check = |conditions: Vec<Condition>, operations: Vec<Operation>, expect: Result<(), &str>| {
-            let expect = expect.map_err(|text| NotApplied::Invalid(text.to_owned()));
-            assert_eq!(Txn { conditions, operations }.validate(), expect);
-        };
+        let check =
+            |conditions: Vec<Condition>, operations: Vec<Operation>, expect: Result<(), &str>| {
+                let expect = expect.map_err(|text| NotApplied::Invalid(text.to_owned()));
+                assert_eq!(Txn { conditions, operations }.validate(), expect);
+            };
         check(vec![], vec![], Ok(()));
         check(vec![exists("a"), exists("a")], vec![put("a"), delete("b")], Ok(()));
         check(vec![], vec![put("a"), delete("a")], Err("b\"a\" occurs twice among the operations"));
         check(vec![], vec![put("")], Err("empty key"));
         check(vec![exists("")], vec![], Err("empty key"));
-        let [longest, longer]: [&str; 2] = [MAX_KEY_BYTES, MAX_KEY_BYTES + 1].map(|size| &*"k".repeat(size).leak());
+        let [longest, longer]: [&str; 2] =
+            [MAX_KEY_BYTES, MAX_KEY_BYTES + 1].map(|size| &*"k".repeat(size).leak());
         check(vec![exists(longest)], vec![put(longest)], Ok(()));
         let refusal = Err("a key of 65536 bytes; at most 65535 are allowed");
         check(vec![], vec![put(longer)], refusal);

@@ -21,7 +21,8 @@ fn bytes_in(folder: &Path) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_log_of_large_entries_is_cut_and_nothing_is_lost() {
-    let mut cluster = Cluster::tuned(1, Tuning { log_bytes: Some(LOG_BYTES), ..Tuning::default() }).await;
+    let mut cluster =
+        Cluster::tuned(1, Tuning { log_bytes: Some(LOG_BYTES), ..Tuning::default() }).await;
     let value = Bytes::from(vec![b'x'; 64 << 10]);
     for number in 0..64 {
         let put = Operation::Put { key: Bytes::from(format!("k/{number}")), value: value.clone() };

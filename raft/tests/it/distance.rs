@@ -20,9 +20,11 @@ const QUIET: Duration = Duration::from_secs(1);
 async fn check(heartbeat: Duration, distance: Distance) {
     assert!(distance.both_ways < heartbeat, "no heartbeat could be answered in time");
     let timing = Timing { heartbeat, election_min: heartbeat * 3, election_max: heartbeat * 6 };
-    let cluster = Cluster::tuned(3, Tuning { timing, distance: Some(distance), ..Tuning::default() }).await;
+    let cluster =
+        Cluster::tuned(3, Tuning { timing, distance: Some(distance), ..Tuning::default() }).await;
     let leader = cluster.leader().await;
-    let put = Operation::Put { key: Bytes::from_static(b"key"), value: Bytes::from_static(b"value") };
+    let put =
+        Operation::Put { key: Bytes::from_static(b"key"), value: Bytes::from_static(b"value") };
     let store = cluster.store(leader);
     within("a write", store.txn(Txn { conditions: vec![], operations: vec![put] })).await.unwrap();
     tokio::time::sleep(QUIET).await;

@@ -40,7 +40,11 @@ fn write(store: Arc<dyn Store>, name: &'static str, stop: Arc<AtomicBool>) -> Jo
             let put = Operation::Put { key: key.clone(), value: Bytes::from(number.to_string()) };
             match store.txn(Txn { conditions: vec![], operations: vec![put] }).await {
                 Ok(Outcome::Committed { revision }) => {
-                    assert_eq!(written.acknowledged.insert(revision, key), None, "a revision came twice");
+                    assert_eq!(
+                        written.acknowledged.insert(revision, key),
+                        None,
+                        "a revision came twice"
+                    );
                 }
                 Ok(conflict @ Outcome::Conflict { .. }) => panic!("{conflict:?}"),
                 Err(Error::Unknown(_)) => written.unknown += 1,
@@ -53,7 +57,11 @@ fn write(store: Arc<dyn Store>, name: &'static str, stop: Arc<AtomicBool>) -> Jo
 }
 
 /// Collects what a watch says until it has passed this revision.
-async fn watched(store: Arc<dyn Store>, after: Revision, until: Revision) -> BTreeMap<Revision, Vec<Bytes>> {
+async fn watched(
+    store: Arc<dyn Store>,
+    after: Revision,
+    until: Revision,
+) -> BTreeMap<Revision, Vec<Bytes>> {
     let mut watch = store.watch(Bytes::new(), after).expect("the history is kept");
     let mut seen = BTreeMap::new();
     while seen.last_key_value().is_none_or(|(last, _)| *last < until) {
@@ -70,14 +78,21 @@ async fn the_leader_vanishes_again_and_again() {
     for round in 0..3 {
         let (leader, stop) = (cluster.leader().await, Arc::new(AtomicBool::new(false)));
         let after = cluster.replica(leader).read_index().await.unwrap();
-        let survivors: Vec<_> = cluster.nodes().into_iter().filter(|node| *node != leader).collect();
+        let survivors: Vec<_> =
+            cluster.nodes().into_iter().filter(|node| *node != leader).collect();
         let name = ["first", "second", "third"][round];
-        let writers: Vec<_> = survivors.iter().map(|node| write(cluster.store(*node), name, stop.clone())).collect();
-        within("the writers have begun", cluster.replica(survivors[0]).applied(Revision::new(after.get() + 20))).await;
+        let writers: Vec<_> =
+            survivors.iter().map(|node| write(cluster.store(*node), name, stop.clone())).collect();
+        within(
+            "the writers have begun",
+            cluster.replica(survivors[0]).applied(Revision::new(after.get() + 20)),
+        )
+        .await;
         cluster.halt(leader).await;
         let next = cluster.leader().await;
         let elected = cluster.replica(next).read_index().await.unwrap();
-        within("writes go on", cluster.replica(next).applied(Revision::new(elected.get() + 20))).await;
+        within("writes go on", cluster.replica(next).applied(Revision::new(elected.get() + 20)))
+            .await;
         cluster.open(leader).await;
         within("the old leader follows", cluster.replica(leader).recovered()).await;
         stop.store(true, Ordering::Relaxed);
@@ -94,7 +109,12 @@ async fn the_leader_vanishes_again_and_again() {
         cluster.converge(last).await;
         for node in cluster.nodes() {
             let seen = watched(cluster.store(node), after, last).await;
-            assert!(seen.keys().zip(after.get() + 1..).all(|(revision, expect)| revision.get() == expect), "a gap");
+            assert!(
+                seen.keys()
+                    .zip(after.get() + 1..)
+                    .all(|(revision, expect)| revision.get() == expect),
+                "a gap"
+            );
             assert!(
                 acknowledged.iter().all(|(revision, key)| seen[revision].contains(key)),
                 "an acknowledged write is gone"
@@ -136,8 +156,10 @@ async fn a_leader_that_stops_hands_over_and_nobody_notices() {
     let mut cluster = Cluster::start(3).await;
     let (leader, stop) = (cluster.leader().await, Arc::new(AtomicBool::new(false)));
     let survivors: Vec<_> = cluster.nodes().into_iter().filter(|node| *node != leader).collect();
-    let writers: Vec<_> = survivors.iter().map(|node| write(cluster.store(*node), "calm", stop.clone())).collect();
-    within("the writers have begun", cluster.replica(survivors[0]).applied(Revision::new(20))).await;
+    let writers: Vec<_> =
+        survivors.iter().map(|node| write(cluster.store(*node), "calm", stop.clone())).collect();
+    within("the writers have begun", cluster.replica(survivors[0]).applied(Revision::new(20)))
+        .await;
     cluster.stop(leader).await;
     let next = cluster.leader().await;
     assert_ne!(next, leader);
@@ -164,7 +186,9 @@ async fn without_a_quorum_nothing_is_acknowledged_and_reads_are_refused() {
     let ready = within("an answer", alone.ask(AdminRequest::Ready)).await;
     assert!(matches!(ready, Err(AdminError::Unavailable(_))), "{ready:?}");
     let put = Operation::Put { key: Bytes::from_static(b"k"), value: Bytes::new() };
-    let refused = within("the write ends", alone.txn(Txn { conditions: vec![], operations: vec![put] })).await;
+    let refused =
+        within("the write ends", alone.txn(Txn { conditions: vec![], operations: vec![put] }))
+            .await;
     assert!(refused.is_err(), "{refused:?}");
 }
 

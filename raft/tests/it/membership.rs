@@ -11,7 +11,10 @@ use crate::cluster::{Cluster, Tuning, eventually, within};
 
 async fn put(store: &dyn Store, number: usize) -> Revision {
     let key = Bytes::from(format!("key/{number:05}"));
-    let txn = Txn { conditions: vec![], operations: vec![Operation::Put { key, value: Bytes::from(vec![7; 2000]) }] };
+    let txn = Txn {
+        conditions: vec![],
+        operations: vec![Operation::Put { key, value: Bytes::from(vec![7; 2000]) }],
+    };
     match within("a write", store.txn(txn)).await.expect("it is decided") {
         Outcome::Committed { revision } => revision,
         conflict @ Outcome::Conflict { .. } => panic!("{conflict:?}"),
@@ -26,7 +29,9 @@ async fn a_learner_comes_by_snapshot_rises_and_the_first_member_goes() {
         put(&cluster.replica(1), number).await;
     }
     eventually("the log is cut", async || {
-        let AdminAnswer::Status(status) = cluster.ask(1, AdminRequest::Status).await else { panic!("a status") };
+        let AdminAnswer::Status(status) = cluster.ask(1, AdminRequest::Status).await else {
+            panic!("a status")
+        };
         (status.log_purged > 250).then_some(())
     })
     .await;
@@ -46,9 +51,15 @@ async fn a_learner_comes_by_snapshot_rises_and_the_first_member_goes() {
     assert_ne!(leader, 1);
     let revision = put(&cluster.replica(leader), 2000).await;
     cluster.converge(revision).await;
-    let AdminAnswer::Members(members) = cluster.ask(3, AdminRequest::Members).await else { panic!("members") };
+    let AdminAnswer::Members(members) = cluster.ask(3, AdminRequest::Members).await else {
+        panic!("members")
+    };
     assert_eq!(members.iter().map(|member| member.node).collect::<Vec<_>>(), [2, 3]);
-    assert_eq!(cluster.join(leader).await, 4, "the number of the removed member does not come back");
+    assert_eq!(
+        cluster.join(leader).await,
+        4,
+        "the number of the removed member does not come back"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -59,7 +70,10 @@ async fn a_learner_that_has_nothing_yet_does_not_vote() {
     assert_eq!(replica.ask(AdminRequest::Add(absent)).await, Ok(AdminAnswer::Node(4)));
     // The log is so short that it is hardly behind.
     let promoted = within("a promotion", replica.ask(AdminRequest::Promote(4))).await;
-    assert_eq!(promoted, Err(AdminError::Unavailable("member 4 has not answered this leader yet".to_owned())));
+    assert_eq!(
+        promoted,
+        Err(AdminError::Unavailable("member 4 has not answered this leader yet".to_owned()))
+    );
     assert_eq!(cluster.role(4).await, Some(Role::Learner));
 }
 
@@ -68,8 +82,12 @@ async fn the_leadership_goes_where_it_is_sent() {
     let cluster = Cluster::start(3).await;
     for _ in 0..3 {
         let (leader, target) = (cluster.leader().await, cluster.follower().await);
-        assert_eq!(cluster.ask(target, AdminRequest::Transfer(Some(target))).await, AdminAnswer::Node(target));
-        eventually("all members follow", async || (cluster.leader().await == target).then_some(())).await;
+        assert_eq!(
+            cluster.ask(target, AdminRequest::Transfer(Some(target))).await,
+            AdminAnswer::Node(target)
+        );
+        eventually("all members follow", async || (cluster.leader().await == target).then_some(()))
+            .await;
         put(&cluster.replica(leader), 1).await;
     }
 }
@@ -102,7 +120,8 @@ async fn a_removed_leader_changes_nothing_while_it_hands_over() {
         let is_out = replica.members().iter().all(|member| member.node != leader);
         if is_out { Some(replica.ask(AdminRequest::Promote(learner)).await) } else { None }
     });
-    let (removed, promoted) = tokio::join!(cluster.ask(leader, AdminRequest::Remove(leader)), asked_when_out);
+    let (removed, promoted) =
+        tokio::join!(cluster.ask(leader, AdminRequest::Remove(leader)), asked_when_out);
     assert_eq!(removed, AdminAnswer::Done);
     let expect = AdminError::Unavailable("this node was removed and is handing over".to_owned());
     assert_eq!(promoted, Err(expect));
@@ -135,7 +154,9 @@ async fn of_two_changes_of_the_same_members_one_is_refused() {
 async fn a_change_that_its_leader_left_half_done_is_completed() {
     let mut cluster = Cluster::start(3).await;
     let leader = cluster.leader().await;
-    let [gone, removed] = cluster.nodes().into_iter().filter(|node| *node != leader).collect::<Vec<_>>()[..] else {
+    let [gone, removed] =
+        cluster.nodes().into_iter().filter(|node| *node != leader).collect::<Vec<_>>()[..]
+    else {
         panic!("three members")
     };
     cluster.halt(gone).await;
@@ -143,8 +164,13 @@ async fn a_change_that_its_leader_left_half_done_is_completed() {
     // Without the one that is gone, the new voters have no majority: the first half of the change
     // stays where it is.
     let asking = tokio::spawn(async move { replica.ask(AdminRequest::Remove(removed)).await });
-    eventually("the change has begun", async || changing_voters(&staying).await.then_some(())).await;
-    let refused = cluster.replica(leader).ask(AdminRequest::Remove(gone)).await.expect_err("one is half done");
+    eventually("the change has begun", async || changing_voters(&staying).await.then_some(()))
+        .await;
+    let refused = cluster
+        .replica(leader)
+        .ask(AdminRequest::Remove(gone))
+        .await
+        .expect_err("one is half done");
     assert!(refused.to_string().contains("is under way"), "{refused}");
     cluster.halt(leader).await;
     asking.await.expect("it was asked").expect_err("no quorum confirmed it");

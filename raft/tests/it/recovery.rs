@@ -26,7 +26,8 @@ use quorate_store::{HistoryError, Operation, Outcome, Revision, Snapshot, Store,
 use crate::cluster::{Cluster, eventually, within};
 
 fn put_txn(number: u64) -> Txn {
-    let (key, value) = (Bytes::from(format!("key/{:03}", number % 50)), Bytes::from(number.to_string()));
+    let (key, value) =
+        (Bytes::from(format!("key/{:03}", number % 50)), Bytes::from(number.to_string()));
     Txn { conditions: vec![], operations: vec![Operation::Put { key, value }] }
 }
 
@@ -42,7 +43,13 @@ fn content(snapshot: &Snapshot) -> Vec<(Bytes, Bytes)> {
     snapshot.range(b"key/", None).map(|(key, entry)| (key.clone(), entry.value.clone())).collect()
 }
 
-fn options(node: u64, cluster: ClusterId, disk: Arc<dyn Disk>, directory: &Path, address: &str) -> RecoveryOptions {
+fn options(
+    node: u64,
+    cluster: ClusterId,
+    disk: Arc<dyn Disk>,
+    directory: &Path,
+    address: &str,
+) -> RecoveryOptions {
     let peer = Peer { address: address.to_owned(), api: String::new() };
     let directory = directory.to_owned();
     RecoveryOptions { node, cluster, naming: "svc".to_owned(), peer, disk, directory }
@@ -67,12 +74,13 @@ async fn the_last_member_goes_on_and_the_old_cluster_stays_out() {
     let old = cluster.id;
     let (folder, address) = (cluster.folder(survivor), cluster.address(survivor).to_owned());
     let options = options(survivor, old, Arc::new(SystemDisk), &folder, &address);
-    let recovery = eventually("the data is free", async || match Recovery::open(options.clone()).await {
-        Ok(recovery) => Some(recovery),
-        Err(RecoveryError::State(state_machine::StateOpenError::Locked { .. })) => None,
-        Err(error) => panic!("{error}"),
-    })
-    .await;
+    let recovery =
+        eventually("the data is free", async || match Recovery::open(options.clone()).await {
+            Ok(recovery) => Some(recovery),
+            Err(RecoveryError::State(state_machine::StateOpenError::Locked { .. })) => None,
+            Err(error) => panic!("{error}"),
+        })
+        .await;
     let plan = recovery.plan().clone();
     assert_eq!((plan.old, plan.begun, plan.role), (old, None, Some(Role::Voter)));
     assert_eq!(plan.given_up.iter().map(|given| given.node).collect::<Vec<_>>(), lost);
@@ -93,7 +101,11 @@ async fn the_last_member_goes_on_and_the_old_cluster_stays_out() {
     assert_eq!(put(&replica, 200).await, begin.next());
     for at in [1, last.get(), last.get() + 5, begin.get() - 1] {
         let watch = replica.watch(Bytes::new(), Revision::new(at));
-        assert_eq!(watch.err(), Some(HistoryError::Compacted { oldest: begin }), "a watch from {at} begins anew");
+        assert_eq!(
+            watch.err(),
+            Some(HistoryError::Compacted { oldest: begin }),
+            "a watch from {at} begins anew"
+        );
     }
     let mut watch = replica.watch(Bytes::from_static(b"key/"), begin).unwrap();
     assert_eq!(watch.try_next().unwrap().unwrap().revision(), begin.next());
@@ -123,9 +135,11 @@ async fn what_the_log_alone_knows_of_the_members_counts() {
     }
     lost.retain(|node| *node != survivor);
     let (folder, address) = (cluster.folder(survivor), cluster.address(survivor).to_owned());
-    eventually("the data is free", async || std::fs::remove_dir_all(folder.join("state")).ok()).await;
+    eventually("the data is free", async || std::fs::remove_dir_all(folder.join("state")).ok())
+        .await;
     let options = options(survivor, cluster.id, Arc::new(SystemDisk), &folder, &address);
-    let recovery = eventually("the log is free", async || Recovery::open(options.clone()).await.ok()).await;
+    let recovery =
+        eventually("the log is free", async || Recovery::open(options.clone()).await.ok()).await;
     let plan = recovery.plan();
     assert_eq!((plan.revision, plan.role), (Revision::ZERO, Some(Role::Voter)));
     assert_eq!(plan.given_up.iter().map(|given| given.node).collect::<Vec<_>>(), lost);
@@ -138,7 +152,9 @@ async fn the_old_ones_stop(cluster: &mut Cluster, old: ClusterId, lost: &[u64]) 
     let mut returned = Vec::new();
     for node in lost {
         let options = cluster.options(*node, &cluster.authority.member(old, *node));
-        let opened = eventually("the data is free", async || Replica::open(options.clone()).await.ok()).await;
+        let opened =
+            eventually("the data is free", async || Replica::open(options.clone()).await.ok())
+                .await;
         returned.push(opened);
     }
     cluster.id = new;
@@ -171,7 +187,11 @@ fn entries(indexes: std::ops::RangeInclusive<u64>) -> Vec<LogEntry> {
     indexes.map(entry).collect()
 }
 
-fn state_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> state_machine::StateMachineOptions {
+fn state_options(
+    disk: &MemoryDisk,
+    directory: &Path,
+    cluster: ClusterId,
+) -> state_machine::StateMachineOptions {
     let identity = state_machine::StateIdentity { cluster, naming: "svc".to_owned() };
     let disk = Arc::new(disk.clone());
     state_machine::StateMachineOptions {
@@ -182,7 +202,8 @@ fn state_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> sta
 
 fn log_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> log::LogOptions {
     let identity = log::LogIdentity { cluster, node: NODE };
-    let mut options = log::LogOptions::new(Arc::new(disk.clone()), directory.join("log"), identity, Fatal::new());
+    let mut options =
+        log::LogOptions::new(Arc::new(disk.clone()), directory.join("log"), identity, Fatal::new());
     (options.segment_bytes, options.first_segment_bytes) = (16 << 10, 16 << 10);
     options
 }
@@ -191,7 +212,8 @@ fn log_options(disk: &MemoryDisk, directory: &Path, cluster: ClusterId) -> log::
 fn make_state(disk: &MemoryDisk, directory: &Path, upto: u64) -> Snapshot {
     let mut machine = StateMachine::open(&state_options(disk, directory, OLD)).unwrap();
     let entries = entries(1..=upto).into_iter().map(|entry| Ok((entry, None)));
-    futures::executor::block_on(machine.apply(futures::stream::iter(entries.collect::<Vec<_>>()))).unwrap();
+    futures::executor::block_on(machine.apply(futures::stream::iter(entries.collect::<Vec<_>>())))
+        .unwrap();
     drop(futures::executor::block_on(machine.get_current_snapshot()).unwrap());
     machine.serving().snapshot()
 }
@@ -215,7 +237,12 @@ async fn recover(disk: &MemoryDisk, directory: &Path) -> Result<ClusterId, Recov
 }
 
 /// Everything is the new cluster's, and nothing of the old one's data is missing.
-async fn check_recovered(disk: &MemoryDisk, directory: &Path, cluster: ClusterId, expect: &Snapshot) {
+async fn check_recovered(
+    disk: &MemoryDisk,
+    directory: &Path,
+    cluster: ClusterId,
+    expect: &Snapshot,
+) {
     let machine = StateMachine::open(&state_options(disk, directory, cluster)).unwrap();
     let snapshot = machine.serving().snapshot();
     assert_eq!(content(&snapshot), content(expect));
@@ -226,15 +253,25 @@ async fn check_recovered(disk: &MemoryDisk, directory: &Path, cluster: ClusterId
         // What may have been decided otherwise by the lost members has no revision that they can
         // have given out.
         let certain = entry.modified.get() <= APPLIED;
-        assert_eq!(found.modified.get(), if certain { entry.modified.get() } else { begin }, "{key:?}");
-        assert_eq!(found.created.get(), if entry.created.get() <= APPLIED { entry.created.get() } else { begin });
+        assert_eq!(
+            found.modified.get(),
+            if certain { entry.modified.get() } else { begin },
+            "{key:?}"
+        );
+        assert_eq!(
+            found.created.get(),
+            if entry.created.get() <= APPLIED { entry.created.get() } else { begin }
+        );
     }
     assert_eq!(machine.position().progress.log_id, Some(log_id(LOGGED)));
     let voters: Vec<u64> = machine.position().membership.membership().voter_ids().collect();
     assert_eq!(voters, [NODE]);
     let mut log = Log::open(log_options(disk, directory, cluster)).await.unwrap();
     let state = log.get_log_state().await.unwrap();
-    assert_eq!((state.last_purged_log_id, state.last_log_id), (Some(log_id(LOGGED)), Some(log_id(LOGGED))));
+    assert_eq!(
+        (state.last_purged_log_id, state.last_log_id),
+        (Some(log_id(LOGGED)), Some(log_id(LOGGED)))
+    );
     assert_eq!(log.read_vote().await.unwrap(), Some(Vote::new(7, NODE)));
 }
 
@@ -253,7 +290,9 @@ async fn a_kill_at_any_moment_is_made_good_by_the_next_attempt() {
         let found = disk.crash(calls + 1000);
         let cluster = match done {
             Ok(cluster) => cluster,
-            Err(_) => recover(&found, directory).await.unwrap_or_else(|error| panic!("after {calls} calls: {error}")),
+            Err(_) => recover(&found, directory)
+                .await
+                .unwrap_or_else(|error| panic!("after {calls} calls: {error}")),
         };
         check_recovered(&found, directory, cluster, &expect).await;
         if whole {
@@ -272,7 +311,8 @@ async fn what_cannot_be_recovered_is_refused() {
     let disk = MemoryDisk::new();
     make_log(&disk, directory).await;
     make_state(&disk, directory, APPLIED);
-    let other = options(NODE, ClusterId::new([8; 16]), Arc::new(disk.clone()), directory, "127.0.0.1:1");
+    let other =
+        options(NODE, ClusterId::new([8; 16]), Arc::new(disk.clone()), directory, "127.0.0.1:1");
     let line = Recovery::open(other).await.err().unwrap().to_string();
     assert!(line.contains("belongs to cluster"), "{line}");
 }

@@ -15,7 +15,8 @@ use quorate_store::{Operation, Outcome, Store, Txn};
 use crate::cluster::{Cluster, eventually, within};
 
 async fn put(store: &dyn Store) {
-    let operation = Operation::Put { key: Bytes::from_static(b"key"), value: Bytes::from_static(b"value") };
+    let operation =
+        Operation::Put { key: Bytes::from_static(b"key"), value: Bytes::from_static(b"value") };
     let txn = Txn { conditions: vec![], operations: vec![operation] };
     match within("a write", store.txn(txn)).await.unwrap() {
         Outcome::Committed { .. } => {}
@@ -47,7 +48,8 @@ async fn refused(cluster: &Cluster, node: u64) -> String {
     let options = cluster.options(node, &cluster.authority.member(cluster.id, node));
     eventually("the data is free", async || match Replica::open(options.clone()).await {
         Err(
-            ReplicaOpenError::State(state_machine::StateOpenError::Locked { .. }) | ReplicaOpenError::Listen { .. },
+            ReplicaOpenError::State(state_machine::StateOpenError::Locked { .. })
+            | ReplicaOpenError::Listen { .. },
         ) => None,
         Err(ReplicaOpenError::Older(reason)) => Some(reason),
         other => panic!("{:?}", other.map(drop)),
@@ -74,7 +76,10 @@ async fn an_older_copy_of_a_disk_is_refused_for_good() {
     copy(&backup, &folder);
     let reason = refused(&cluster, node).await;
     assert!(reason.starts_with("this node had vote "), "{reason}");
-    assert!(reason.ends_with("remove this member, empty its data folder and let it join again"), "{reason}");
+    assert!(
+        reason.ends_with("remove this member, empty its data folder and let it join again"),
+        "{reason}"
+    );
     for other in cluster.nodes() {
         cluster.halt(other).await;
     }

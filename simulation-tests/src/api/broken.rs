@@ -11,7 +11,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use clap::ValueEnum;
 use quorate_store::{
-    Condition, Error, HistoryError, Limits, Operation, Outcome, Revision, Snapshot, State, Status, Store, Txn, Watch,
+    Condition, Error, HistoryError, Limits, Operation, Outcome, Revision, Snapshot, State, Status,
+    Store, Txn, Watch,
 };
 use quorate_wire::stored::StoredRef;
 use serde_json::{Value, json};
@@ -61,11 +62,17 @@ pub(super) fn asked(broken: Option<BrokenApi>, ask: &ApiRequest) -> ApiRequest {
     let mut ask = ask.clone();
     match broken {
         Some(BrokenApi::SkippedPrecondition) if ask.verb != Verb::Delete => {
-            let metadata = ask.body.as_mut().and_then(|body| body.get_mut("metadata")).and_then(Value::as_object_mut);
+            let metadata = ask
+                .body
+                .as_mut()
+                .and_then(|body| body.get_mut("metadata"))
+                .and_then(Value::as_object_mut);
             metadata.and_then(|metadata| metadata.remove("resourceVersion"));
         }
         // A list at any version comes whole, so those in pages stay as they are.
-        Some(BrokenApi::LocalRead) if !ask.writes() && ask.limit.is_none() && ask.at == At::MostRecent => {
+        Some(BrokenApi::LocalRead)
+            if !ask.writes() && ask.limit.is_none() && ask.at == At::MostRecent =>
+        {
             ask.at = At::Any;
         }
         Some(BrokenApi::NewestPage) if ask.token.is_some() => (ask.token, ask.limit) = (None, None),
@@ -88,12 +95,16 @@ pub(super) fn answered(
     page: Option<&(u64, String)>,
     reply: &mut ApiReply,
 ) {
-    let Some((at, last)) = page.filter(|_| broken == Some(BrokenApi::NewestPage) && reply.status == 200) else {
+    let Some((at, last)) =
+        page.filter(|_| broken == Some(BrokenApi::NewestPage) && reply.status == 200)
+    else {
         return;
     };
     reply.revision = Some(*at);
     reply.body["metadata"]["resourceVersion"] = at.to_string().into();
-    let Some(items) = reply.body["items"].as_array_mut() else { return };
+    let Some(items) = reply.body["items"].as_array_mut() else {
+        return;
+    };
     items.retain(|item| place(ask.kind, item) > *last);
 }
 
@@ -156,7 +167,10 @@ pub(super) fn store(broken: Option<BrokenApi>, store: Arc<dyn Store>) -> Arc<dyn
 }
 
 /// The store that a node's controllers get, if it is another one.
-pub(super) fn store_of_controllers(broken: Option<BrokenApi>, store: &Arc<dyn Store>) -> Option<Arc<dyn Store>> {
+pub(super) fn store_of_controllers(
+    broken: Option<BrokenApi>,
+    store: &Arc<dyn Store>,
+) -> Option<Arc<dyn Store>> {
     match broken {
         Some(broken @ (BrokenApi::ForgottenKind | BrokenApi::SkippedOwner)) => {
             Some(Arc::new(BrokenApiStore { store: store.clone(), broken }))
@@ -193,10 +207,15 @@ impl BrokenApiStore {
 
     /// Whether it removes an object that others own and that is one of the unlucky half.
     fn is_skipped(&self, operation: &Operation) -> bool {
-        let Operation::Delete { key } = operation else { return false };
+        let Operation::Delete { key } = operation else {
+            return false;
+        };
         let snapshot = self.store.snapshot();
-        let Some(entry) = snapshot.get(key) else { return false };
-        let owned = StoredRef::parse(&entry.value).is_ok_and(|object| object.owner_references().next().is_some());
+        let Some(entry) = snapshot.get(key) else {
+            return false;
+        };
+        let owned = StoredRef::parse(&entry.value)
+            .is_ok_and(|object| object.owner_references().next().is_some());
         owned && key.iter().map(|byte| u32::from(*byte)).sum::<u32>().is_multiple_of(2)
     }
 }
@@ -208,8 +227,11 @@ fn is_holding(key: &Bytes) -> bool {
 
 /// Makes a removal of what begins a deletion.
 fn hurry(operation: &mut Operation) {
-    let Operation::Put { key, value } = operation else { return };
-    let terminates = StoredRef::parse(value).is_ok_and(|object| object.deletion_timestamp().is_some());
+    let Operation::Put { key, value } = operation else {
+        return;
+    };
+    let terminates =
+        StoredRef::parse(value).is_ok_and(|object| object.deletion_timestamp().is_some());
     if terminates && key.starts_with(b"o/core/configmaps/") {
         *operation = Operation::Delete { key: key.clone() };
     }
@@ -253,7 +275,8 @@ impl Store for BrokenApiStore {
         Ok(match self.store.txn(txn).await? {
             // The caller counts the dropped conditions as well.
             Outcome::Conflict { condition, current, revision } => {
-                let condition = asked.iter().position(|asked| *asked == left[condition]).unwrap_or(condition);
+                let condition =
+                    asked.iter().position(|asked| *asked == left[condition]).unwrap_or(condition);
                 Outcome::Conflict { condition, current, revision }
             }
             committed @ Outcome::Committed { .. } => committed,

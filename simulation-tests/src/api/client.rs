@@ -85,7 +85,11 @@ impl Client {
     }
 
     /// Asks and reads the whole answer, but waits no longer than this.
-    pub(crate) async fn ask(&mut self, ask: &ApiRequest, longest: Duration) -> io::Result<ApiReply> {
+    pub(crate) async fn ask(
+        &mut self,
+        ask: &ApiRequest,
+        longest: Duration,
+    ) -> io::Result<ApiReply> {
         timeout(longest, async {
             let response = self.send(ask).await?;
             let status = response.status().as_u16();
@@ -93,7 +97,12 @@ impl Client {
             let revision = header.and_then(|text| text.parse().ok());
             let body = response.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
             let mut reply = ApiReply { status, revision, body: serde_json::from_slice(&body)? };
-            broken::answered(self.broken, ask, self.page.as_ref().filter(|_| ask.token.is_some()), &mut reply);
+            broken::answered(
+                self.broken,
+                ask,
+                self.page.as_ref().filter(|_| ask.token.is_some()),
+                &mut reply,
+            );
             self.page = broken::page(ask, &reply).or(self.page.take());
             Ok(reply)
         })
@@ -101,14 +110,21 @@ impl Client {
     }
 
     /// Opens a watch. A refusal is a reply.
-    pub(crate) async fn watch(&mut self, ask: &ApiRequest, longest: Duration) -> io::Result<Result<Lines, ApiReply>> {
+    pub(crate) async fn watch(
+        &mut self,
+        ask: &ApiRequest,
+        longest: Duration,
+    ) -> io::Result<Result<Lines, ApiReply>> {
         let response = timeout(longest, self.send(ask)).await??;
         let status = response.status().as_u16();
         if status == 200 {
             let fault = LineFault::new(self.broken, ask);
             return Ok(Ok(Lines { body: response.into_body(), rest: Vec::new(), fault }));
         }
-        let body = timeout(longest, response.into_body().collect()).await?.map_err(io::Error::other)?.to_bytes();
+        let body = timeout(longest, response.into_body().collect())
+            .await?
+            .map_err(io::Error::other)?
+            .to_bytes();
         Ok(Err(ApiReply { status, revision: None, body: serde_json::from_slice(&body)? }))
     }
 
@@ -153,7 +169,9 @@ impl Lines {
                     None => continue,
                 }
             }
-            let Some(frame) = self.body.frame().await else { return Ok(None) };
+            let Some(frame) = self.body.frame().await else {
+                return Ok(None);
+            };
             if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {
                 self.rest.extend_from_slice(&data);
             }

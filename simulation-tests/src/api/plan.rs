@@ -74,7 +74,11 @@ impl ApiPlan {
     }
 
     /// The TLS settings of an administrator who speaks this protocol.
-    pub(crate) fn administrator(&self, name: &str, http2: bool) -> Result<Arc<ClientConfig>, Box<dyn Error>> {
+    pub(crate) fn administrator(
+        &self,
+        name: &str,
+        http2: bool,
+    ) -> Result<Arc<ClientConfig>, Box<dyn Error>> {
         let mut params = CertificateParams::new(vec![])?;
         params.distinguished_name.push(DnType::CommonName, name);
         params.distinguished_name.push(DnType::OrganizationName, ADMINISTRATORS);

@@ -182,7 +182,9 @@ impl ApiRequest {
             At::NotOlderThan(at) | At::Exact(at) => query.push(("resourceVersion", at.to_string())),
         }
         match (self.verb, self.at) {
-            (Verb::List, At::NotOlderThan(_)) => query.push(("resourceVersionMatch", "NotOlderThan".to_owned())),
+            (Verb::List, At::NotOlderThan(_)) => {
+                query.push(("resourceVersionMatch", "NotOlderThan".to_owned()))
+            }
             (Verb::List, At::Exact(_)) => query.push(("resourceVersionMatch", "Exact".to_owned())),
             _ => {}
         }

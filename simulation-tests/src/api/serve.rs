@@ -31,14 +31,24 @@ const EVENT_LIFETIME: Duration = Duration::from_secs(3600);
 const PLACES: usize = 64;
 
 /// Serves until something that should not end does; says what.
-pub(crate) async fn serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env: Env) -> String {
+pub(crate) async fn serve(
+    plan: &ApiPlan,
+    replica: &Replica,
+    store: Arc<dyn Store>,
+    env: Env,
+) -> String {
     match Box::pin(try_serve(plan, replica, store, env)).await {
         Ok(()) => "a part of the API server ended".to_owned(),
         Err(reason) => reason,
     }
 }
 
-async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env: Env) -> Result<(), String> {
+async fn try_serve(
+    plan: &ApiPlan,
+    replica: &Replica,
+    store: Arc<dyn Store>,
+    env: Env,
+) -> Result<(), String> {
     let of_controllers = broken::store_of_controllers(plan.broken, &store);
     let of_controllers = of_controllers.map(|store| api(plan, store, env.clone()));
     let api = api(plan, broken::store(plan.broken, store), env);
@@ -50,7 +60,8 @@ async fn try_serve(plan: &ApiPlan, replica: &Replica, store: Arc<dyn Store>, env
         shutdown_delay: Duration::ZERO,
         shutdown_grace: Duration::ZERO,
     };
-    let (server, _stop) = ApiServer::bind(api.clone(), options).await.map_err(|error| error.to_string())?;
+    let (server, _stop) =
+        ApiServer::bind(api.clone(), options).await.map_err(|error| error.to_string())?;
     let options = ControllersOptions {
         cluster: of_controllers.unwrap_or_else(|| api.clone()).cluster(),
         root_ca: plan.authority.clone(),

@@ -58,7 +58,8 @@ impl LyingDisk {
     fn lying(&self, file: Arc<dyn File>, path: &Path, honest_syncs: u64) -> Arc<dyn File> {
         let about_votes = self.lie == Lie::Votes && path.ends_with("log/vote");
         let is_in = |folder| path.parent().is_some_and(|parent| parent.ends_with(folder));
-        let is_journal = || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal-"));
+        let is_journal =
+            || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal-"));
         let (about_syncs, honest_syncs) = match self.lie {
             Lie::LogSyncs => (is_in("log"), honest_syncs),
             // Of each segment there are few.
@@ -121,7 +122,11 @@ impl LyingFile {
     /// What is said of a sync that was carried out.
     fn told(&self, synced: io::Result<()>) -> io::Result<()> {
         match synced {
-            Err(error) if self.lie == Lie::FailedSyncs && error.to_string().contains("sync failure") => Ok(()),
+            Err(error)
+                if self.lie == Lie::FailedSyncs && error.to_string().contains("sync failure") =>
+            {
+                Ok(())
+            }
             other => other,
         }
     }
@@ -142,7 +147,9 @@ impl Disk for LyingDisk {
 
     fn open(&self, path: &Path) -> io::Result<Arc<dyn File>> {
         let file = self.disk.open(path)?;
-        if self.lie == Lie::LastBatch && path.extension().is_some_and(|extension| extension == "log") {
+        if self.lie == Lie::LastBatch
+            && path.extension().is_some_and(|extension| extension == "log")
+        {
             blank_the_end(&*file)?;
         }
         Ok(self.lying(file, path, 0))

@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_raft::Replica;
 use quorate_store::{
-    Condition, Error, HistoryError, Limits, NotApplied, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
+    Condition, Error, HistoryError, Limits, NotApplied, Outcome, Revision, Snapshot, Status, Store,
+    Txn, Watch,
 };
 
 use super::Broken;
@@ -117,9 +118,12 @@ impl Store for BrokenStore {
     }
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
-        let remembered = Revision::new(self.replica.snapshot().revision().get().saturating_sub(REMEMBERED));
+        let remembered =
+            Revision::new(self.replica.snapshot().revision().get().saturating_sub(REMEMBERED));
         match self.broken {
-            Broken::EarlyCompaction if Revision::ZERO < after && after < self.replica.snapshot().revision() => {
+            Broken::EarlyCompaction
+                if Revision::ZERO < after && after < self.replica.snapshot().revision() =>
+            {
                 Err(HistoryError::Compacted { oldest: after.next() })
             }
             Broken::ForgottenHistory => self.replica.watch(prefix, after.max(remembered)),

@@ -57,9 +57,14 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 200);
-        let entry =
-            |value: &'static str| Entry { value: value.into(), created: Revision::new(1), modified: Revision::new(1) };
-        let of = |value| Fingerprint::default().of(Snapshot::of(Revision::new(1), [("a".into(), entry(value))]));
+        let entry = |value: &'static str| Entry {
+            value: value.into(),
+            created: Revision::new(1),
+            modified: Revision::new(1),
+        };
+        let of = |value| {
+            Fingerprint::default().of(Snapshot::of(Revision::new(1), [("a".into(), entry(value))]))
+        };
         assert_ne!(of("1"), of("2"));
     }
 }

@@ -45,7 +45,9 @@ impl<'a> History<'a> {
                 let at = batch.revision;
                 let other = *values.entry(&entry.value).or_insert(at);
                 if other != at {
-                    return Err(format!("history: the transaction at {at} was applied before, at {other}"));
+                    return Err(format!(
+                        "history: the transaction at {at} was applied before, at {other}"
+                    ));
                 }
             }
         }
@@ -57,13 +59,21 @@ impl<'a> History<'a> {
         Self::read(Revision::ZERO, BTreeMap::new(), batches)
     }
 
-    fn read(base: Revision, entries: BTreeMap<Bytes, Entry>, batches: &'a [Arc<Batch>]) -> Result<Self, String> {
-        let version = |(key, entry): (&Bytes, &Entry)| (key.clone(), vec![(base, Some(entry.clone()))]);
+    fn read(
+        base: Revision,
+        entries: BTreeMap<Bytes, Entry>,
+        batches: &'a [Arc<Batch>],
+    ) -> Result<Self, String> {
+        let version =
+            |(key, entry): (&Bytes, &Entry)| (key.clone(), vec![(base, Some(entry.clone()))]);
         let keys = entries.iter().map(version).collect();
         let mut history = Self { base, entries, batches, keys, values: BTreeMap::new() };
         for (batch, expected) in batches.iter().zip(base.get() + 1..) {
             if batch.revision.get() != expected {
-                return Err(format!("history: revision {} comes where {expected} should", batch.revision));
+                return Err(format!(
+                    "history: revision {} comes where {expected} should",
+                    batch.revision
+                ));
             }
             for event in batch.events.iter() {
                 history.take(batch.revision, event)?;
@@ -110,7 +120,9 @@ impl<'a> History<'a> {
         let before = self.get(&event.key, at);
         if before != event.previous.as_ref() {
             let (said, previous) = (brief(event.previous.as_ref()), brief(before));
-            return Err(format!("history: the event of {key} at {at} follows {said}, and before it was {previous}"));
+            return Err(format!(
+                "history: the event of {key} at {at} follows {said}, and before it was {previous}"
+            ));
         }
         if let Some(entry) = &event.current {
             let created = before.map_or(at, |entry| entry.created);

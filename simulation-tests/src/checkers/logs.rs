@@ -29,13 +29,16 @@ type Entries = BTreeMap<u64, LogEntry>;
 
 /// Everything that is wrong with the logs.
 pub(crate) fn check(found: &[MemberLog]) -> Result<Vec<String>, Box<dyn Error>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
     let mut logs = Vec::new();
     let mut wrong = Vec::new();
     for found in found {
         match runtime.block_on(read(found)) {
             Ok(entries) => logs.push((found, entries)),
-            Err(error) => wrong.push(format!("log: that of node {} cannot be read: {error}", found.node)),
+            Err(error) => {
+                wrong.push(format!("log: that of node {} cannot be read: {error}", found.node))
+            }
         }
     }
     for (at, (one, entries)) in logs.iter().enumerate() {
@@ -43,7 +46,9 @@ pub(crate) fn check(found: &[MemberLog]) -> Result<Vec<String>, Box<dyn Error>> 
             let committed = one.committed.min(other.committed).map(|id| id.index);
             if let Some(index) = mismatch(entries, others, committed) {
                 let (one, other) = (one.node, other.node);
-                wrong.push(format!("log: nodes {one} and {other} differ at entry {index}, which must be the same"));
+                wrong.push(format!(
+                    "log: nodes {one} and {other} differ at entry {index}, which must be the same"
+                ));
             }
         }
     }
@@ -53,7 +58,8 @@ pub(crate) fn check(found: &[MemberLog]) -> Result<Vec<String>, Box<dyn Error>> 
 async fn read(found: &MemberLog) -> Result<Entries, Box<dyn Error>> {
     let identity = LogIdentity { cluster: found.cluster, node: found.node };
     let folder = Path::new(&found.folder);
-    let options = LogOptions::new(std::sync::Arc::new(found.disk.clone()), folder, identity, Fatal::new());
+    let options =
+        LogOptions::new(std::sync::Arc::new(found.disk.clone()), folder, identity, Fatal::new());
     let mut log = Log::open(options).await?;
     let state = log.get_log_state().await?;
     let (first, end) = (next(state.last_purged_log_id), next(state.last_log_id));
@@ -64,11 +70,14 @@ async fn read(found: &MemberLog) -> Result<Entries, Box<dyn Error>> {
 /// The newest index at which two logs hold different entries though they agree further up, or
 /// though it is committed.
 fn mismatch(one: &Entries, other: &Entries, committed: Option<u64>) -> Option<u64> {
-    let common: Vec<u64> = one.keys().rev().filter(|index| other.contains_key(index)).copied().collect();
+    let common: Vec<u64> =
+        one.keys().rev().filter(|index| other.contains_key(index)).copied().collect();
     let mut agreed = false;
     common.into_iter().find(|index| {
         let same = one[index] == other[index];
-        let must = agreed || one[index].log_id == other[index].log_id || committed.is_some_and(|last| *index <= last);
+        let must = agreed
+            || one[index].log_id == other[index].log_id
+            || committed.is_some_and(|last| *index <= last);
         agreed |= same;
         must && !same
     })
@@ -106,14 +115,19 @@ mod tests {
     /// A member whose disk holds such a log; it knows this entry to be committed.
     fn member(node: NodeId, entries: &[(u64, u64)], committed: Option<LogId>) -> MemberLog {
         let disk = MemoryDisk::new();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
         runtime.block_on(write(node, disk.clone(), log(entries).into_values().collect()));
         MemberLog { node, cluster: CLUSTER, disk, folder: FOLDER.to_owned(), committed }
     }
 
     async fn write(node: NodeId, disk: MemoryDisk, entries: Vec<LogEntry>) {
         let identity = LogIdentity { cluster: CLUSTER, node };
-        let mut options = LogOptions::new(std::sync::Arc::new(disk), FOLDER, identity, Fatal::new());
+        let mut options =
+            LogOptions::new(std::sync::Arc::new(disk), FOLDER, identity, Fatal::new());
         (options.segment_bytes, options.first_segment_bytes) = (64 << 10, 64 << 10);
         let mut log = Log::open(options).await.unwrap();
         log.purge(id(1, 2)).await.unwrap();
@@ -148,7 +162,11 @@ mod tests {
         // What is not committed may differ, and what is may not.
         let other_end = [(1, 1), (1, 2), (3, 9)];
         check_with(&other_end, Some(id(1, 4)), &[]);
-        check_with(&other_end, Some(id(2, 5)), &["log: nodes 1 and 2 differ at entry 5, which must be the same"]);
+        check_with(
+            &other_end,
+            Some(id(2, 5)),
+            &["log: nodes 1 and 2 differ at entry 5, which must be the same"],
+        );
     }
 
     #[test]

@@ -43,7 +43,9 @@ pub(crate) fn check(
 ) -> Vec<String> {
     let mut violations = records.violations.clone();
     violations.extend(check_nodes(histories, samples));
-    let Some((_, first)) = histories.first() else { return violations };
+    let Some((_, first)) = histories.first() else {
+        return violations;
+    };
     if let Some((lost, before)) = lost {
         violations.extend_from_slice(before.violations());
         match recovery::check(lost, before, first, (records, samples, retention)) {
@@ -75,7 +77,9 @@ pub(crate) fn check_api(
 ) -> Vec<String> {
     let mut violations = records.violations.clone();
     violations.extend(check_nodes(histories, samples));
-    let Some((_, first)) = histories.first() else { return violations };
+    let Some((_, first)) = histories.first() else {
+        return violations;
+    };
     match history::History::of_any_values(first) {
         Err(broken) => violations.push(broken),
         Ok(history) => {
@@ -90,10 +94,13 @@ pub(crate) fn check_api(
 /// What the nodes say of each other, and what was seen of them while they ran.
 fn check_nodes(histories: &[(NodeId, Vec<Arc<Batch>>)], samples: &Samples) -> Vec<String> {
     let mut violations = samples.violations().to_vec();
-    let Some((first, history)) = histories.first() else { return violations };
+    let Some((first, history)) = histories.first() else {
+        return violations;
+    };
     for (node, other) in &histories[1..] {
         if let Some(difference) = history::difference(history, other) {
-            violations.push(format!("history: node {node} differs from node {first}: {difference}"));
+            violations
+                .push(format!("history: node {node} differs from node {first}: {difference}"));
         }
     }
     violations

@@ -18,7 +18,8 @@ use crate::workload::{Decision, StoreCall, StoreExchange};
 
 /// Everything that is wrong with what the clients were told.
 pub(super) fn check(history: &History<'_>, records: &[StoreExchange]) -> Vec<String> {
-    let mut violations: Vec<String> = records.iter().filter_map(|record| check_one(history, record)).collect();
+    let mut violations: Vec<String> =
+        records.iter().filter_map(|record| check_one(history, record)).collect();
     violations.extend(check_uniqueness(records));
     violations.extend(check_real_time(records));
     violations
@@ -26,14 +27,25 @@ pub(super) fn check(history: &History<'_>, records: &[StoreExchange]) -> Vec<Str
 
 fn check_one(history: &History<'_>, record: &StoreExchange) -> Option<String> {
     let problem = match &record.what {
-        StoreCall::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => committed(history, txn, *revision),
-        StoreCall::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, revision })) => {
+        StoreCall::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => {
+            committed(history, txn, *revision)
+        }
+        StoreCall::Txn(
+            txn,
+            Decision::Decided(Outcome::Conflict { condition, current, revision }),
+        ) => {
             let condition = &txn.conditions[*condition];
             let seen = (current.as_ref(), history.get(condition.key(), *revision));
             if seen.0 != seen.1 {
-                Err(format!("a conflict shows what {} did not hold at {revision}", name(condition.key())))
+                Err(format!(
+                    "a conflict shows what {} did not hold at {revision}",
+                    name(condition.key())
+                ))
             } else if holds(history, condition, *revision) {
-                Err(format!("a conflict though the condition on {} holds at {revision}", name(condition.key())))
+                Err(format!(
+                    "a conflict though the condition on {} holds at {revision}",
+                    name(condition.key())
+                ))
             } else {
                 Ok(())
             }
@@ -44,8 +56,11 @@ fn check_one(history: &History<'_>, record: &StoreExchange) -> Option<String> {
             None => Ok(()),
         },
         StoreCall::Read { keys, at, found } if *at <= history.newest() => {
-            let wrong = keys.iter().zip(found).find(|(key, entry)| history.get(key, *at) != entry.as_ref());
-            wrong.map_or(Ok(()), |(key, _)| Err(format!("a read at {at} shows what {} did not hold", name(key))))
+            let wrong =
+                keys.iter().zip(found).find(|(key, entry)| history.get(key, *at) != entry.as_ref());
+            wrong.map_or(Ok(()), |(key, _)| {
+                Err(format!("a read at {at} shows what {} did not hold", name(key)))
+            })
         }
         StoreCall::Read { at, .. } => Err(format!("a read at {at}, which was lost afterwards")),
     };
@@ -60,27 +75,34 @@ fn committed(history: &History<'_>, txn: &Txn, revision: Revision) -> Result<(),
     for operation in &txn.operations {
         let event = batch.events.iter().find(|event| event.key == operation.key());
         let carried_out = match operation {
-            Operation::Put { value, .. } => event.and_then(|e| e.current.as_ref()).is_some_and(|e| e.value == *value),
+            Operation::Put { value, .. } => {
+                event.and_then(|e| e.current.as_ref()).is_some_and(|e| e.value == *value)
+            }
             Operation::Delete { key } => {
                 event.map_or(history.get(key, before).is_none(), |event| event.current.is_none())
             }
         };
         if !carried_out {
             let key = name(operation.key());
-            return Err(format!("the acknowledged transaction at {revision} is lost: {key} was not changed as asked"));
+            return Err(format!(
+                "the acknowledged transaction at {revision} is lost: {key} was not changed as asked"
+            ));
         }
     }
     match txn.conditions.iter().find(|condition| !holds(history, condition, before)) {
-        Some(condition) => {
-            Err(format!("committed at {revision} though the condition on {} does not hold", name(condition.key())))
-        }
+        Some(condition) => Err(format!(
+            "committed at {revision} though the condition on {} does not hold",
+            name(condition.key())
+        )),
         None => Ok(()),
     }
 }
 
 fn refused(history: &History<'_>, txn: &Txn) -> Result<(), String> {
     let written = written(history, txn);
-    written.map_or(Ok(()), |at| Err(format!("a transaction that was called not applied is applied at {at}")))
+    written.map_or(Ok(()), |at| {
+        Err(format!("a transaction that was called not applied is applied at {at}"))
+    })
 }
 
 /// The revision of a transaction in the history, found by its values, which no other transaction
@@ -95,7 +117,9 @@ fn written(history: &History<'_>, txn: &Txn) -> Option<Revision> {
 fn holds(history: &History<'_>, condition: &Condition, at: Revision) -> bool {
     let entry = history.get(condition.key(), at);
     match condition {
-        Condition::Modified { revision, .. } => entry.map_or(Revision::ZERO, |entry| entry.modified) == *revision,
+        Condition::Modified { revision, .. } => {
+            entry.map_or(Revision::ZERO, |entry| entry.modified) == *revision
+        }
         Condition::Exists { .. } => entry.is_some(),
     }
 }
@@ -127,7 +151,9 @@ pub(super) fn check_real_time(records: &[StoreExchange]) -> Vec<String> {
     }
     let stale = newest_at_begin.into_iter().filter_map(|(record, at, newest)| {
         let fine = if committed_at(record).is_some() { at > newest } else { at >= newest };
-        (!fine).then(|| format!("{}: it is at {at}, but {newest} was shown before it began", who(record)))
+        (!fine).then(|| {
+            format!("{}: it is at {at}, but {newest} was shown before it began", who(record))
+        })
     });
     stale.collect()
 }
@@ -135,9 +161,10 @@ pub(super) fn check_real_time(records: &[StoreExchange]) -> Vec<String> {
 /// The point of the history that the answer stands for.
 pub(super) fn shown(record: &StoreExchange) -> Option<Revision> {
     match &record.what {
-        StoreCall::Txn(_, Decision::Decided(Outcome::Committed { revision } | Outcome::Conflict { revision, .. })) => {
-            Some(*revision)
-        }
+        StoreCall::Txn(
+            _,
+            Decision::Decided(Outcome::Committed { revision } | Outcome::Conflict { revision, .. }),
+        ) => Some(*revision),
         StoreCall::Read { at, .. } => Some(*at),
         StoreCall::Txn(..) => None,
     }
@@ -198,13 +225,20 @@ mod tests {
     fn read(asked: u64, batches: &[Arc<Batch>], at: u64) -> StoreExchange {
         let history = History::new(batches).unwrap();
         let found = vec![history.get(b"a", Revision::new(at)).cloned()];
-        record(asked, asked + 1, StoreCall::Read { keys: vec!["a".into()], at: Revision::new(at), found })
+        record(
+            asked,
+            asked + 1,
+            StoreCall::Read { keys: vec!["a".into()], at: Revision::new(at), found },
+        )
     }
 
     fn check_history(batches: &[Arc<Batch>], records: &[StoreExchange], expect: &[&str]) {
         let found = check(&History::new(batches).unwrap(), records);
         assert_eq!(found.len(), expect.len(), "{found:?}");
-        assert!(found.iter().zip(expect).all(|(found, expect)| found.contains(expect)), "{found:?}");
+        assert!(
+            found.iter().zip(expect).all(|(found, expect)| found.contains(expect)),
+            "{found:?}"
+        );
     }
 
     #[test]
@@ -213,20 +247,44 @@ mod tests {
         let whole = batches(&txns);
         let first = committed_record(0, 10, txns[0].clone(), 1);
         let second = committed_record(20, 30, txns[1].clone(), 2);
-        let good = [first.clone(), second.clone(), read(31, &whole, 2), read(40, &whole, 3), read(5, &whole, 0)];
+        let good = [
+            first.clone(),
+            second.clone(),
+            read(31, &whole, 2),
+            read(40, &whole, 3),
+            read(5, &whole, 0),
+        ];
         check_history(&whole, &good, &[]);
         check_history(&whole[..1], std::slice::from_ref(&second), &["is lost"]);
         check_history(&whole, &[second.clone(), read(31, &whole, 1)], &["2 was shown before"]);
         check_history(&whole, &[read(1, &whole, 2), read(10, &whole, 1)], &["2 was shown before"]);
         check_history(&whole, &[first.clone(), first.clone()], &["two transactions"]);
-        check_history(&whole, &[record(0, 1, StoreCall::Txn(txns[2].clone(), Decision::Refused))], &["applied at 3"]);
-        check_history(&whole, &[record(0, 1, StoreCall::Txn(txns[2].clone(), Decision::Unknown))], &[]);
-        let torn =
-            Txn { operations: [put("b", "3").operations, put("c", "4").operations].concat(), conditions: vec![] };
-        check_history(&whole, &[record(0, 1, StoreCall::Txn(torn, Decision::Unknown))], &["c was not changed"]);
+        check_history(
+            &whole,
+            &[record(0, 1, StoreCall::Txn(txns[2].clone(), Decision::Refused))],
+            &["applied at 3"],
+        );
+        check_history(
+            &whole,
+            &[record(0, 1, StoreCall::Txn(txns[2].clone(), Decision::Unknown))],
+            &[],
+        );
+        let torn = Txn {
+            operations: [put("b", "3").operations, put("c", "4").operations].concat(),
+            conditions: vec![],
+        };
+        check_history(
+            &whole,
+            &[record(0, 1, StoreCall::Txn(torn, Decision::Unknown))],
+            &["c was not changed"],
+        );
         let exists = Condition::Exists { key: "b".into() };
         let unfounded = Txn { conditions: vec![exists], ..txns[2].clone() };
-        check_history(&whole, &[record(0, 1, StoreCall::Txn(unfounded, Decision::Unknown))], &["does not hold"]);
+        check_history(
+            &whole,
+            &[record(0, 1, StoreCall::Txn(unfounded, Decision::Unknown))],
+            &["does not hold"],
+        );
         let mut wrong = read(31, &whole, 2);
         if let StoreCall::Read { found, .. } = &mut wrong.what {
             *found = vec![None];

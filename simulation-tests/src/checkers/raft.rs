@@ -45,12 +45,17 @@ impl Raft {
     fn check_commits(&mut self, node: NodeId, positions: &Positions) -> Vec<String> {
         let mut wrong = Vec::new();
         if next(positions.applied) > next(positions.committed) {
-            wrong.push(format!("raft: node {node} has applied what it does not know to be committed"));
+            wrong.push(format!(
+                "raft: node {node} has applied what it does not know to be committed"
+            ));
         }
         for id in [positions.committed, positions.applied].into_iter().flatten() {
             let known = *self.committed.entry(id.index).or_insert(id);
             if known != id {
-                wrong.push(format!("raft: entry {} is committed as {known} and, on node {node}, as {id}", id.index));
+                wrong.push(format!(
+                    "raft: entry {} is committed as {known} and, on node {node}, as {id}",
+                    id.index
+                ));
             }
         }
         wrong
@@ -101,7 +106,8 @@ mod tests {
     }
 
     fn at(vote: (u64, u64), leads: bool, last: u64, committed: u64) -> Positions {
-        let (last, committed) = (Some(id(vote.0, vote.1, last)), Some(id(vote.0, vote.1, committed)));
+        let (last, committed) =
+            (Some(id(vote.0, vote.1, last)), Some(id(vote.0, vote.1, committed)));
         Positions {
             vote: Vote::new_committed(vote.0, vote.1),
             leads,
@@ -132,13 +138,25 @@ mod tests {
     fn finds_what_breaks_a_promise_of_raft() {
         check(vec![(1, 1, at((1, 1), true, 9, 8)), (2, 1, at((2, 2), true, 9, 9))], "");
         check(vec![(1, 1, at((1, 1), true, 9, 8)), (2, 1, at((1, 1), false, 8, 7))], "");
-        check(vec![(1, 1, at((1, 1), true, 9, 8)), (2, 1, at((2, 2), true, 9, 8))], "is committed as");
-        check(vec![(1, 1, at((1, 1), true, 9, 8)), (2, 1, at((2, 2), true, 7, 7))], "does not have");
+        check(
+            vec![(1, 1, at((1, 1), true, 9, 8)), (2, 1, at((2, 2), true, 9, 8))],
+            "is committed as",
+        );
+        check(
+            vec![(1, 1, at((1, 1), true, 9, 8)), (2, 1, at((2, 2), true, 7, 7))],
+            "does not have",
+        );
         check(vec![(2, 1, at((2, 2), true, 9, 8)), (1, 1, at((1, 1), true, 7, 7))], "");
         check(vec![(2, 1, at((1, 1), true, 9, 8))], "by the vote of node 1");
-        check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 2, at((2, 2), false, 9, 8))], "the vote of node 1");
+        check(
+            vec![(1, 1, at((3, 2), false, 9, 8)), (1, 2, at((2, 2), false, 9, 8))],
+            "the vote of node 1",
+        );
         check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 2, at((3, 2), false, 9, 6))], "");
-        check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 1, at((3, 2), false, 9, 6))], "committed position");
+        check(
+            vec![(1, 1, at((3, 2), false, 9, 8)), (1, 1, at((3, 2), false, 9, 6))],
+            "committed position",
+        );
         let mut ahead = at((1, 1), false, 9, 8);
         ahead.committed = None;
         check(vec![(1, 1, ahead)], "not know to be committed");
@@ -146,8 +164,12 @@ mod tests {
 
     #[test]
     fn a_leader_has_what_was_committed_before_it() {
-        let with_log =
-            |last: Option<LogId>| Positions { last, committed: None, applied: None, ..at((2, 2), true, 9, 8) };
+        let with_log = |last: Option<LogId>| Positions {
+            last,
+            committed: None,
+            applied: None,
+            ..at((2, 2), true, 9, 8)
+        };
         let committed = || (1, 1, at((1, 1), true, 9, 8));
         check(vec![committed(), (2, 1, with_log(Some(id(1, 1, 9))))], "");
         check(vec![committed(), (2, 1, with_log(Some(id(1, 1, 8))))], "");
@@ -163,10 +185,16 @@ mod tests {
     #[test]
     fn what_a_member_has_shown_goes_back_only_where_it_may() {
         let back = Positions { applied: Some(id(3, 2, 7)), ..at((3, 2), false, 9, 8) };
-        check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 1, back.clone())], "the applied position of node 1");
+        check(
+            vec![(1, 1, at((3, 2), false, 9, 8)), (1, 1, back.clone())],
+            "the applied position of node 1",
+        );
         check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 2, back)], "");
         // The other half of the vote: the same term, and a smaller node.
-        check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 1, at((3, 1), false, 9, 7))], "the vote of node 1");
+        check(
+            vec![(1, 1, at((3, 2), false, 9, 8)), (1, 1, at((3, 1), false, 9, 7))],
+            "the vote of node 1",
+        );
         let starting = Positions { vote: Vote::new_committed(0, 0), ..at((3, 2), false, 9, 8) };
         check(vec![(1, 1, at((3, 2), false, 9, 8)), (1, 2, starting)], "");
     }

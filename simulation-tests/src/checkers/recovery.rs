@@ -58,7 +58,8 @@ pub(super) fn check(
     let mut violations = lost.check_survival(&old, records);
     // What was told of the first history's last moments, and seen of no node before all power
     // went, may be lost as well.
-    let first = records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at <= old.newest()));
+    let first =
+        records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at <= old.newest()));
     let second = records.exchanges.iter().filter(|exchange| is_of(exchange, |at| at >= lost.base));
     let (first, second): (Vec<StoreExchange>, Vec<StoreExchange>) =
         (first.cloned().collect(), second.cloned().collect());
@@ -71,12 +72,17 @@ pub(super) fn check(
     violations.extend(watches::check(&new, &kept, &second_watches));
     violations.extend(before.check(&old));
     violations.extend(samples.check(&new));
-    let clients = history.iter().flat_map(|batch| batch.events.iter()).filter(|event| !event.key.starts_with(OWN_KEYS));
+    let clients = history
+        .iter()
+        .flat_map(|batch| batch.events.iter())
+        .filter(|event| !event.key.starts_with(OWN_KEYS));
     let twice = clients.filter_map(|event| event.current.as_ref()).filter(|entry| {
         let before = old.written(&entry.value);
         before.is_some_and(|at| at <= lost.survived())
     });
-    violations.extend(twice.map(|entry| format!("recovery: what {} wrote was there before", entry.modified)));
+    violations.extend(
+        twice.map(|entry| format!("recovery: what {} wrote was there before", entry.modified)),
+    );
     Ok(violations)
 }
 
@@ -90,7 +96,8 @@ fn with_told(seen: &[Arc<Batch>], watches: &[WatchRecord]) -> Vec<Arc<Batch>> {
         }
     }
     let mut history = seen.to_vec();
-    let (mut next, time_ms) = history.last().map_or((Revision::new(1), 0), |last| (last.revision.next(), last.time_ms));
+    let (mut next, time_ms) =
+        history.last().map_or((Revision::new(1), 0), |last| (last.revision.next(), last.time_ms));
     while let Some(events) = told.get(&next) {
         history.push(Arc::new(Batch { revision: next, time_ms, events: events.as_slice().into() }));
         next = next.next();
@@ -126,15 +133,23 @@ impl LostQuorum {
             let mut entry = entry.clone();
             if entry.modified > self.certain {
                 entry.modified = self.base;
-                entry.created = if entry.created > self.certain { self.base } else { entry.created };
+                entry.created =
+                    if entry.created > self.certain { self.base } else { entry.created };
             }
             (key.clone(), entry)
         };
-        let mut entries: BTreeMap<Bytes, Entry> = self.snapshot.range(b"", None).map(restamped).collect();
-        let note = |value: String| Entry { value: value.into(), created: self.base, modified: self.base };
+        let mut entries: BTreeMap<Bytes, Entry> =
+            self.snapshot.range(b"", None).map(restamped).collect();
+        let note =
+            |value: String| Entry { value: value.into(), created: self.base, modified: self.base };
         entries.insert(format!("s/given-up/{}", self.old).into(), note(self.new.to_string()));
-        let noted = entries.get(LAST_MEMBER.as_bytes()).and_then(|entry| std::str::from_utf8(&entry.value).ok());
-        let largest = noted.and_then(|number| number.parse().ok()).max(Some(self.largest)).unwrap_or_default();
+        let noted = entries
+            .get(LAST_MEMBER.as_bytes())
+            .and_then(|entry| std::str::from_utf8(&entry.value).ok());
+        let largest = noted
+            .and_then(|number| number.parse().ok())
+            .max(Some(self.largest))
+            .unwrap_or_default();
         entries.insert(LAST_MEMBER.into(), note(largest.to_string()));
         entries
     }
@@ -160,7 +175,8 @@ impl LostQuorum {
             let went_on = survived > at && asked.contains(&(key, found.map(|entry| &entry.value)));
             if expected != found && !went_on {
                 let key = String::from_utf8_lossy(key);
-                violations.push(format!("recovery: {key} at {survived} is not what it was at {at}"));
+                violations
+                    .push(format!("recovery: {key} at {survived} is not what it was at {at}"));
             }
         }
         violations
@@ -190,16 +206,21 @@ mod tests {
 
     #[test]
     fn what_only_watchers_saw_ends_the_first_history() {
-        let batch = |revision| Batch { revision: Revision::new(revision), time_ms: 7, events: [].into() };
+        let batch =
+            |revision| Batch { revision: Revision::new(revision), time_ms: 7, events: [].into() };
         let watch = |revisions: &[u64]| {
-            let seen = revisions.iter().map(|revision| Seen::Batch(Revision::new(*revision), vec![]));
+            let seen =
+                revisions.iter().map(|revision| Seen::Batch(Revision::new(*revision), vec![]));
             WatchRecord { seen: seen.collect() }
         };
         let check = |seen: &[u64], watches: &[&[u64]], expect: &[u64]| {
             let seen: Vec<_> = seen.iter().map(|revision| Arc::new(batch(*revision))).collect();
             let watches: Vec<_> = watches.iter().map(|revisions| watch(revisions)).collect();
             let history = with_told(&seen, &watches);
-            assert_eq!(history.iter().map(|batch| batch.revision.get()).collect::<Vec<_>>(), expect);
+            assert_eq!(
+                history.iter().map(|batch| batch.revision.get()).collect::<Vec<_>>(),
+                expect
+            );
         };
         check(&[1, 2], &[], &[1, 2]);
         check(&[1, 2], &[&[2, 3], &[3, 4], &[6]], &[1, 2, 3, 4]);

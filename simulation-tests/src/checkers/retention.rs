@@ -22,12 +22,21 @@ pub(crate) struct KeptHistory {
 impl KeptHistory {
     /// Of a whole history; `asked` says when a client asked for the revision that it was told, for
     /// any number of revisions.
-    pub(super) fn new(history: &[Arc<Batch>], retention: Retention, asked: Vec<(Duration, u64)>) -> Self {
+    pub(super) fn new(
+        history: &[Arc<Batch>],
+        retention: Retention,
+        asked: Vec<(Duration, u64)>,
+    ) -> Self {
         Self::after(0, history, retention, asked)
     }
 
     /// The same for a history that begins anew after a revision.
-    pub(super) fn after(base: u64, history: &[Arc<Batch>], retention: Retention, asked: Vec<(Duration, u64)>) -> Self {
+    pub(super) fn after(
+        base: u64,
+        history: &[Arc<Batch>],
+        retention: Retention,
+        asked: Vec<(Duration, u64)>,
+    ) -> Self {
         let (mut oldest, mut bytes) = (vec![base], 0);
         let mut first = 0;
         for (index, batch) in history.iter().enumerate() {
@@ -56,15 +65,24 @@ impl KeptHistory {
 
     /// Whether a client that needed everything after a revision could be told *compacted* at this
     /// time, with this oldest revision.
-    pub(super) fn check_refusal(&self, after: u64, told: Option<u64>, time: Duration) -> Result<(), String> {
+    pub(super) fn check_refusal(
+        &self,
+        after: u64,
+        told: Option<u64>,
+        time: Duration,
+    ) -> Result<(), String> {
         let newest = self.possible_at(time);
         let oldest = self.oldest[newest];
         if after >= oldest {
-            return Err(format!("told that what comes after {after} is not kept, though it is at {newest} and before"));
+            return Err(format!(
+                "told that what comes after {after} is not kept, though it is at {newest} and before"
+            ));
         }
         match told {
             Some(told) if told <= after || self.oldest[..=newest].binary_search(&told).is_err() => {
-                Err(format!("told that {told} is the oldest revision that is kept, which it never was up to {newest}"))
+                Err(format!(
+                    "told that {told} is the oldest revision that is kept, which it never was up to {newest}"
+                ))
             }
             _ => Ok(()),
         }
@@ -74,10 +92,9 @@ impl KeptHistory {
     fn possible_at(&self, time: Duration) -> usize {
         let later = self.begun.partition_point(|(begun, _)| *begun <= time);
         let newest = self.oldest.len() - 1;
-        let possible = self
-            .begun
-            .get(later)
-            .and_then(|(_, revision)| usize::try_from((*revision - 1).saturating_sub(self.base)).ok());
+        let possible = self.begun.get(later).and_then(|(_, revision)| {
+            usize::try_from((*revision - 1).saturating_sub(self.base)).ok()
+        });
         possible.map_or(newest, |possible| possible.min(newest))
     }
 }

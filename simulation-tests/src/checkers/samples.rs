@@ -68,17 +68,20 @@ impl Samples {
         if let Some((_, term, applied)) = before.filter(|(earlier, ..)| *earlier == start)
             && (status.term < term || revision < applied)
         {
-            self.violations.push(format!("node {node} went back from term {term}, revision {applied}"));
+            self.violations
+                .push(format!("node {node} went back from term {term}, revision {applied}"));
         }
     }
 
     /// Holds a state that was not seen on this node yet against that of others at the same
     /// revision.
     fn compare(&mut self, node: NodeId, snapshot: Snapshot) {
-        let (revision, digest) = (snapshot.revision(), self.fingerprints.entry(node).or_default().of(snapshot));
+        let (revision, digest) =
+            (snapshot.revision(), self.fingerprints.entry(node).or_default().of(snapshot));
         let (other, expected) = *self.digests.entry(revision).or_insert((node, digest));
         if digest != expected {
-            self.violations.push(format!("state: nodes {other} and {node} differ at revision {revision}"));
+            self.violations
+                .push(format!("state: nodes {other} and {node} differ at revision {revision}"));
         }
     }
 
@@ -92,7 +95,9 @@ impl Samples {
     pub(crate) fn history(&self, replica: &Replica) -> Result<Vec<Arc<Batch>>, String> {
         let (oldest, seen) = (replica.status().oldest, self.archived());
         if seen < oldest {
-            return Err(format!("not observed: what came after {seen} was dropped up to {oldest} between two looks"));
+            return Err(format!(
+                "not observed: what came after {seen} was dropped up to {oldest} between two looks"
+            ));
         }
         let kept = batches(replica, oldest).map_err(|error| error.to_string())?;
         let dropped = self.archive.iter().take_while(|batch| batch.revision <= oldest).cloned();
@@ -102,7 +107,10 @@ impl Samples {
     /// How many snapshots were sent to nodes, and how many of them to a node that had got one since
     /// its start already.
     pub(crate) fn snapshots(&self) -> (u64, u64) {
-        (self.snapshots.values().sum(), self.snapshots.values().map(|count| count.saturating_sub(1)).sum())
+        (
+            self.snapshots.values().sum(),
+            self.snapshots.values().map(|count| count.saturating_sub(1)).sum(),
+        )
     }
 
     /// How many leaderships there were, and at how many revisions states were compared.
@@ -194,8 +202,14 @@ mod tests {
         let empty = State::new().snapshot();
         check(&[&empty, &right[0], &right[1]], &[]);
         check(&[&wrong[0]], &[]);
-        check(&[&right[0], &wrong[1]], &["state: node 7 at revision 2 is not the replay of the history"]);
+        check(
+            &[&right[0], &wrong[1]],
+            &["state: node 7 at revision 2 is not the replay of the history"],
+        );
         // What the history does not reach.
-        check(&[&right[1], &wrong[2]], &["state: node 7 at revision 3 is not the replay of the history"]);
+        check(
+            &[&right[1], &wrong[2]],
+            &["state: node 7 at revision 3 is not the replay of the history"],
+        );
     }
 }

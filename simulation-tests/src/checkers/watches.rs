@@ -8,11 +8,24 @@ use super::retention::KeptHistory;
 use crate::workload::{Seen, WatchRecord};
 
 /// Everything that is wrong with what the watchers saw.
-pub(super) fn check(history: &History<'_>, kept: &KeptHistory, watches: &[WatchRecord]) -> Vec<String> {
-    watches.iter().zip(1..).filter_map(|(watch, number)| check_one(history, kept, watch, number)).collect()
+pub(super) fn check(
+    history: &History<'_>,
+    kept: &KeptHistory,
+    watches: &[WatchRecord],
+) -> Vec<String> {
+    watches
+        .iter()
+        .zip(1..)
+        .filter_map(|(watch, number)| check_one(history, kept, watch, number))
+        .collect()
 }
 
-fn check_one(history: &History<'_>, kept: &KeptHistory, watch: &WatchRecord, number: usize) -> Option<String> {
+fn check_one(
+    history: &History<'_>,
+    kept: &KeptHistory,
+    watch: &WatchRecord,
+    number: usize,
+) -> Option<String> {
     let mut expected = history.base().next();
     for seen in &watch.seen {
         let (revision, events) = match seen {
@@ -20,7 +33,8 @@ fn check_one(history: &History<'_>, kept: &KeptHistory, watch: &WatchRecord, num
             Seen::Compacted { oldest, time } => {
                 // A watcher from before the beginning is told where the history begins.
                 let anew = *oldest == history.base() && *oldest > Revision::ZERO;
-                if let Err(wrong) = kept.check_refusal(expected.get() - 1, Some(oldest.get()), *time)
+                if let Err(wrong) =
+                    kept.check_refusal(expected.get() - 1, Some(oldest.get()), *time)
                     && !anew
                 {
                     return Some(format!("watcher {number}: {wrong}"));
@@ -38,13 +52,19 @@ fn check_one(history: &History<'_>, kept: &KeptHistory, watch: &WatchRecord, num
         }
         let revision = *revision;
         if revision < expected {
-            return Some(format!("watcher {number}: revision {revision} comes when {expected} is due"));
+            return Some(format!(
+                "watcher {number}: revision {revision} comes when {expected} is due"
+            ));
         }
         if revision > expected {
-            return Some(format!("watcher {number}: revision {expected} is missing before {revision}"));
+            return Some(format!(
+                "watcher {number}: revision {expected} is missing before {revision}"
+            ));
         }
         if history.batch(revision).is_none_or(|batch| *batch.events != **events) {
-            return Some(format!("watcher {number}: the batch at {revision} is not what was committed"));
+            return Some(format!(
+                "watcher {number}: the batch at {revision} is not what was committed"
+            ));
         }
         expected = expected.next();
     }
@@ -63,17 +83,23 @@ mod tests {
             let operations = vec![Operation::Put { key: "a".into(), value: value.into() }];
             Txn { conditions: vec![], operations }
         };
-        let nothing = Txn { conditions: vec![], operations: vec![Operation::Delete { key: "none".into() }] };
+        let nothing =
+            Txn { conditions: vec![], operations: vec![Operation::Delete { key: "none".into() }] };
         let txns = [txn("1"), nothing, txn("3"), txn("4")];
         let batches: Vec<_> = txns.iter().filter_map(|txn| state.apply(0, txn).batch).collect();
         let history = History::new(&batches).unwrap();
         let kept = KeptHistory::everything();
         let check = |revisions: &[usize], expect: Option<&str>| {
-            let batch = |number: &usize| Seen::Batch(batches[number - 1].revision, batches[number - 1].events.to_vec());
+            let batch = |number: &usize| {
+                Seen::Batch(batches[number - 1].revision, batches[number - 1].events.to_vec())
+            };
             let watch = WatchRecord { seen: revisions.iter().map(batch).collect() };
             let found = check_one(&history, &kept, &watch, 1);
             assert_eq!(found.is_some(), expect.is_some(), "{found:?}");
-            assert!(expect.is_none_or(|expect| found.as_ref().unwrap().contains(expect)), "{found:?}");
+            assert!(
+                expect.is_none_or(|expect| found.as_ref().unwrap().contains(expect)),
+                "{found:?}"
+            );
         };
         check(&[1, 3, 4], None);
         check(&[1], None);

@@ -19,7 +19,11 @@ pub(super) fn jump(cluster: &Cluster, fault: &Fault) {
 
 /// The wall clock goes wrong from now on. Gives after which times timers go on by how much: they
 /// can only be made to go faster.
-pub(super) fn drift(cluster: &Cluster, fault: &Fault, length: Duration) -> Vec<(Duration, Duration)> {
+pub(super) fn drift(
+    cluster: &Cluster,
+    fault: &Fault,
+    length: Duration,
+) -> Vec<(Duration, Duration)> {
     let gains = around_zero(fault, MAX_DRIFT_MS);
     cluster.set_drift(fault.node, gains);
     let by = DRIFT_STEP * u32::try_from(gains.max(0)).unwrap_or(0) / 1000;

@@ -44,12 +44,16 @@ impl Coverage {
         }
         let (kind, node) = (fault.kind, fault.node);
         match kind {
-            FaultKind::PowerCutInCall | FaultKind::FailedSync | FaultKind::FailedStateSync | FaultKind::FullDisk => {
+            FaultKind::PowerCutInCall
+            | FaultKind::FailedSync
+            | FaultKind::FailedStateSync
+            | FaultKind::FullDisk => {
                 self.armed.insert((node, kind), state(cluster, node));
             }
-            FaultKind::Split | FaultKind::VanishedClient | FaultKind::PowerCutAll | FaultKind::RollingRestart => {
-                self.add(kind, ALL_NODES)
-            }
+            FaultKind::Split
+            | FaultKind::VanishedClient
+            | FaultKind::PowerCutAll
+            | FaultKind::RollingRestart => self.add(kind, ALL_NODES),
             _ => self.add(kind, state(cluster, node)),
         }
     }
@@ -88,7 +92,9 @@ impl Coverage {
 
 /// What a node that runs is to the cluster.
 pub(super) fn state(cluster: &Cluster, node: HostId) -> &'static str {
-    let Some(replica) = cluster.replica(node) else { return "starting" };
+    let Some(replica) = cluster.replica(node) else {
+        return "starting";
+    };
     let status = replica.status();
     match status.leader {
         Some(leader) if leader == status.node => "leader",
@@ -103,16 +109,20 @@ pub(super) fn state(cluster: &Cluster, node: HostId) -> &'static str {
 fn has_effect(running: &BTreeSet<HostId>, fault: &Fault) -> bool {
     let runs = running.contains(&fault.node);
     match fault.kind {
-        FaultKind::OneWayCut | FaultKind::PartialCut | FaultKind::Delay | FaultKind::Loss | FaultKind::ClogLink => {
-            runs && running.contains(&fault.other)
-        }
+        FaultKind::OneWayCut
+        | FaultKind::PartialCut
+        | FaultKind::Delay
+        | FaultKind::Loss
+        | FaultKind::ClogLink => runs && running.contains(&fault.other),
         FaultKind::IsolatedNode
         | FaultKind::DeafNode
         | FaultKind::MuteNode
         | FaultKind::FlappingNode
         | FaultKind::ClogNode => runs && running.len() > 1,
         FaultKind::Split => !running.is_disjoint(&fault.group) && !running.is_subset(&fault.group),
-        FaultKind::VanishedClient | FaultKind::PowerCutAll | FaultKind::RollingRestart => !running.is_empty(),
+        FaultKind::VanishedClient | FaultKind::PowerCutAll | FaultKind::RollingRestart => {
+            !running.is_empty()
+        }
         // It waits for a snapshot, and counts when there is one.
         FaultKind::CrashInInstall => false,
         FaultKind::Pause
@@ -168,9 +178,13 @@ mod tests {
 
     #[test]
     fn a_fault_of_links_needs_a_node_at_both_ends() {
-        for kind in
-            [FaultKind::OneWayCut, FaultKind::PartialCut, FaultKind::Delay, FaultKind::Loss, FaultKind::ClogLink]
-        {
+        for kind in [
+            FaultKind::OneWayCut,
+            FaultKind::PartialCut,
+            FaultKind::Delay,
+            FaultKind::Loss,
+            FaultKind::ClogLink,
+        ] {
             check(kind, &[1, 2], true);
             check(kind, &[1, 3], false);
             check(kind, &[2, 3], false);

@@ -213,12 +213,19 @@ impl Faults {
         self.schedule.insert((time, self.sequence), step);
     }
 
-    fn begin(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, fault: &Fault, length: Duration) -> io::Result<()> {
+    fn begin(
+        &mut self,
+        sim: &mut Sim<'_>,
+        cluster: &Cluster,
+        fault: &Fault,
+        length: Duration,
+    ) -> io::Result<()> {
         let begins = sim.elapsed();
-        let running: BTreeSet<HostId> = cluster.hosts().filter(|host| cluster.runs(sim, *host)).collect();
+        let running: BTreeSet<HostId> =
+            cluster.hosts().filter(|host| cluster.runs(sim, *host)).collect();
         self.coverage.begin(cluster, &running, fault);
-        let applies =
-            network::begin(sim, cluster, &self.usual, fault) | self.begin_here(sim, cluster, fault, length)?;
+        let applies = network::begin(sim, cluster, &self.usual, fault)
+            | self.begin_here(sim, cluster, fault, length)?;
         if applies {
             tracing::info!(?fault, ?length, "fault");
             self.later(begins + length, Step::End(fault.clone()));
@@ -237,9 +244,9 @@ impl Faults {
         let (node, begins) = (fault.node, sim.elapsed());
         let disk = cluster.disk(node);
         match fault.kind {
-            FaultKind::FullDisk => {
-                disk.set_capacity(usize::try_from(fault.between(0, LAST_BYTES)).ok().map(|left| disk.used() + left))
-            }
+            FaultKind::FullDisk => disk.set_capacity(
+                usize::try_from(fault.between(0, LAST_BYTES)).ok().map(|left| disk.used() + left),
+            ),
             FaultKind::SlowSync => disk.set_sync_delay(Duration::from_millis(fault.between(5, 80))),
             FaultKind::Pause => disk.set_sync_delay(length),
             FaultKind::ClockJump => clocks::jump(cluster, fault),
@@ -291,8 +298,12 @@ impl Faults {
         if self.ambushes.is_empty() {
             return Ok(());
         }
-        let installing = |host: &HostId| cluster.replica(*host).is_some_and(|replica| replica.positions().installing);
-        let Some(node) = cluster.hosts().find(installing) else { return Ok(()) };
+        let installing = |host: &HostId| {
+            cluster.replica(*host).is_some_and(|replica| replica.positions().installing)
+        };
+        let Some(node) = cluster.hosts().find(installing) else {
+            return Ok(());
+        };
         // Not always at its first moment.
         if !self.rng.random_ratio(1, 3) {
             return Ok(());
@@ -318,7 +329,10 @@ impl Faults {
             // Whatever the failed sync has left in the system's cache alone is gone now.
             FaultKind::FailedSync if fault.seed.is_multiple_of(2) => {
                 cluster.cut_power(sim, node, fault.seed);
-                self.later(sim.elapsed() + Duration::from_millis(fault.between(1, MAX_FAULT_MS)), Step::Restart(node));
+                self.later(
+                    sim.elapsed() + Duration::from_millis(fault.between(1, MAX_FAULT_MS)),
+                    Step::Restart(node),
+                );
             }
             FaultKind::SlowSync => cluster.usual_sync(node),
             FaultKind::ClockDrift => cluster.set_drift(node, 0),
@@ -334,7 +348,10 @@ impl Faults {
             }
             FaultKind::Pause => {
                 cluster.usual_sync(node);
-                cluster.command(node, Command::Jump(Duration::from_millis(fault.between(100, MAX_FAULT_MS))));
+                cluster.command(
+                    node,
+                    Command::Jump(Duration::from_millis(fault.between(100, MAX_FAULT_MS))),
+                );
             }
             _ => {}
         }
@@ -365,9 +382,13 @@ impl Faults {
             self.restart_later(sim, node);
             return Ok(());
         }
-        let Some(reason) = cluster.ended(node) else { return Ok(()) };
+        let Some(reason) = cluster.ended(node) else {
+            return Ok(());
+        };
         let older = reason.contains(OLDER_COPY);
-        if cluster.quarantined(node) && reason.starts_with("cannot start: ") || older && cluster.went_back(node) {
+        if cluster.quarantined(node) && reason.starts_with("cannot start: ")
+            || older && cluster.went_back(node)
+        {
             tracing::info!(node, reason, "refused to start");
             *if older { &mut self.copies_refused } else { &mut self.refusals } += 1;
             cluster.forget_end(node);

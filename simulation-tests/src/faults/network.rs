@@ -30,26 +30,32 @@ pub(super) fn begin(sim: &mut Sim<'_>, cluster: &Cluster, usual: &Usual, fault: 
         FaultKind::IsolatedNode => isolate(sim, cluster, fault.node),
         FaultKind::OneWayCut => sim.partition_oneway(node, other),
         FaultKind::PartialCut => sim.partition(node, other),
-        FaultKind::DeafNode => {
-            others(cluster, fault.node).for_each(|other| sim.partition_oneway(host_name(other), host_name(fault.node)))
-        }
-        FaultKind::MuteNode => {
-            others(cluster, fault.node).for_each(|other| sim.partition_oneway(host_name(fault.node), host_name(other)))
-        }
-        FaultKind::Split => {
-            across(cluster, fault).for_each(|(one, other)| sim.partition(host_name(one), host_name(other)))
-        }
+        FaultKind::DeafNode => others(cluster, fault.node)
+            .for_each(|other| sim.partition_oneway(host_name(other), host_name(fault.node))),
+        FaultKind::MuteNode => others(cluster, fault.node)
+            .for_each(|other| sim.partition_oneway(host_name(fault.node), host_name(other))),
+        FaultKind::Split => across(cluster, fault)
+            .for_each(|(one, other)| sim.partition(host_name(one), host_name(other))),
         FaultKind::Delay => {
-            sim.set_link_max_message_latency(node, other, Duration::from_millis(fault.between(20, 400)));
+            sim.set_link_max_message_latency(
+                node,
+                other,
+                Duration::from_millis(fault.between(20, 400)),
+            );
         }
-        FaultKind::Loss => sim.set_link_fail_rate(node, other, fault.between(1, 30) as f64 / 1000.0),
+        FaultKind::Loss => {
+            sim.set_link_fail_rate(node, other, fault.between(1, 30) as f64 / 1000.0)
+        }
         FaultKind::ClogLink => sim.hold(node, other),
-        FaultKind::ClogNode => {
-            others(cluster, fault.node).for_each(|other| sim.hold(host_name(fault.node), host_name(other)))
-        }
+        FaultKind::ClogNode => others(cluster, fault.node)
+            .for_each(|other| sim.hold(host_name(fault.node), host_name(other))),
         FaultKind::Pause => {
-            others(cluster, fault.node).for_each(|other| sim.hold(host_name(fault.node), host_name(other)));
-            usual.clients.iter().for_each(|client| sim.hold(host_name(fault.node), client.as_str()));
+            others(cluster, fault.node)
+                .for_each(|other| sim.hold(host_name(fault.node), host_name(other)));
+            usual
+                .clients
+                .iter()
+                .for_each(|client| sim.hold(host_name(fault.node), client.as_str()));
         }
         FaultKind::VanishedClient => {
             if let Some(client) = vanishing(&usual.clients, fault) {
@@ -64,16 +70,24 @@ pub(super) fn begin(sim: &mut Sim<'_>, cluster: &Cluster, usual: &Usual, fault: 
 /// Ends it.
 pub(super) fn end(sim: &mut Sim<'_>, cluster: &Cluster, usual: &Usual, fault: &Fault) {
     match fault.kind {
-        FaultKind::OneWayCut | FaultKind::PartialCut | FaultKind::Delay | FaultKind::Loss | FaultKind::ClogLink => {
+        FaultKind::OneWayCut
+        | FaultKind::PartialCut
+        | FaultKind::Delay
+        | FaultKind::Loss
+        | FaultKind::ClogLink => {
             mend(sim, usual, &host_name(fault.node), &host_name(fault.other));
         }
-        FaultKind::IsolatedNode | FaultKind::DeafNode | FaultKind::MuteNode => join(sim, usual, cluster, fault.node),
-        FaultKind::Split => {
-            across(cluster, fault).for_each(|(one, other)| mend(sim, usual, &host_name(one), &host_name(other)))
+        FaultKind::IsolatedNode | FaultKind::DeafNode | FaultKind::MuteNode => {
+            join(sim, usual, cluster, fault.node)
         }
+        FaultKind::Split => across(cluster, fault)
+            .for_each(|(one, other)| mend(sim, usual, &host_name(one), &host_name(other))),
         FaultKind::Pause => {
             join(sim, usual, cluster, fault.node);
-            usual.clients.iter().for_each(|client| mend(sim, usual, &host_name(fault.node), client));
+            usual
+                .clients
+                .iter()
+                .for_each(|client| mend(sim, usual, &host_name(fault.node), client));
         }
         FaultKind::VanishedClient => {
             if let Some(client) = vanishing(&usual.clients, fault) {
@@ -86,9 +100,14 @@ pub(super) fn end(sim: &mut Sim<'_>, cluster: &Cluster, usual: &Usual, fault: &F
 
 /// When the links of a clogged node are free again, after the first of them: every connection finds
 /// out by itself.
-pub(super) fn releases<'a>(cluster: &'a Cluster, fault: &'a Fault) -> impl Iterator<Item = (Duration, HostId)> + 'a {
+pub(super) fn releases<'a>(
+    cluster: &'a Cluster,
+    fault: &'a Fault,
+) -> impl Iterator<Item = (Duration, HostId)> + 'a {
     let others = others(cluster, fault.node).zip(0..);
-    others.map(|(other, turn)| (Duration::from_millis((fault.seed >> (turn * 8)) % MAX_STAGGER_MS), other))
+    others.map(|(other, turn)| {
+        (Duration::from_millis((fault.seed >> (turn * 8)) % MAX_STAGGER_MS), other)
+    })
 }
 
 /// Delivers what was kept between the two.
@@ -126,7 +145,10 @@ fn others(cluster: &Cluster, node: HostId) -> impl Iterator<Item = HostId> + '_ 
 }
 
 /// The links between the fault's group and the rest.
-fn across<'a>(cluster: &'a Cluster, fault: &'a Fault) -> impl Iterator<Item = (HostId, HostId)> + 'a {
+fn across<'a>(
+    cluster: &'a Cluster,
+    fault: &'a Fault,
+) -> impl Iterator<Item = (HostId, HostId)> + 'a {
     let inside = |node: &HostId| fault.group.contains(node);
     let pairs = move |one: HostId| {
         let outside = cluster.hosts().filter(move |other| !inside(other));

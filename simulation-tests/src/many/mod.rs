@@ -71,8 +71,13 @@ pub(crate) fn run(arguments: &Arguments, goal: Goal) -> Result<bool, Box<dyn Err
     Ok(sum.failed.is_empty())
 }
 
-async fn run_all(arguments: &Arguments, goal: Goal, processes: &Processes) -> Result<Sum, Box<dyn Error>> {
-    let (mut interrupt, mut end) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+async fn run_all(
+    arguments: &Arguments,
+    goal: Goal,
+    processes: &Processes,
+) -> Result<Sum, Box<dyn Error>> {
+    let (mut interrupt, mut end) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let mut progress = SeedProgress::new(arguments, goal);
     let mut running = FuturesUnordered::new();
     let mut looks = interval(SLOW);
@@ -117,7 +122,16 @@ impl SeedProgress {
         let (now, first) = (Instant::now(), arguments.seed);
         let coming = first..first.saturating_add(count);
         let (silent, sum) = (arguments.json, Sum::default());
-        Self { goal, coming, running: BTreeMap::new(), started: now, told: now, silent, barren: 0, sum }
+        Self {
+            goal,
+            coming,
+            running: BTreeMap::new(),
+            started: now,
+            told: now,
+            silent,
+            barren: 0,
+            sum,
+        }
     }
 
     fn next_seed(&mut self) -> Option<u64> {
@@ -143,11 +157,18 @@ impl SeedProgress {
             let mut text = format!("seed {seed}: FAILED\n");
             violations.iter().for_each(|violation| text += &format!("  {violation}\n"));
             self.tell(&(text + "  replay: " + &processes.replay(seed)));
-            self.sum.total.violations.extend(violations.iter().map(|violation| format!("seed {seed}: {violation}")));
+            self.sum
+                .total
+                .violations
+                .extend(violations.iter().map(|violation| format!("seed {seed}: {violation}")));
         }
         if matches!(self.goal, Goal::Seeds(count) if count <= FEW_SEEDS) {
             let verdict = if violations.is_empty() { "ok" } else { "FAILED" };
-            self.tell(&format!("seed {seed}: {verdict}, {} ms simulated ({})", report.simulated_ms, self.so_far()));
+            self.tell(&format!(
+                "seed {seed}: {verdict}, {} ms simulated ({})",
+                report.simulated_ms,
+                self.so_far()
+            ));
         } else if self.told.elapsed() >= TELL_EVERY {
             self.told = Instant::now();
             self.tell(&self.so_far());
@@ -171,7 +192,11 @@ impl SeedProgress {
         };
         let rate = self.sum.seeds as f64 / self.sum.wall_seconds;
         let left = self.sum.wall_seconds * (1.0 / self.sum.part(self.goal) - 1.0) / 60.0;
-        format!("{}{goal}; {rate:.2} seeds/s; {}; {left:.0} min left", self.sum.seeds, self.sum.speed())
+        format!(
+            "{}{goal}; {rate:.2} seeds/s; {}; {left:.0} min left",
+            self.sum.seeds,
+            self.sum.speed()
+        )
     }
 
     fn end(mut self) -> Sum {

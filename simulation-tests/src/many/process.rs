@@ -41,17 +41,25 @@ impl Processes {
     /// Runs one seed. Dropping the future ends the process.
     pub(super) async fn run(&self, seed: u64) -> Result<Report, Box<dyn Error>> {
         let mut command = Command::new(&self.program);
-        command.args(options(&self.arguments, seed)).arg("--json").env("TMPDIR", self.folder.path());
+        command
+            .args(options(&self.arguments, seed))
+            .arg("--json")
+            .env("TMPDIR", self.folder.path());
         // Memory that was freed is used again soon: giving it back to the system costs more than it
         // is worth.
         command.env("MIMALLOC_PURGE_DELAY", "-1");
         command.stdin(Stdio::null()).stderr(Stdio::null()).process_group(0).kill_on_drop(true);
         let Ok(output) = timeout(ANSWER_LIMIT, command.output()).await else {
-            return Ok(failed(seed, format!("the simulation itself has not ended after {ANSWER_LIMIT:?}")));
+            return Ok(failed(
+                seed,
+                format!("the simulation itself has not ended after {ANSWER_LIMIT:?}"),
+            ));
         };
         let output = output?;
         let report = serde_json::from_slice(&output.stdout);
-        Ok(report.unwrap_or_else(|_| failed(seed, format!("the simulation itself ended with {}", output.status))))
+        Ok(report.unwrap_or_else(|_| {
+            failed(seed, format!("the simulation itself ended with {}", output.status))
+        }))
     }
 
     /// The command that runs a seed again.

@@ -37,7 +37,8 @@ impl Sum {
 
     /// Everything.
     pub(super) fn describe(&self) -> String {
-        let mut text = format!("{} seeds in {:.1} s; {}\n", self.seeds, self.wall_seconds, self.speed());
+        let mut text =
+            format!("{} seeds in {:.1} s; {}\n", self.seeds, self.wall_seconds, self.speed());
         if !self.failed.is_empty() {
             writeln!(text, "failed seeds: {:?}", self.failed).expect("a string grows");
         }
@@ -48,7 +49,9 @@ impl Sum {
 /// One report.
 pub(crate) fn describe(report: &Report) -> String {
     let Report { seed, trace, traced_bytes, simulated_ms, .. } = report;
-    let mut text = format!("seed {seed}: trace {trace:016x} over {traced_bytes} bytes, {simulated_ms} ms simulated\n");
+    let mut text = format!(
+        "seed {seed}: trace {trace:016x} over {traced_bytes} bytes, {simulated_ms} ms simulated\n"
+    );
     text += &figures(report);
     for violation in &report.violations {
         writeln!(text, "VIOLATION {violation}").expect("a string grows");
@@ -57,7 +60,8 @@ pub(crate) fn describe(report: &Report) -> String {
 }
 
 fn figures(report: &Report) -> String {
-    let list: Vec<String> = report.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
+    let list: Vec<String> =
+        report.counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
     format!("counts: {}\n{}", list.join(", "), table(&report.faults))
 }
 
@@ -69,7 +73,8 @@ fn table(faults: &BTreeMap<String, BTreeMap<String, u64>>) -> String {
     let titles = states.iter().map(|state| cell(state)).chain([cell("all")]);
     let mut text = row("fault met", titles.collect());
     for (kind, counts) in faults {
-        let count = |state: &&String| cell(&counts.get(*state).map_or(String::new(), u64::to_string));
+        let count =
+            |state: &&String| cell(&counts.get(*state).map_or(String::new(), u64::to_string));
         let all = cell(&counts.values().sum::<u64>().to_string());
         text += &row(kind, states.iter().map(count).chain([all]).collect());
     }

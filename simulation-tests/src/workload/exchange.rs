@@ -30,7 +30,9 @@ pub(crate) enum Decision {
 impl Call for StoreCall {
     fn revision(&self) -> Option<u64> {
         match self {
-            Self::Txn(_, Decision::Decided(Outcome::Committed { revision })) => Some(revision.get()),
+            Self::Txn(_, Decision::Decided(Outcome::Committed { revision })) => {
+                Some(revision.get())
+            }
             Self::Txn(..) | Self::Read { .. } => None,
         }
     }

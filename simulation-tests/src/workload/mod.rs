@@ -11,7 +11,9 @@ pub(crate) mod api;
 pub(crate) mod watcher;
 pub(crate) mod writer;
 
-pub(crate) use exchange::{Decision, Seen, StoreCall, StoreExchange, StoreProgress, StoreRecords, WatchRecord};
+pub(crate) use exchange::{
+    Decision, Seen, StoreCall, StoreExchange, StoreProgress, StoreRecords, WatchRecord,
+};
 pub(crate) use watcher::watch;
 pub(crate) use writer::work;
 

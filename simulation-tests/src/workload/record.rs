@@ -63,7 +63,12 @@ impl<T, W> Clone for Progress<T, W> {
 impl<T, W> Default for Progress<T, W> {
     fn default() -> Self {
         Self {
-            inner: Arc::new(Mutex::new(ProgressState { records: Records::default(), done: 0, watched: 0, newest: 0 })),
+            inner: Arc::new(Mutex::new(ProgressState {
+                records: Records::default(),
+                done: 0,
+                watched: 0,
+                newest: 0,
+            })),
         }
     }
 }

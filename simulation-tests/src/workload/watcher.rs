@@ -57,7 +57,9 @@ async fn watch_until(
 ) {
     while watcher.progress.last(watcher.writers).is_none_or(|last| cursor.get() < last) {
         if turmoil::elapsed() > until + HEALING {
-            let text = format!("liveness: a watcher is at {cursor} and nothing comes {HEALING:?} after the faults");
+            let text = format!(
+                "liveness: a watcher is at {cursor} and nothing comes {HEALING:?} after the faults"
+            );
             return watcher.progress.violation(text);
         }
         if rng.random_ratio(1, 8) && turmoil::elapsed() < until {
@@ -65,7 +67,9 @@ async fn watch_until(
         }
         let node = rng.random_range(1..=watcher.nodes);
         let stay = Duration::from_millis(rng.random_range(200..4000));
-        let pause = rng.random_ratio(1, 6).then(|| Duration::from_millis(rng.random_range(50..MAX_PAUSE_MS)));
+        let pause = rng
+            .random_ratio(1, 6)
+            .then(|| Duration::from_millis(rng.random_range(50..MAX_PAUSE_MS)));
         let watching = follow(watcher, (node, pause), cursor, seen);
         if let Ok(None) = tokio::time::timeout(stay, watching).await {
             tokio::time::sleep(PAUSE).await;
@@ -97,7 +101,9 @@ async fn follow(
             Answer::Compacted(oldest) => {
                 seen.seen.push(Seen::Compacted { oldest, time: turmoil::elapsed() });
                 let mut session = Session::connect(&*watcher.env.network, node).await.ok()?;
-                let Ok(Answer::Read { at, .. }) = session.ask(&GatewayRequest::Read(vec![]), ANSWER_LIMIT).await else {
+                let Ok(Answer::Read { at, .. }) =
+                    session.ask(&GatewayRequest::Read(vec![]), ANSWER_LIMIT).await
+                else {
                     return None;
                 };
                 seen.seen.push(Seen::Restarted(at));

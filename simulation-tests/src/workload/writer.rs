@@ -91,30 +91,41 @@ impl Working {
     /// A value that no client has written before.
     fn value(&mut self) -> Bytes {
         self.count += 1;
-        let length = if self.rng.random_ratio(1, 20) { 3000 } else { self.rng.random_range(0..200) };
+        let length =
+            if self.rng.random_ratio(1, 20) { 3000 } else { self.rng.random_range(0..200) };
         format!("{}/{}/{}", self.writer.client, self.count, "x".repeat(length)).into()
     }
 
     fn modified(&self, key: &Bytes) -> Condition {
-        Condition::Modified { key: key.clone(), revision: self.known.get(key).copied().unwrap_or_default() }
+        Condition::Modified {
+            key: key.clone(),
+            revision: self.known.get(key).copied().unwrap_or_default(),
+        }
     }
 
     fn create(&mut self) -> Txn {
         let value = self.value();
         let key: Bytes = format!("own/{}/{}", self.writer.client, self.count).into();
-        Txn { conditions: vec![self.modified(&key)], operations: vec![Operation::Put { key, value }] }
+        Txn {
+            conditions: vec![self.modified(&key)],
+            operations: vec![Operation::Put { key, value }],
+        }
     }
 
     fn update(&mut self, key: Bytes) -> Txn {
         let value = self.value();
-        Txn { conditions: vec![self.modified(&key)], operations: vec![Operation::Put { key, value }] }
+        Txn {
+            conditions: vec![self.modified(&key)],
+            operations: vec![Operation::Put { key, value }],
+        }
     }
 
     fn put_two(&mut self) -> Txn {
         let value = self.value();
         let first = self.rng.random_range(0..SHARED_KEYS);
         let second = (first + self.rng.random_range(1..SHARED_KEYS)) % SHARED_KEYS;
-        let put = |key| Operation::Put { key: format!("shared/{key}").into(), value: value.clone() };
+        let put =
+            |key| Operation::Put { key: format!("shared/{key}").into(), value: value.clone() };
         Txn { conditions: vec![], operations: vec![put(first), put(second)] }
     }
 
@@ -142,24 +153,41 @@ impl Working {
     /// Asks over the current connection, and remembers. True when a transaction was committed or a
     /// read answered.
     async fn ask_here(&mut self, ask: GatewayRequest) -> bool {
-        let Some((node, session)) = &mut self.session else { return false };
+        let Some((node, session)) = &mut self.session else {
+            return false;
+        };
         let (node, asked) = (*node, turmoil::elapsed());
         let answer = session.ask(&ask, ANSWER_LIMIT).await;
         if answer.is_err() {
             self.session = None;
         }
         let what = match (ask, answer) {
-            (GatewayRequest::Txn(txn), Ok(Answer::Decided(outcome))) => StoreCall::Txn(txn, Decision::Decided(outcome)),
-            (GatewayRequest::Txn(txn), Ok(Answer::Refused(_))) => StoreCall::Txn(txn, Decision::Refused),
+            (GatewayRequest::Txn(txn), Ok(Answer::Decided(outcome))) => {
+                StoreCall::Txn(txn, Decision::Decided(outcome))
+            }
+            (GatewayRequest::Txn(txn), Ok(Answer::Refused(_))) => {
+                StoreCall::Txn(txn, Decision::Refused)
+            }
             (GatewayRequest::Txn(txn), _) => StoreCall::Txn(txn, Decision::Unknown),
-            (GatewayRequest::Read(keys), Ok(Answer::Read { at, found })) => StoreCall::Read { keys, at, found },
+            (GatewayRequest::Read(keys), Ok(Answer::Read { at, found })) => {
+                StoreCall::Read { keys, at, found }
+            }
             _ => return false,
         };
         self.learn(&what);
         let answered = turmoil::elapsed();
-        let done =
-            matches!(what, StoreCall::Read { .. } | StoreCall::Txn(_, Decision::Decided(Outcome::Committed { .. })));
-        self.writer.progress.exchanged(StoreExchange { client: self.writer.client, node, asked, answered, what });
+        let done = matches!(
+            what,
+            StoreCall::Read { .. }
+                | StoreCall::Txn(_, Decision::Decided(Outcome::Committed { .. }))
+        );
+        self.writer.progress.exchanged(StoreExchange {
+            client: self.writer.client,
+            node,
+            asked,
+            answered,
+            what,
+        });
         done
     }
 
@@ -167,7 +195,10 @@ impl Working {
         match what {
             StoreCall::Read { keys, found, .. } => {
                 for (key, entry) in keys.iter().zip(found) {
-                    self.known.insert(key.clone(), entry.as_ref().map(|entry| entry.modified).unwrap_or_default());
+                    self.known.insert(
+                        key.clone(),
+                        entry.as_ref().map(|entry| entry.modified).unwrap_or_default(),
+                    );
                 }
             }
             StoreCall::Txn(txn, Decision::Decided(Outcome::Committed { revision })) => {
@@ -177,7 +208,10 @@ impl Working {
                     self.known.insert(operation.key().clone(), modified);
                 }
             }
-            StoreCall::Txn(txn, Decision::Decided(Outcome::Conflict { condition, current, .. })) => {
+            StoreCall::Txn(
+                txn,
+                Decision::Decided(Outcome::Conflict { condition, current, .. }),
+            ) => {
                 let modified = current.as_ref().map(|entry| entry.modified).unwrap_or_default();
                 self.known.insert(txn.conditions[*condition].key().clone(), modified);
             }
@@ -193,8 +227,9 @@ impl Working {
             if turmoil::elapsed() > deadline {
                 let client = self.writer.client;
                 let what = if written { "read" } else { "write" };
-                let text =
-                    format!("liveness: node {node} gives client {client} no {what} {HEALING:?} after the faults");
+                let text = format!(
+                    "liveness: node {node} gives client {client} no {what} {HEALING:?} after the faults"
+                );
                 return self.writer.progress.violation(text);
             }
             tokio::time::sleep(Duration::from_millis(20)).await;

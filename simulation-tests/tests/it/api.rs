@@ -9,8 +9,13 @@ fn nothing_is_wrong_with_the_real_api() {
     for seed in [1, 2, 3] {
         let report = run(seed, &OPTIONS);
         assert_eq!(violations(&report), [""; 0], "{}", replay(seed, &short(&OPTIONS)));
-        for count in ["creations", "updates", "lists", "refused by the API", "watch events", "bookmarks"] {
-            assert!(report["counts"][count].as_u64().unwrap_or(0) > 2, "seed {seed}: too few {count}: {report}");
+        for count in
+            ["creations", "updates", "lists", "refused by the API", "watch events", "bookmarks"]
+        {
+            assert!(
+                report["counts"][count].as_u64().unwrap_or(0) > 2,
+                "seed {seed}: too few {count}: {report}"
+            );
         }
     }
 }

@@ -60,14 +60,23 @@ fn check_repeats() {
     for options in [&of_store(&[]), &of_store(&["--lose-quorum"]), &api::OPTIONS.to_vec()] {
         let options = short(options);
         let [first, second, other] = [7, 7, 8].map(|seed| run_unproved(seed, &options));
-        assert!(first["traced_bytes"].as_u64().unwrap() > 100_000, "{}: {first}", replay(7, &options));
+        assert!(
+            first["traced_bytes"].as_u64().unwrap() > 100_000,
+            "{}: {first}",
+            replay(7, &options)
+        );
         assert_eq!(first, second, "{}", replay(7, &options));
         assert_ne!(first["trace"], other["trace"], "{}", replay(8, &options));
     }
 }
 
 fn violations(report: &Value) -> Vec<&str> {
-    report["violations"].as_array().unwrap().iter().map(|violation| violation.as_str().unwrap()).collect()
+    report["violations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|violation| violation.as_str().unwrap())
+        .collect()
 }
 
 /// A broken variant is found within so many seeds, by the checker that is meant to find it.
@@ -107,7 +116,10 @@ fn nothing_is_wrong_with_the_real_code() {
         let report = report(seed, &[]);
         assert_eq!(violations(&report), [""; 0], "{}", replay(seed, &short(&of_store(&[]))));
         for count in ["committed", "reads", "watch batches", "states compared"] {
-            assert!(report["counts"][count].as_u64().unwrap_or(0) > 10, "seed {seed}: too few {count}: {report}");
+            assert!(
+                report["counts"][count].as_u64().unwrap_or(0) > 10,
+                "seed {seed}: too few {count}: {report}"
+            );
         }
     }
 }

@@ -42,18 +42,21 @@ const SHORT: [Found; 3] = [
 ];
 
 const NOTE: &str = "none any more: the state has no keyspaces now";
-const HIDDEN: &str = "the tombstones of a removed keyspace hid the keyspaces of the next snapshot after a power cut";
-const HALF_DONE: &str = "raft/tests/it/membership.rs: a_change_that_its_leader_left_half_done_is_completed";
-const JOINT: &str =
-    "a leader's death between the two entries of a change of voters left the joint configuration for good";
-const FAR: &str =
-    "raft/tests/it/distance.rs: reads_are_served_when_a_stream_and_a_heartbeat_take_longer_than_a_heartbeat";
-const NEVER_FIT: &str =
-    "heartbeats that had to connect first never fit between two, so that a leader was never confirmed";
-const NO_RANGE: &str = "api/tests/it/services.rs: before_there_is_a_range_no_service_is_created_that_needs_an_address";
-const WITHOUT: &str = "a Service was stored without an address while there was no range to give it one from";
-const NOTHING_YET: &str = "raft/tests/it/membership.rs: a_learner_that_has_nothing_yet_does_not_vote";
-const PROMOTED: &str = "a learner that had not been reached yet counted as caught up, and was promoted with nothing";
+const HIDDEN: &str =
+    "the tombstones of a removed keyspace hid the keyspaces of the next snapshot after a power cut";
+const HALF_DONE: &str =
+    "raft/tests/it/membership.rs: a_change_that_its_leader_left_half_done_is_completed";
+const JOINT: &str = "a leader's death between the two entries of a change of voters left the joint configuration for good";
+const FAR: &str = "raft/tests/it/distance.rs: reads_are_served_when_a_stream_and_a_heartbeat_take_longer_than_a_heartbeat";
+const NEVER_FIT: &str = "heartbeats that had to connect first never fit between two, so that a leader was never confirmed";
+const NO_RANGE: &str =
+    "api/tests/it/services.rs: before_there_is_a_range_no_service_is_created_that_needs_an_address";
+const WITHOUT: &str =
+    "a Service was stored without an address while there was no range to give it one from";
+const NOTHING_YET: &str =
+    "raft/tests/it/membership.rs: a_learner_that_has_nothing_yet_does_not_vote";
+const PROMOTED: &str =
+    "a learner that had not been reached yet counted as caught up, and was promoted with nothing";
 
 /// What longer runs and soaks have found.
 const LONG: [Found; 28] = [
@@ -180,7 +183,9 @@ fn check<'a>(found: impl IntoIterator<Item = &'a Found>) {
         let violations = violations(&report);
         if !violations.is_empty() {
             let options = options.join(" ");
-            let command = format!("cargo run --profile simulation -p quorate-simulation -- --seed {seed} {options}");
+            let command = format!(
+                "cargo run --profile simulation -p quorate-simulation -- --seed {seed} {options}"
+            );
             wrong.push(format!("{command}: {violations:#?}; it once found: {what} ({test})"));
         }
     }

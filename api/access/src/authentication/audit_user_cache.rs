@@ -27,9 +27,17 @@ struct SerializedUser {
 impl AuditUserCache {
     /// Appends the fields of this user and user agent; calls `write` for them if they are not those
     /// of the last time.
-    pub fn write(&self, user: &Arc<User>, agent: &str, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    pub fn write(
+        &self,
+        user: &Arc<User>,
+        agent: &str,
+        out: &mut Vec<u8>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
         let mut last = self.0.lock();
-        if let Some(fields) = last.as_ref().filter(|fields| Arc::ptr_eq(&fields.user, user) && fields.agent == agent) {
+        if let Some(fields) =
+            last.as_ref().filter(|fields| Arc::ptr_eq(&fields.user, user) && fields.agent == agent)
+        {
             out.extend_from_slice(&fields.text);
             return;
         }
@@ -37,7 +45,11 @@ impl AuditUserCache {
         write(out);
         let text = &out[begin..];
         let is_kept = text.len() <= MAX_BYTES;
-        *last = is_kept.then(|| SerializedUser { user: user.clone(), agent: agent.to_owned(), text: text.to_vec() });
+        *last = is_kept.then(|| SerializedUser {
+            user: user.clone(),
+            agent: agent.to_owned(),
+            text: text.to_vec(),
+        });
     }
 }
 
@@ -55,7 +67,10 @@ mod tests {
                 called = true;
                 out.extend_from_slice(format!("{} {agent}", user.name).as_bytes());
             });
-            assert_eq!((String::from_utf8(out).unwrap(), called), (format!("before ann {agent}"), written));
+            assert_eq!(
+                (String::from_utf8(out).unwrap(), called),
+                (format!("before ann {agent}"), written)
+            );
         };
         check(&ann, "kubectl", true);
         check(&ann, "kubectl", false);

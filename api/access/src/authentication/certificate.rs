@@ -29,9 +29,17 @@ pub(super) fn user_of(names: &Names, der: &[u8]) -> Option<User> {
     let (_, certificate) = X509Certificate::from_der(der).ok()?;
     let subject = certificate.subject();
     let groups = subject.iter_organization().filter_map(|o| o.as_str().ok()).map(str::to_owned);
-    let credential = Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let extra = (format!("{}credential-id", names.user_extra_prefix), vec![format!("X509SHA256={credential}")]);
-    Some(User { uid: uid(subject)?, extra: vec![extra], ..User::new(common_name(subject)?, groups) })
+    let credential =
+        Sha256::digest(der).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let extra = (
+        format!("{}credential-id", names.user_extra_prefix),
+        vec![format!("X509SHA256={credential}")],
+    );
+    Some(User {
+        uid: uid(subject)?,
+        extra: vec![extra],
+        ..User::new(common_name(subject)?, groups)
+    })
 }
 
 /// The common name of a certificate (DER); `None` when it does not parse or has none.
@@ -66,13 +74,17 @@ mod tests {
                 let kind = rcgen::DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]);
                 params.distinguished_name.push(kind, *uid);
             }
-            let der = params.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().der().clone();
+            let der =
+                params.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().der().clone();
             let user = user_of(quorate_meta::Naming::Svc.names(), &der);
             let shown = user.map(|User { name, uid, groups, extra }| {
                 let (key, values) = &extra[0];
                 let [value] = &values[..] else { panic!("{values:?}") };
                 let hash = value.strip_prefix("X509SHA256=").expect("the hash of the certificate");
-                assert!((extra.len(), hash.len()) == (1, 64) && hash.bytes().all(|byte| byte.is_ascii_hexdigit()));
+                assert!(
+                    (extra.len(), hash.len()) == (1, 64)
+                        && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+                );
                 format!("{name} {uid} {groups:?} {key}")
             });
             assert_eq!(shown.as_deref(), expect);

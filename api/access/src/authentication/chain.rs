@@ -91,10 +91,13 @@ impl Authentication {
         }
         if let Some(token) = bearer(headers)? {
             let own = &self.service_accounts.options().audiences;
-            let required = if is_health { StateRequirement::Any } else { StateRequirement::Confirmed };
+            let required =
+                if is_health { StateRequirement::Any } else { StateRequirement::Confirmed };
             return match self.token(store, now_ms, token, own, required).await? {
                 Ok(accepted) => Ok(accepted.user),
-                Err(Refusal::NoKeys) => Err(Status::service_unavailable(Refusal::NoKeys.to_string()).into()),
+                Err(Refusal::NoKeys) => {
+                    Err(Status::service_unavailable(Refusal::NoKeys.to_string()).into())
+                }
                 Err(refusal) => {
                     tracing::debug!(%refusal, "a bearer token was refused");
                     Err(Status::unauthorized().into())
@@ -124,9 +127,13 @@ impl Authentication {
         if let Some(user) = self.static_tokens.load().find(token) {
             // A static token names no audience: it is for all audiences of this server.
             let own = &self.service_accounts.options().audiences;
-            let common: Vec<String> = audiences.iter().filter(|asked| own.contains(asked)).cloned().collect();
+            let common: Vec<String> =
+                audiences.iter().filter(|asked| own.contains(asked)).cloned().collect();
             if common.is_empty() {
-                return Ok(Err(Refusal::Audience { token: own.clone(), target: audiences.to_vec() }));
+                return Ok(Err(Refusal::Audience {
+                    token: own.clone(),
+                    target: audiences.to_vec(),
+                }));
             }
             return Ok(Ok(Accepted { user: user.clone(), audiences: common }));
         }
@@ -169,9 +176,14 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
         return Err(Status::unauthorized().into());
     }
     let is_bearer = |value: &&HeaderValue| {
-        value.as_bytes().get(..BEARER.len()).is_some_and(|scheme| scheme.eq_ignore_ascii_case(BEARER))
+        value
+            .as_bytes()
+            .get(..BEARER.len())
+            .is_some_and(|scheme| scheme.eq_ignore_ascii_case(BEARER))
     };
-    let Some(value) = first.filter(is_bearer) else { return Ok(None) };
+    let Some(value) = first.filter(is_bearer) else {
+        return Ok(None);
+    };
     // A token in other characters than visible ASCII is a wrong one, not none.
     let text = value.to_str().map_err(|_| Status::unauthorized())?;
     let token = text.split_at(BEARER.len()).1.trim();
@@ -181,7 +193,9 @@ fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Error> {
 /// The certificate was looked at when the connection began, which may be long ago.
 fn refuse_bad(identity: &ConnectionIdentity, now_ms: u64) -> Result<(), Error> {
     if identity.has_unknown_certificate || identity.has_ended(now_ms) {
-        tracing::debug!("a client certificate of an unknown authority, or an expired one, was refused");
+        tracing::debug!(
+            "a client certificate of an unknown authority, or an expired one, was refused"
+        );
         return Err(Status::unauthorized().into());
     }
     Ok(())
@@ -226,7 +240,13 @@ mod tests {
     async fn a_client_with_an_unknown_certificate_needs_a_token() {
         let check = async |headers: &[(&'static str, &str)], expect: &str| {
             for is_health in [false, true] {
-                let name = user_name(&ConnectionIdentity::of_unknown_certificate(), END_MS, headers, is_health).await;
+                let name = user_name(
+                    &ConnectionIdentity::of_unknown_certificate(),
+                    END_MS,
+                    headers,
+                    is_health,
+                )
+                .await;
                 assert_eq!(name, expect, "{headers:?}");
             }
         };
@@ -237,32 +257,54 @@ mod tests {
 
     #[tokio::test]
     async fn a_certificate_that_has_ended_is_a_wrong_one() {
-        let joe =
-            ConnectionIdentity { until_ms: Some(END_MS), ..ConnectionIdentity::of_user(User::new("joe", Vec::new())) };
-        let front =
-            ConnectionIdentity { until_ms: Some(END_MS), proxy: Some("front".into()), ..ConnectionIdentity::default() };
+        let joe = ConnectionIdentity {
+            until_ms: Some(END_MS),
+            ..ConnectionIdentity::of_user(User::new("joe", Vec::new()))
+        };
+        let front = ConnectionIdentity {
+            until_ms: Some(END_MS),
+            proxy: Some("front".into()),
+            ..ConnectionIdentity::default()
+        };
         let (eve, ann) = (("x-remote-user", "eve"), ("authorization", "Bearer secret"));
-        let check =
-            async |identity: &ConnectionIdentity, headers: &[(&'static str, &str)], before: &str, after: &str| {
-                for is_health in [false, true] {
-                    assert_eq!(user_name(identity, END_MS, headers, is_health).await, before, "{headers:?}");
-                    assert_eq!(user_name(identity, END_MS + 1, headers, is_health).await, after, "{headers:?}");
-                }
-            };
+        let check = async |identity: &ConnectionIdentity,
+                           headers: &[(&'static str, &str)],
+                           before: &str,
+                           after: &str| {
+            for is_health in [false, true] {
+                assert_eq!(
+                    user_name(identity, END_MS, headers, is_health).await,
+                    before,
+                    "{headers:?}"
+                );
+                assert_eq!(
+                    user_name(identity, END_MS + 1, headers, is_health).await,
+                    after,
+                    "{headers:?}"
+                );
+            }
+        };
         check(&joe, &[], "joe", "401").await;
         check(&joe, &[ann], "ann", "ann").await;
         check(&front, &[eve], "eve", "401").await;
         check(&front, &[eve, ann], "eve", "401").await;
         check(&front, &[ann], "ann", "ann").await;
         check(&front, &[eve, ann, ("x-remote-user", "joe")], "401", "401").await;
-        assert_eq!(user_name(&ConnectionIdentity::default(), END_MS, &[], true).await, "system:anonymous");
+        assert_eq!(
+            user_name(&ConnectionIdentity::default(), END_MS, &[], true).await,
+            "system:anonymous"
+        );
     }
 
     #[tokio::test]
     async fn a_token_is_a_credential_in_any_characters() {
         let joe = ConnectionIdentity::of_user(User::new("joe", Vec::new()));
         let check = async |value: &str, expect: &str| {
-            assert_eq!(user_name(&joe, END_MS, &[("authorization", value)], true).await, expect, "{value}");
+            assert_eq!(
+                user_name(&joe, END_MS, &[("authorization", value)], true).await,
+                expect,
+                "{value}"
+            );
         };
         check("bEARER  secret", "ann").await;
         check("Bearer sécret", "401").await;

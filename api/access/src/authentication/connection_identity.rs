@@ -88,7 +88,8 @@ mod tests {
         };
         let check = |leaf: i32, others: &[i32], expect: u64| {
             let chain: Vec<_> = others.iter().map(ending).collect();
-            let identity = ConnectionIdentity::default().until_end_of(&ending(&leaf), &chain, IN_2017);
+            let identity =
+                ConnectionIdentity::default().until_end_of(&ending(&leaf), &chain, IN_2017);
             assert_eq!(identity.until_ms, Some(expect), "{leaf} {others:?}");
             assert!(!identity.has_ended(expect));
             assert!(identity.has_ended(expect + 1));

@@ -45,15 +45,24 @@ pub(crate) struct ImpersonatedPart {
 }
 
 /// The user that the headers of a request name; `None` when they name none.
-pub(crate) fn requested_impersonation(names: &Names, headers: &HeaderMap) -> Result<Option<Impersonation>, Error> {
+pub(crate) fn requested_impersonation(
+    names: &Names,
+    headers: &HeaderMap,
+) -> Result<Option<Impersonation>, Error> {
     let is_ours = |name: &str| matches!(name, USER | GROUP | UID) || name.starts_with(EXTRA);
     if !headers.keys().any(|name| is_ours(name.as_str())) {
         return Ok(None);
     }
-    if let Some((header, _)) = headers.iter().find(|(name, value)| is_ours(name.as_str()) && text(value).is_none()) {
-        return Err(Error::bad_request(format!("the header {header} holds something else than text in UTF-8")));
+    if let Some((header, _)) =
+        headers.iter().find(|(name, value)| is_ours(name.as_str()) && text(value).is_none())
+    {
+        return Err(Error::bad_request(format!(
+            "the header {header} holds something else than text in UTF-8"
+        )));
     }
-    if let Some(header) = [USER, UID].into_iter().find(|header| texts(headers, header).nth(1).is_some()) {
+    if let Some(header) =
+        [USER, UID].into_iter().find(|header| texts(headers, header).nth(1).is_some())
+    {
         return Err(Error::bad_request(format!("the header {header} comes more than once")));
     }
     let name = texts(headers, USER).next().unwrap_or_default();
@@ -62,7 +71,11 @@ pub(crate) fn requested_impersonation(names: &Names, headers: &HeaderMap) -> Res
     let extra = extra(headers);
     let parts = parts(name, &groups, uid, &extra);
     if name.is_empty() {
-        return if parts.is_empty() { Ok(None) } else { Err(Error::bad_request(without_user(names, &parts))) };
+        return if parts.is_empty() {
+            Ok(None)
+        } else {
+            Err(Error::bad_request(without_user(names, &parts)))
+        };
     }
     let groups = if groups.is_empty() { groups_of_account(name) } else { groups };
     let mut user = User { uid: uid.to_owned(), extra, ..User::new(name, groups) };
@@ -74,7 +87,12 @@ pub(crate) fn requested_impersonation(names: &Names, headers: &HeaderMap) -> Res
 
 /// What must be allowed: the user or service account, each group, the uid, each value of each extra
 /// field.
-fn parts(name: &str, groups: &[String], uid: &str, extra: &[(String, Vec<String>)]) -> Vec<ImpersonatedPart> {
+fn parts(
+    name: &str,
+    groups: &[String],
+    uid: &str,
+    extra: &[(String, Vec<String>)],
+) -> Vec<ImpersonatedPart> {
     let part = |resource: &'static str, name: &str| ImpersonatedPart {
         resource,
         name: name.to_owned(),
@@ -82,9 +100,10 @@ fn parts(name: &str, groups: &[String], uid: &str, extra: &[(String, Vec<String>
     };
     let mut parts = Vec::new();
     parts.extend(match account(name) {
-        Some((namespace, name)) => {
-            Some(ImpersonatedPart { namespace: namespace.to_owned(), ..part("serviceaccounts", name) })
-        }
+        Some((namespace, name)) => Some(ImpersonatedPart {
+            namespace: namespace.to_owned(),
+            ..part("serviceaccounts", name)
+        }),
         None => (!name.is_empty()).then(|| part("users", name)),
     });
     parts.extend(groups.iter().map(|group| part("groups", group)));
@@ -111,7 +130,11 @@ fn without_user(names: &Names, parts: &[ImpersonatedPart]) -> String {
             "uids" => "UID",
             _ => "UserExtra",
         };
-        let version = if *of_authentication { format!("{}/v1", names.group("authentication")) } else { String::new() };
+        let version = if *of_authentication {
+            format!("{}/v1", names.group("authentication"))
+        } else {
+            String::new()
+        };
         format!("{{{kind}  {name}  {version}  {subresource}}}")
     });
     format!("requested [{}] without impersonating a user", shown.collect::<Vec<_>>().join(" "))
@@ -164,7 +187,14 @@ mod tests {
             Ok(None) => "none".to_owned(),
             Ok(Some(Impersonation { user, parts })) => {
                 let parts: Vec<String> = parts.iter().map(part).collect();
-                format!("{} {} {:?} {:?}; {}", user.name, user.uid, user.groups, user.extra, parts.join(", "))
+                format!(
+                    "{} {} {:?} {:?}; {}",
+                    user.name,
+                    user.uid,
+                    user.groups,
+                    user.extra,
+                    parts.join(", ")
+                )
             }
             Err(error) => error.into_status().message,
         };
@@ -177,8 +207,14 @@ mod tests {
             let mut map = HeaderMap::new();
             map.append(USER, HeaderValue::from_static("ann"));
             map.insert(header, HeaderValue::from_bytes(b"j\xfcrgen").unwrap());
-            let refused = requested_impersonation(Naming::Svc.names(), &map).unwrap_err().into_status().message;
-            assert_eq!(refused, format!("the header {header} holds something else than text in UTF-8"));
+            let refused = requested_impersonation(Naming::Svc.names(), &map)
+                .unwrap_err()
+                .into_status()
+                .message;
+            assert_eq!(
+                refused,
+                format!("the header {header} holds something else than text in UTF-8")
+            );
         }
     }
 
@@ -186,9 +222,20 @@ mod tests {
     fn headers_are_honoured_or_refused() {
         check(&[], "none");
         check(&[(USER, "ann")], r#"ann  ["system:authenticated"] []; users/ /ann"#);
-        let all = [(USER, "ann"), (GROUP, "a"), (GROUP, "b"), (UID, "7"), ("impersonate-extra-acme.com%2fp", "x")];
+        let all = [
+            (USER, "ann"),
+            (GROUP, "a"),
+            (GROUP, "b"),
+            (UID, "7"),
+            ("impersonate-extra-acme.com%2fp", "x"),
+        ];
         let parts = "users/ /ann, groups/ /a, groups/ /b, userextras/acme.com/p /x, uids/ /7";
-        check(&all, &format!(r#"ann 7 ["a", "b", "system:authenticated"] [("acme.com/p", ["x"])]; {parts}"#));
+        check(
+            &all,
+            &format!(
+                r#"ann 7 ["a", "b", "system:authenticated"] [("acme.com/p", ["x"])]; {parts}"#
+            ),
+        );
         let spelled = [
             (USER, "ann"),
             ("impersonate-extra-%41bc", "x"),
@@ -196,26 +243,45 @@ mod tests {
             ("impersonate-extra-%C3%84", "z"),
         ];
         let parts = "users/ /ann, userextras/abc /x, userextras/abc /y, userextras/ä /z";
-        check(&spelled, &format!(r#"ann  ["system:authenticated"] [("abc", ["x", "y"]), ("ä", ["z"])]; {parts}"#));
+        check(
+            &spelled,
+            &format!(
+                r#"ann  ["system:authenticated"] [("abc", ["x", "y"]), ("ä", ["z"])]; {parts}"#
+            ),
+        );
         let account = "system:serviceaccount:ns:robot";
-        let groups = r#"["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"]"#;
+        let groups =
+            r#"["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"]"#;
         check(&[(USER, account)], &format!("{account}  {groups} []; serviceaccounts/ ns/robot"));
-        let anonymous = r#"system:anonymous  ["system:unauthenticated"] []; users/ /system:anonymous"#;
+        let anonymous =
+            r#"system:anonymous  ["system:unauthenticated"] []; users/ /system:anonymous"#;
         check(&[(USER, "system:anonymous")], anonymous);
-        let unauthenticated = r#"ann  ["system:unauthenticated"] []; users/ /ann, groups/ /system:unauthenticated"#;
+        let unauthenticated =
+            r#"ann  ["system:unauthenticated"] []; users/ /ann, groups/ /system:unauthenticated"#;
         check(&[(USER, "ann"), (GROUP, "system:unauthenticated")], unauthenticated);
         for (header, value, expect) in [
             (GROUP, "a", "{Group  a    }"),
             (UID, "7", "{UID  7  authentication.svc.io/v1  }"),
-            ("impersonate-extra-scopes", "view", "{UserExtra  view  authentication.svc.io/v1  scopes}"),
+            (
+                "impersonate-extra-scopes",
+                "view",
+                "{UserExtra  view  authentication.svc.io/v1  scopes}",
+            ),
         ] {
-            check(&[(header, value)], &format!("requested [{expect}] without impersonating a user"));
+            check(
+                &[(header, value)],
+                &format!("requested [{expect}] without impersonating a user"),
+            );
         }
-        let umlauts = r#"jürgen  ["gäste", "system:authenticated"] []; users/ /jürgen, groups/ /gäste"#;
+        let umlauts =
+            r#"jürgen  ["gäste", "system:authenticated"] []; users/ /jürgen, groups/ /gäste"#;
         check(&[(USER, "jürgen"), (GROUP, "gäste")], umlauts);
         for name in ["Bad_NS:x", "ns:Bad", "ns:a:b", "ns:", ":x", "ns"] {
             let name = format!("system:serviceaccount:{name}");
-            check(&[(USER, name.as_str())], &format!(r#"{name}  ["system:authenticated"] []; users/ /{name}"#));
+            check(
+                &[(USER, name.as_str())],
+                &format!(r#"{name}  ["system:authenticated"] []; users/ /{name}"#),
+            );
         }
         let twice = "the header impersonate-user comes more than once";
         for names in [["ann", "joe"], ["ann", "ann"], ["", "joe"], ["", ""]] {

@@ -52,9 +52,12 @@ impl ProxyOptions {
         if !self.allowed_names.is_empty() && !self.allowed_names.iter().any(|name| name == proxy) {
             return Ok(None);
         }
-        let Some(name) = only(&self.user_headers, headers)? else { return Ok(None) };
+        let Some(name) = only(&self.user_headers, headers)? else {
+            return Ok(None);
+        };
         let uid = only(&self.uid_headers, headers)?.unwrap_or_default().to_owned();
-        let groups = self.group_headers.iter().flat_map(|name| texts(headers, name)).map(str::to_owned);
+        let groups =
+            self.group_headers.iter().flat_map(|name| texts(headers, name)).map(str::to_owned);
         Ok(Some(User { uid, extra: self.extra(headers), ..User::new(name, groups) }))
     }
 
@@ -62,7 +65,10 @@ impl ProxyOptions {
     fn extra(&self, headers: &HeaderMap) -> Vec<(String, Vec<String>)> {
         by_key(headers.keys().filter_map(|header| {
             let header = header.as_str();
-            let key = self.extra_prefixes.iter().find_map(|prefix| header.strip_prefix(prefix.as_str()))?;
+            let key = self
+                .extra_prefixes
+                .iter()
+                .find_map(|prefix| header.strip_prefix(prefix.as_str()))?;
             (!key.is_empty()).then(|| (key, texts(headers, header).map(str::to_owned)))
         }))
     }
@@ -95,7 +101,9 @@ mod tests {
 
     #[test]
     fn headers_name_the_user_when_the_proxy_may() {
-        let check = |allowed: &[&str], headers: &[(&'static str, &'static str)], expect: Option<&str>| {
+        let check = |allowed: &[&str],
+                     headers: &[(&'static str, &'static str)],
+                     expect: Option<&str>| {
             let mut map = HeaderMap::new();
             for (name, value) in headers {
                 map.append(*name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
@@ -104,7 +112,9 @@ mod tests {
             let user_headers = vec!["x-remote-user".to_owned(), "x-other-user".to_owned()];
             let options = ProxyOptions { allowed_names, user_headers, ..ProxyOptions::default() };
             let said = match options.user("front", &map) {
-                Ok(user) => user.map(|user| format!("{} {} {:?} {:?}", user.name, user.uid, user.groups, user.extra)),
+                Ok(user) => user.map(|user| {
+                    format!("{} {} {:?} {:?}", user.name, user.uid, user.groups, user.extra)
+                }),
                 Err(error) => Some(error.into_status().code.to_string()),
             };
             assert_eq!(said.as_deref(), expect, "{headers:?}");
@@ -117,7 +127,8 @@ mod tests {
             ("x-remote-extra-acme.com%2fTeam", "Red"),
             ("x-remote-extra-acme.com%2fTeam", "Blue"),
         ];
-        let said = r#"ann 7 ["dev", "ops", "system:authenticated"] [("acme.com/team", ["Red", "Blue"])]"#;
+        let said =
+            r#"ann 7 ["dev", "ops", "system:authenticated"] [("acme.com/team", ["Red", "Blue"])]"#;
         check(&[], &ann, Some(said));
         check(&["other", "front"], &ann, Some(said));
         check(&["other"], &ann, None);
@@ -126,8 +137,10 @@ mod tests {
         let umlauts = [("x-remote-user", "jörg"), ("x-remote-group", "gäste")];
         check(&[], &umlauts, Some(r#"jörg  ["gäste", "system:authenticated"] []"#));
         // The order is that of the names, not that of the request.
-        let (ann, bob, eve) = (("x-remote-user", "ann"), ("x-other-user", "bob"), ("x-remote-user", "eve"));
-        let (empty, uid, other_uid) = (("x-remote-user", ""), ("x-remote-uid", "7"), ("x-remote-uid", "8"));
+        let (ann, bob, eve) =
+            (("x-remote-user", "ann"), ("x-other-user", "bob"), ("x-remote-user", "eve"));
+        let (empty, uid, other_uid) =
+            (("x-remote-user", ""), ("x-remote-uid", "7"), ("x-remote-uid", "8"));
         check(&[], &[bob, ann], Some(r#"ann  ["system:authenticated"] []"#));
         check(&[], &[empty, bob], Some(r#"bob  ["system:authenticated"] []"#));
         check(&[], &[ann, bob, bob], Some(r#"ann  ["system:authenticated"] []"#));

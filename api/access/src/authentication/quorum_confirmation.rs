@@ -44,7 +44,12 @@ impl QuorumConfirmation {
     ///
     /// # Errors
     /// When the quorum does not answer within the time; `what` cannot be done then.
-    pub(crate) async fn renew(&self, store: &dyn Store, within: Duration, what: &str) -> Result<(), Error> {
+    pub(crate) async fn renew(
+        &self,
+        store: &dyn Store,
+        within: Duration,
+        what: &str,
+    ) -> Result<(), Error> {
         let asked = Instant::now();
         match timeout(within, store.read_index()).await {
             Ok(confirmed) => confirmed.map(drop)?,

@@ -50,7 +50,8 @@ impl StaticTokens {
             if token.is_empty() || name.is_empty() {
                 return Err(wrong("the token or the user is empty"));
             }
-            let groups = rest.first().map(String::as_str).unwrap_or_default().split(',').map(str::trim);
+            let groups =
+                rest.first().map(String::as_str).unwrap_or_default().split(',').map(str::trim);
             let groups = groups.filter(|group| !group.is_empty()).map(str::to_owned);
             let user = User { uid: uid.clone(), ..User::new(name, groups) };
             if users.insert(hash(token.as_bytes()), Arc::new(user)).is_some() {
@@ -96,7 +97,9 @@ mod tests {
         let text = "# people\nt1,ann,1,\"dev, ops\"\n\n t2 , joe , 2\nt\"\"3,\"o\"\"neil\",3,dev\n";
         let tokens = StaticTokens::parse(text).unwrap();
         let check = |token: &str, expect: Option<&str>| {
-            let user = tokens.find(token).map(|user| format!("{} {} {:?}", user.name, user.uid, user.groups));
+            let user = tokens
+                .find(token)
+                .map(|user| format!("{} {} {:?}", user.name, user.uid, user.groups));
             assert_eq!(user.as_deref(), expect, "{token}");
         };
         check("t1", Some(r#"ann 1 ["dev", "ops", "system:authenticated"]"#));

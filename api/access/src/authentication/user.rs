@@ -22,7 +22,8 @@ impl User {
     /// A user with these groups and `system:authenticated`, unless these or the name say otherwise.
     #[must_use]
     pub fn new(name: impl Into<String>, groups: impl IntoIterator<Item = String>) -> Self {
-        let mut user = Self { name: name.into(), groups: groups.into_iter().collect(), ..Self::default() };
+        let mut user =
+            Self { name: name.into(), groups: groups.into_iter().collect(), ..Self::default() };
         let is_said = user.is_in(GROUP_AUTHENTICATED) || user.is_in(GROUP_UNAUTHENTICATED);
         if !is_said && user.name != USER_ANONYMOUS {
             user.groups.push(GROUP_AUTHENTICATED.into());
@@ -33,7 +34,11 @@ impl User {
     /// The user of requests without credentials.
     #[must_use]
     pub fn anonymous() -> Self {
-        Self { name: USER_ANONYMOUS.into(), groups: vec![GROUP_UNAUTHENTICATED.into()], ..Self::default() }
+        Self {
+            name: USER_ANONYMOUS.into(),
+            groups: vec![GROUP_UNAUTHENTICATED.into()],
+            ..Self::default()
+        }
     }
 
     /// Whether the user is a member of a group.

@@ -108,7 +108,9 @@ impl<'a> Action<'a> {
         let fields = fields(query("fieldSelector")).unwrap_or_default();
         let name = match (&info.name, info.verb) {
             (Some(name), _) => name.as_str().into(),
-            (None, Verb::List | Verb::Watch) => only_name(&fields).unwrap_or_default().to_owned().into(),
+            (None, Verb::List | Verb::Watch) => {
+                only_name(&fields).unwrap_or_default().to_owned().into()
+            }
             (None, _) => Cow::default(),
         };
         Self::Resource(ResourceAction {
@@ -126,9 +128,13 @@ impl<'a> Action<'a> {
 
     /// Whether it is a review of the user who makes it.
     pub(crate) fn is_self_review(&self, names: &Names) -> bool {
-        let Self::Resource(on) = self else { return false };
+        let Self::Resource(on) = self else {
+            return false;
+        };
         let is_whole = on.subresource.is_empty() && on.namespace.is_empty() && on.name.is_empty();
-        on.verb == "create" && is_whole && SELF_REVIEWS.contains(&(names.neutral(on.group), on.resource))
+        on.verb == "create"
+            && is_whole
+            && SELF_REVIEWS.contains(&(names.neutral(on.group), on.resource))
     }
 
     /// The kind of the action. Reviews are created, but not stored: they are reads.
@@ -136,7 +142,9 @@ impl<'a> Action<'a> {
         match self {
             Self::Path { .. } => ActionKind::Read,
             Self::Resource(on) => match (on.verb, names.neutral(on.group)) {
-                ("get" | "list", _) | ("create", "authorization" | "authentication") => ActionKind::Read,
+                ("get" | "list", _) | ("create", "authorization" | "authentication") => {
+                    ActionKind::Read
+                }
                 ("watch", _) => ActionKind::Watch,
                 _ => ActionKind::Write,
             },
@@ -154,14 +162,24 @@ const SELF_REVIEWS: [(&str, &str); 3] = [
 /// The namespace that rules see: a request for one namespace object counts as one in that
 /// namespace.
 fn namespace(info: &RequestInfo) -> Option<&str> {
-    let own = if info.group.is_empty() && info.resource == "namespaces" { info.name.as_deref() } else { None };
+    let own = if info.group.is_empty() && info.resource == "namespaces" {
+        info.name.as_deref()
+    } else {
+        None
+    };
     info.namespace.as_deref().or(own)
 }
 
 /// The name that a selector leaves: a list of one object is as good as a get.
 fn only_name(fields: &[Requirement]) -> Option<&str> {
-    let named = fields.iter().find(|field| field.operator == Operator::In && field.key == "metadata.name")?;
-    named.values.first().map(String::as_str).filter(|name| quorate_meta::name::path_segment(name).is_empty())
+    let named = fields
+        .iter()
+        .find(|field| field.operator == Operator::In && field.key == "metadata.name")?;
+    named
+        .values
+        .first()
+        .map(String::as_str)
+        .filter(|name| quorate_meta::name::path_segment(name).is_empty())
 }
 
 /// The requirements of a field selector's text.
@@ -211,8 +229,22 @@ mod tests {
         let got = match Action::of(&info) {
             Action::Path { verb, path } => format!("{verb} {path}"),
             Action::Resource(on) => {
-                let ResourceAction { verb, group, resource, subresource, namespace, name, fields, labels, .. } = on;
-                format!("{verb} {group}/{resource}/{subresource} {namespace}/{name} {}+{}", fields.len(), labels.len())
+                let ResourceAction {
+                    verb,
+                    group,
+                    resource,
+                    subresource,
+                    namespace,
+                    name,
+                    fields,
+                    labels,
+                    ..
+                } = on;
+                format!(
+                    "{verb} {group}/{resource}/{subresource} {namespace}/{name} {}+{}",
+                    fields.len(),
+                    labels.len()
+                )
             }
         };
         assert_eq!(got, expect, "{method} {uri}");
@@ -232,10 +264,17 @@ mod tests {
         check(Method::POST, "/api/v1/namespaces/a/pods", ActionKind::Write);
         check(Method::DELETE, "/api/v1/pods", ActionKind::Write);
         check(Method::POST, "/api/v1/namespaces/a/serviceaccounts/s/token", ActionKind::Write);
-        for review in ["authorization.svc.io/v1/selfsubjectaccessreviews", "authentication.svc.io/v1/tokenreviews"] {
+        for review in [
+            "authorization.svc.io/v1/selfsubjectaccessreviews",
+            "authentication.svc.io/v1/tokenreviews",
+        ] {
             check(Method::POST, &format!("/apis/{review}"), ActionKind::Read);
         }
-        check(Method::POST, "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews", ActionKind::Read);
+        check(
+            Method::POST,
+            "/apis/authorization.svc.io/v1/namespaces/a/localsubjectaccessreviews",
+            ActionKind::Read,
+        );
         check(Method::POST, "/apis/rbac.authorization.svc.io/v1/clusterroles", ActionKind::Write);
     }
 
@@ -247,10 +286,15 @@ mod tests {
         };
         for (naming, suffix) in [(Naming::Svc, "svc.io"), (Naming::Kubernetes, "k8s.io")] {
             let access = format!("/apis/authorization.{suffix}/v1");
-            let check = |method: Method, uri: String, expect: bool| check(naming, method, &uri, expect);
+            let check =
+                |method: Method, uri: String, expect: bool| check(naming, method, &uri, expect);
             check(Method::POST, format!("{access}/selfsubjectaccessreviews"), true);
             check(Method::POST, format!("{access}/selfsubjectrulesreviews"), true);
-            check(Method::POST, format!("/apis/authentication.{suffix}/v1/selfsubjectreviews"), true);
+            check(
+                Method::POST,
+                format!("/apis/authentication.{suffix}/v1/selfsubjectreviews"),
+                true,
+            );
             check(Method::GET, format!("{access}/selfsubjectaccessreviews"), false);
             check(Method::PUT, format!("{access}/selfsubjectaccessreviews/a"), false);
             check(Method::POST, format!("{access}/namespaces/a/selfsubjectaccessreviews"), false);
@@ -258,7 +302,12 @@ mod tests {
             check(Method::POST, format!("{access}/selfsubjectreviews"), false);
             check(Method::POST, format!("/apis/authentication.{suffix}/v1/tokenreviews"), false);
         }
-        check(Naming::Svc, Method::POST, "/apis/authorization.example.com/v1/selfsubjectrulesreviews", false);
+        check(
+            Naming::Svc,
+            Method::POST,
+            "/apis/authorization.example.com/v1/selfsubjectrulesreviews",
+            false,
+        );
         check(Naming::Svc, Method::POST, "/selfsubjectrulesreviews", false);
     }
 
@@ -267,11 +316,27 @@ mod tests {
         check(Method::POST, "/logs/x", "post /logs/x");
         check(Method::GET, "/api/v1/namespaces/a", "get /namespaces/ a/a 0+0");
         check(Method::GET, "/api/v1/namespaces", "list /namespaces/ / 0+0");
-        check(Method::PUT, "/apis/apps/v1/namespaces/a/deployments/b/scale", "update apps/deployments/scale a/b 0+0");
-        check(Method::GET, "/api/v1/pods?fieldSelector=a%3Db,c!%3Dd&labelSelector=x", "list /pods/ / 2+1");
+        check(
+            Method::PUT,
+            "/apis/apps/v1/namespaces/a/deployments/b/scale",
+            "update apps/deployments/scale a/b 0+0",
+        );
+        check(
+            Method::GET,
+            "/api/v1/pods?fieldSelector=a%3Db,c!%3Dd&labelSelector=x",
+            "list /pods/ / 2+1",
+        );
         check(Method::GET, "/api/v1/pods?fieldSelector=metadata.name%3Dx", "list /pods/ /x 1+0");
-        check(Method::DELETE, "/api/v1/pods?fieldSelector=metadata.name%3Dx", "deletecollection /pods/ / 1+0");
-        check(Method::GET, "/api/v1/pods?fieldSelector=bad&labelSelector=x+in+(", "list /pods/ / 0+0");
+        check(
+            Method::DELETE,
+            "/api/v1/pods?fieldSelector=metadata.name%3Dx",
+            "deletecollection /pods/ / 1+0",
+        );
+        check(
+            Method::GET,
+            "/api/v1/pods?fieldSelector=bad&labelSelector=x+in+(",
+            "list /pods/ / 0+0",
+        );
         check(Method::GET, "/api/v1/namespaces/a/pods/p?fieldSelector=a%3Db", "get /pods/ a/p 0+0");
     }
 }

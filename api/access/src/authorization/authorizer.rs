@@ -63,8 +63,15 @@ impl Authorizer {
     #[must_use]
     pub fn new(options: AuthorizerOptions<'_>) -> Self {
         let AuthorizerOptions { names, catalogue, store, modes } = options;
-        let modes = modes.iter().filter_map(|asked| Mode::new(asked, names, catalogue, &store)).collect();
-        Self { names, modes, store, confirmation: QuorumConfirmation::default(), group: names.group(rbac::GROUP) }
+        let modes =
+            modes.iter().filter_map(|asked| Mode::new(asked, names, catalogue, &store)).collect();
+        Self {
+            names,
+            modes,
+            store,
+            confirmation: QuorumConfirmation::default(),
+            group: names.group(rbac::GROUP),
+        }
     }
 
     /// The derived states that it decides by.
@@ -142,7 +149,11 @@ impl Authorizer {
         if user.is_in(GROUP_MASTERS) {
             return Ok(None);
         }
-        if self.has_changed(epoch).await? { Ok(Some(self.decide(user, action).await)) } else { Ok(None) }
+        if self.has_changed(epoch).await? {
+            Ok(Some(self.decide(user, action).await))
+        } else {
+            Ok(None)
+        }
     }
 
     /// Whether something that this node has applied since an epoch may change a decision.
@@ -165,7 +176,10 @@ impl Authorizer {
     /// can be missing for that, and no mode can refuse it.
     async fn ask(&self, user: &User, action: &Action<'_>) -> Decision {
         let decision = self.ask_modes(user, action).await;
-        if !decision.is_allowed() && user.is_in(GROUP_AUTHENTICATED) && action.is_self_review(self.names) {
+        if !decision.is_allowed()
+            && user.is_in(GROUP_AUTHENTICATED)
+            && action.is_self_review(self.names)
+        {
             return Decision::allow("everybody may ask about themselves");
         }
         decision
@@ -179,11 +193,21 @@ impl Authorizer {
             problems.extend(decision.problems);
             if decision.verdict != Verdict::NoOpinion {
                 let error = errors.join(", ");
-                return Decision { verdict: decision.verdict, reason: decision.reason, error, problems };
+                return Decision {
+                    verdict: decision.verdict,
+                    reason: decision.reason,
+                    error,
+                    problems,
+                };
             }
             reasons.extend(Some(decision.reason).filter(|reason| !reason.is_empty()));
         }
-        Decision { verdict: Verdict::NoOpinion, reason: reasons.join("\n"), error: errors.join(", "), problems }
+        Decision {
+            verdict: Verdict::NoOpinion,
+            reason: reasons.join("\n"),
+            error: errors.join(", "),
+            problems,
+        }
     }
 
     /// Lets through what is allowed.
@@ -199,7 +223,12 @@ impl Authorizer {
     ///
     /// # Errors
     /// As [`Authorizer::check`].
-    pub(super) async fn check_for(&self, request: &Action<'_>, user: &User, action: &Action<'_>) -> Result<(), Error> {
+    pub(super) async fn check_for(
+        &self,
+        request: &Action<'_>,
+        user: &User,
+        action: &Action<'_>,
+    ) -> Result<(), Error> {
         self.decide_at(request.kind(self.names), user, action).await.enforce(user, action)
     }
 

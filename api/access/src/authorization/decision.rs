@@ -57,7 +57,11 @@ impl Decision {
 
     /// Whether the user may, if a mode could decide, and why.
     pub fn outcome(&self) -> (Option<bool>, &str) {
-        if self.is_undecided() { (None, &self.error) } else { (Some(self.is_allowed()), &self.reason) }
+        if self.is_undecided() {
+            (None, &self.error)
+        } else {
+            (Some(self.is_allowed()), &self.reason)
+        }
     }
 
     /// Lets through what is allowed.
@@ -70,7 +74,9 @@ impl Decision {
             return Ok(());
         }
         if self.is_undecided() {
-            return Err(Status::service_unavailable(self.error).with_retry_after(RETRY_SECONDS).into());
+            return Err(Status::service_unavailable(self.error)
+                .with_retry_after(RETRY_SECONDS)
+                .into());
         }
         Err(refusal(user, action, &self.reason))
     }

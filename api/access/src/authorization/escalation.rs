@@ -41,10 +41,21 @@ pub async fn check_escalation(
     match grant {
         Grant::Rules { rules, aggregates, exists } => {
             let name = if *exists { target.name } else { "" };
-            check.writes_role(&target.resource.plural, name, rules.iter().map(Rule::read).collect(), *aggregates).await
+            check
+                .writes_role(
+                    &target.resource.plural,
+                    name,
+                    rules.iter().map(Rule::read).collect(),
+                    *aggregates,
+                )
+                .await
         }
-        Grant::Role { in_namespace: true, name } => check.binds_role("roles", namespace, name).await,
-        Grant::Role { in_namespace: false, name } => check.binds_role("clusterroles", "", name).await,
+        Grant::Role { in_namespace: true, name } => {
+            check.binds_role("roles", namespace, name).await
+        }
+        Grant::Role { in_namespace: false, name } => {
+            check.binds_role("clusterroles", "", name).await
+        }
     }
 }
 
@@ -59,13 +70,21 @@ struct EscalationCheck<'a> {
 
 impl EscalationCheck<'_> {
     /// `name` is empty for a new role.
-    async fn writes_role(&self, plural: &str, name: &str, rules: Vec<Rule>, aggregates: bool) -> Result<(), Error> {
+    async fn writes_role(
+        &self,
+        plural: &str,
+        name: &str,
+        rules: Vec<Rule>,
+        aggregates: bool,
+    ) -> Result<(), Error> {
         if self.may("escalate", plural, name).await {
             return Ok(());
         }
         self.must_hold(&rules).await?;
         if aggregates && self.must_hold(&Rule::everything()).await.is_err() {
-            return Err(self.refused("must have cluster-admin privileges to use the aggregationRule"));
+            return Err(
+                self.refused("must have cluster-admin privileges to use the aggregationRule")
+            );
         }
         Ok(())
     }
@@ -76,7 +95,11 @@ impl EscalationCheck<'_> {
         }
         let Some(rules) = self.role(namespace, name).await? else {
             let kind = plural.trim_end_matches('s');
-            return Err(Status::not_found(&GroupResource::new(self.authorizer.group.as_str(), kind), name).into());
+            return Err(Status::not_found(
+                &GroupResource::new(self.authorizer.group.as_str(), kind),
+                name,
+            )
+            .into());
         };
         self.must_hold(&rules).await
     }
@@ -95,7 +118,9 @@ impl EscalationCheck<'_> {
     }
 
     async fn role(&self, namespace: &str, name: &str) -> Result<Option<Arc<[Rule]>>, Error> {
-        let Some(rules) = self.authorizer.rules() else { return Ok(None) };
+        let Some(rules) = self.authorizer.rules() else {
+            return Ok(None);
+        };
         Ok(rules.current().await?.role(namespace, name).cloned())
     }
 
@@ -111,7 +136,10 @@ impl EscalationCheck<'_> {
             false
         });
         let Some(missing) = missing(&held, wanted.iter(), MAX_COMPARISONS) else {
-            let why = format!("user {:?} is attempting to grant more RBAC permissions than can be checked", user.name);
+            let why = format!(
+                "user {:?} is attempting to grant more RBAC permissions than can be checked",
+                user.name
+            );
             return Err(self.refused(&why));
         };
         if missing.is_empty() {
@@ -142,6 +170,10 @@ fn lines(rule: &Rule) -> Vec<String> {
     if rule.urls.is_empty() {
         return vec![rule.to_string()];
     }
-    let single = |verb: &str| Rule { urls: rule.urls.clone(), verbs: [verb].into_iter().collect(), ..Rule::default() };
+    let single = |verb: &str| Rule {
+        urls: rule.urls.clone(),
+        verbs: [verb].into_iter().collect(),
+        ..Rule::default()
+    };
     rule.verbs.iter().map(|verb| single(verb).to_string()).collect()
 }

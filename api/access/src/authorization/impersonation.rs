@@ -24,9 +24,12 @@ pub async fn impersonate(
     headers: &HeaderMap,
     request: &Action<'_>,
 ) -> Result<Option<User>, Error> {
-    let Some(impersonation) = requested_impersonation(authorizer.names, headers)? else { return Ok(None) };
+    let Some(impersonation) = requested_impersonation(authorizer.names, headers)? else {
+        return Ok(None);
+    };
     // All at once: where no quorum answers, each of them takes its time.
-    let checks = impersonation.parts.iter().map(|part| check_part(authorizer, original_user, part, request));
+    let checks =
+        impersonation.parts.iter().map(|part| check_part(authorizer, original_user, part, request));
     join_all(checks).await.into_iter().collect::<Result<(), Error>>()?;
     Ok(Some(impersonation.user))
 }
@@ -37,7 +40,11 @@ async fn check_part(
     part: &ImpersonatedPart,
     request: &Action<'_>,
 ) -> Result<(), Error> {
-    let group = if part.of_authentication { authorizer.names.group("authentication") } else { String::new() };
+    let group = if part.of_authentication {
+        authorizer.names.group("authentication")
+    } else {
+        String::new()
+    };
     let on = ResourceAction {
         verb: "impersonate",
         group: &group,

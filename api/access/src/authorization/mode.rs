@@ -49,9 +49,15 @@ impl Mode {
         store: &Arc<dyn Store>,
     ) -> Option<Self> {
         Some(match asked {
-            ModeOptions::Rules => Self::Rules(Arc::new(rbac::rules(names, catalogue, store.clone())?)),
-            ModeOptions::Nodes => Self::Nodes(Box::new(NodeAuthorizer::new(names, catalogue, store.clone())?)),
-            ModeOptions::Webhook(options) => Self::Webhook(Box::new(Webhook::new(names, options.clone()))),
+            ModeOptions::Rules => {
+                Self::Rules(Arc::new(rbac::rules(names, catalogue, store.clone())?))
+            }
+            ModeOptions::Nodes => {
+                Self::Nodes(Box::new(NodeAuthorizer::new(names, catalogue, store.clone())?))
+            }
+            ModeOptions::Webhook(options) => {
+                Self::Webhook(Box::new(Webhook::new(names, options.clone())))
+            }
             ModeOptions::AlwaysAllow => Self::AlwaysAllow,
             ModeOptions::AlwaysDeny => Self::AlwaysDeny,
         })
@@ -64,13 +70,23 @@ impl Mode {
             Self::Nodes(nodes) => nodes.decide(user, action).await,
             Self::Webhook(webhook) => webhook.decide(user, action).await,
             Self::AlwaysAllow => Decision::allow(""),
-            Self::AlwaysDeny => Decision { reason: "Everything is forbidden.".to_owned(), ..Decision::default() },
+            Self::AlwaysDeny => {
+                Decision { reason: "Everything is forbidden.".to_owned(), ..Decision::default() }
+            }
         }
     }
 
     /// Adds the rules that it can list for a user.
-    pub(super) async fn list(&self, group: &str, user: &User, namespace: &str, rights: &mut Rights) {
-        let mut unlisted = |mode: &str| rights.incomplete.push(format!("{mode} does not support user rule resolution"));
+    pub(super) async fn list(
+        &self,
+        group: &str,
+        user: &User,
+        namespace: &str,
+        rights: &mut Rights,
+    ) {
+        let mut unlisted = |mode: &str| {
+            rights.incomplete.push(format!("{mode} does not support user rule resolution"))
+        };
         match self {
             Self::Rules(rules) => match rules.current().await {
                 Ok(index) => {
@@ -82,7 +98,9 @@ impl Mode {
                 }
                 Err(error) => rights.incomplete.push(error.into_status().message),
             },
-            Self::Nodes(_) if NodeAuthorizer::node_name(user).is_some() => unlisted("node authorizer"),
+            Self::Nodes(_) if NodeAuthorizer::node_name(user).is_some() => {
+                unlisted("node authorizer")
+            }
             Self::Webhook(_) => unlisted("webhook authorizer"),
             Self::AlwaysAllow => rights.add(&Rule::everything()),
             Self::Nodes(_) | Self::AlwaysDeny => {}
@@ -120,7 +138,9 @@ impl Mode {
     /// Whether it has read what it decides by.
     pub(super) fn is_ready(&self) -> bool {
         match self {
-            Self::Rules(rules) => rules.is_synced() && rules.cached().role("", "cluster-admin").is_some(),
+            Self::Rules(rules) => {
+                rules.is_synced() && rules.cached().role("", "cluster-admin").is_some()
+            }
             Self::Nodes(nodes) => nodes.graph.is_synced(),
             Self::Webhook(_) | Self::AlwaysAllow | Self::AlwaysDeny => true,
         }

@@ -20,7 +20,8 @@ pub struct Rights {
 impl Rights {
     pub(super) fn add<'r>(&mut self, rules: impl IntoIterator<Item = &'r Rule>) {
         for rule in rules {
-            let list = if rule.is_about_resources() { &mut self.resources } else { &mut self.paths };
+            let list =
+                if rule.is_about_resources() { &mut self.resources } else { &mut self.paths };
             list.extend(rule.to_review_rule());
         }
     }

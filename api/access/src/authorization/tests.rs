@@ -11,8 +11,8 @@ use quorate_env::SystemEnv;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::{
-    Error as StoreError, HistoryError, Limits, MemoryOptions, MemoryStore, Outcome, Revision, Snapshot, Status, Store,
-    Txn, Watch,
+    Error as StoreError, HistoryError, Limits, MemoryOptions, MemoryStore, Outcome, Revision,
+    Snapshot, Status, Store, Txn, Watch,
 };
 use serde_json::json;
 use tokio::time::{Duration, Instant, advance, timeout};
@@ -94,9 +94,17 @@ impl Cluster {
         let env = SystemEnv::env();
         let store = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
         let writer = Writer::new(names, store.clone(), env);
-        let node = Arc::new(Behind { seen: Mutex::new(store.snapshot()), store, has_quorum: Mutex::new(true) });
-        let options =
-            AuthorizerOptions { names, catalogue: &catalogue, store: node.clone(), modes: &[ModeOptions::Rules] };
+        let node = Arc::new(Behind {
+            seen: Mutex::new(store.snapshot()),
+            store,
+            has_quorum: Mutex::new(true),
+        });
+        let options = AuthorizerOptions {
+            names,
+            catalogue: &catalogue,
+            store: node.clone(),
+            modes: &[ModeOptions::Rules],
+        };
         let authorizer = Authorizer::new(options);
         let cluster = Self { catalogue, writer, node, authorizer };
         let rules = json!([
@@ -135,13 +143,19 @@ impl Cluster {
     }
 
     async fn bind(&self, user: &str) {
-        let reference = json!({"apiGroup": "rbac.authorization.svc.io", "kind": "ClusterRole", "name": "r"});
-        let subject = json!({"apiGroup": "rbac.authorization.svc.io", "kind": "User", "name": user});
-        self.put("clusterrolebindings", user, json!({"roleRef": reference, "subjects": [subject]})).await;
+        let reference =
+            json!({"apiGroup": "rbac.authorization.svc.io", "kind": "ClusterRole", "name": "r"});
+        let subject =
+            json!({"apiGroup": "rbac.authorization.svc.io", "kind": "User", "name": user});
+        self.put("clusterrolebindings", user, json!({"roleRef": reference, "subjects": [subject]}))
+            .await;
     }
 
     async fn unbind(&self, user: &str) {
-        self.writer.delete(self.target("clusterrolebindings", user), &Default::default()).await.unwrap();
+        self.writer
+            .delete(self.target("clusterrolebindings", user), &Default::default())
+            .await
+            .unwrap();
     }
 
     async fn may(&self, user: &str) -> bool {
@@ -188,9 +202,13 @@ async fn a_read_of_the_newest_state_is_impersonated_by_the_newest_rules() {
     assert!(cluster.may("ann").await);
     let (ann, headers) = (
         User::new("ann", []),
-        HeaderMap::from_iter([(HeaderName::from_static("impersonate-user"), HeaderValue::from_static("joe"))]),
+        HeaderMap::from_iter([(
+            HeaderName::from_static("impersonate-user"),
+            HeaderValue::from_static("joe"),
+        )]),
     );
-    let impersonated = async || impersonate(&cluster.authorizer, &ann, &headers, &action("get")).await;
+    let impersonated =
+        async || impersonate(&cluster.authorizer, &ann, &headers, &action("get")).await;
     let epoch = cluster.authorizer.epoch();
     cluster.unbind("ann").await;
     assert_eq!(impersonated().await.unwrap().unwrap().name, "joe", "the node has not seen it");
@@ -250,7 +268,11 @@ async fn without_a_quorum_a_user_may_impersonate_to_read_but_not_to_write() {
     *cluster.node.has_quorum.lock() = false;
     let ann = User::new("ann", []);
     let act = async |what_for| {
-        let act = Action::Resource(ResourceAction { verb: "impersonate", resource: "users", ..Default::default() });
+        let act = Action::Resource(ResourceAction {
+            verb: "impersonate",
+            resource: "users",
+            ..Default::default()
+        });
         cluster.authorizer.check_for(&action(what_for), &ann, &act).await
     };
     advance(Duration::from_secs(1)).await;
@@ -264,8 +286,12 @@ async fn rights_are_listed_incompletely_while_the_rules_cannot_be_read() {
     let cluster = Cluster::new().await;
     cluster.node.read_index().await.unwrap();
     let Cluster { catalogue, node, .. } = &cluster;
-    let options =
-        AuthorizerOptions { names: Naming::Svc.names(), catalogue, store: node.clone(), modes: &[ModeOptions::Rules] };
+    let options = AuthorizerOptions {
+        names: Naming::Svc.names(),
+        catalogue,
+        store: node.clone(),
+        modes: &[ModeOptions::Rules],
+    };
     // This one has no informer.
     let rights = Authorizer::new(options).rights(&User::new("joe", []), "a").await;
     let [why] = rights.incomplete.as_slice() else { panic!("{rights:?}") };

@@ -57,12 +57,16 @@ struct NonResourceRule {
 
 impl FlowSchema {
     pub(super) fn compile(object: &Value) -> Self {
-        let level = object.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
+        let level =
+            object.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
         let rules = object.at(&["spec", "rules"]).and_then(Value::as_list).unwrap_or_default();
         Self {
             uid: uid(object),
             level: level.to_owned(),
-            precedence: object.at(&["spec", "matchingPrecedence"]).and_then(Value::as_i64).unwrap_or_default(),
+            precedence: object
+                .at(&["spec", "matchingPrecedence"])
+                .and_then(Value::as_i64)
+                .unwrap_or_default(),
             rules: rules.iter().map(PolicyRules::read).collect(),
         }
     }
@@ -97,9 +101,10 @@ impl FlowSubject {
         match subject.str_at(&["kind"])? {
             "User" => text(&["user", "name"]).map(Self::User),
             "Group" => text(&["group", "name"]).map(Self::Group),
-            "ServiceAccount" => {
-                Some(Self::ServiceAccount(text(&["serviceAccount", "namespace"])?, text(&["serviceAccount", "name"])?))
-            }
+            "ServiceAccount" => Some(Self::ServiceAccount(
+                text(&["serviceAccount", "namespace"])?,
+                text(&["serviceAccount", "name"])?,
+            )),
             _ => None,
         }
     }
@@ -109,7 +114,10 @@ impl FlowSubject {
             Self::User(name) => name == ALL || *name == user.name,
             Self::Group(group) => group == ALL || user.is_in(group),
             Self::ServiceAccount(namespace, name) => {
-                let account = user.name.strip_prefix("system:serviceaccount:").and_then(|own| own.split_once(':'));
+                let account = user
+                    .name
+                    .strip_prefix("system:serviceaccount:")
+                    .and_then(|own| own.split_once(':'));
                 account.is_some_and(|own| own.0 == namespace && (name == ALL || own.1 == name))
             }
         }
@@ -134,8 +142,13 @@ impl ResourceRule {
                 None => own == ALL || (on.subresource.is_empty() && own == on.resource),
             })
         };
-        let has_scope =
-            || if on.namespace.is_empty() { self.cluster_scope } else { has(&self.namespaces, on.namespace) };
+        let has_scope = || {
+            if on.namespace.is_empty() {
+                self.cluster_scope
+            } else {
+                has(&self.namespaces, on.namespace)
+            }
+        };
         has(&self.verbs, on.verb) && has(&self.groups, on.group) && has_resource() && has_scope()
     }
 }
@@ -146,7 +159,9 @@ impl NonResourceRule {
     }
 
     fn matches(&self, verb: &str, path: &str) -> bool {
-        let is_path = |url: &String| url == path || url.strip_suffix(ALL).is_some_and(|start| path.starts_with(start));
+        let is_path = |url: &String| {
+            url == path || url.strip_suffix(ALL).is_some_and(|start| path.starts_with(start))
+        };
         has(&self.verbs, verb) && self.urls.iter().any(is_path)
     }
 }
@@ -178,7 +193,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn matches(schema: &FlowSchema, user: &str, groups: &[&str], (method, uri): (Method, &str)) -> bool {
+    fn matches(
+        schema: &FlowSchema,
+        user: &str,
+        groups: &[&str],
+        (method, uri): (Method, &str),
+    ) -> bool {
         let user = User::new(user, groups.iter().map(|group| (*group).to_owned()));
         let info = RequestInfo::parse(Naming::Svc.names(), &method, &uri.parse().unwrap());
         schema.matches(&user, &Action::of(&info))
@@ -189,7 +209,11 @@ mod tests {
         let check = |subject: serde_json::Value, user: &str, groups: &[&str], expect: bool| {
             let paths = json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]);
             let schema = schema(json!({"subjects": [subject], "nonResourceRules": paths}));
-            assert_eq!(matches(&schema, user, groups, (Method::GET, "/version")), expect, "{user} {groups:?}");
+            assert_eq!(
+                matches(&schema, user, groups, (Method::GET, "/version")),
+                expect,
+                "{user} {groups:?}"
+            );
         };
         let user = |name: &str| json!({"kind": "User", "user": {"name": name}});
         check(user("ann"), "ann", &[], true);
@@ -199,8 +223,7 @@ mod tests {
         check(group("dev"), "ann", &["dev"], true);
         check(group("dev"), "dev", &[], false);
         check(group("*"), "ann", &[], true);
-        let account =
-            |name: &str| json!({"kind": "ServiceAccount", "serviceAccount": {"namespace": "a", "name": name}});
+        let account = |name: &str| json!({"kind": "ServiceAccount", "serviceAccount": {"namespace": "a", "name": name}});
         check(account("s"), "system:serviceaccount:a:s", &[], true);
         check(account("s"), "system:serviceaccount:a:t", &[], false);
         check(account("*"), "system:serviceaccount:a:t", &[], true);
@@ -211,8 +234,7 @@ mod tests {
     #[test]
     fn resource_rules_match_requests() {
         let check = |rule: serde_json::Value, uri: &str, expect: bool| {
-            let mut whole =
-                json!({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["*"], "namespaces": ["*"]});
+            let mut whole = json!({"verbs": ["get", "list"], "apiGroups": [""], "resources": ["*"], "namespaces": ["*"]});
             whole.as_object_mut().unwrap().extend(rule.as_object().unwrap().clone());
             let subjects = json!([{"kind": "User", "user": {"name": "*"}}]);
             let schema = schema(json!({"subjects": subjects, "resourceRules": [whole.clone()]}));
@@ -241,7 +263,11 @@ mod tests {
             let paths = json!([{"verbs": ["get"], "nonResourceURLs": [url]}]);
             let subjects = json!([{"kind": "Group", "group": {"name": "*"}}]);
             let schema = schema(json!({"subjects": subjects, "nonResourceRules": paths}));
-            assert_eq!(matches(&schema, "ann", &["dev"], (Method::GET, path)), expect, "{url} {path}");
+            assert_eq!(
+                matches(&schema, "ann", &["dev"], (Method::GET, path)),
+                expect,
+                "{url} {path}"
+            );
             assert!(!matches(&schema, "ann", &["dev"], (Method::POST, path)), "{url} {path}");
         };
         check("/healthz", "/healthz", true);

@@ -42,9 +42,13 @@ impl Derived for FlowSchemas {
 
     fn finish(&mut self) {
         let flow = |schema: &FlowSchema| {
-            Some(Flow { schema: schema.uid.clone()?, level: self.levels.get(&*schema.level)?.clone() })
+            Some(Flow {
+                schema: schema.uid.clone()?,
+                level: self.levels.get(&*schema.level)?.clone(),
+            })
         };
-        let matching = self.schemas.values().filter_map(|schema| Some((flow(schema)?, schema.clone())));
+        let matching =
+            self.schemas.values().filter_map(|schema| Some((flow(schema)?, schema.clone())));
         let mut matching: Vec<_> = matching.collect();
         matching.sort_by_key(|(_, schema)| schema.precedence);
         self.matched = matching.into();
@@ -54,7 +58,10 @@ impl Derived for FlowSchemas {
 impl FlowSchemas {
     /// The flow of the first flow schema that matches a request.
     pub(super) fn classify(&self, user: &User, action: &Action<'_>) -> Option<Flow> {
-        self.matched.iter().find(|(_, schema)| schema.matches(user, action)).map(|(flow, _)| flow.clone())
+        self.matched
+            .iter()
+            .find(|(_, schema)| schema.matches(user, action))
+            .map(|(flow, _)| flow.clone())
     }
 }
 
@@ -99,7 +106,8 @@ mod tests {
     #[track_caller]
     fn check(schemas: &FlowSchemas, expect: Option<[&str; 2]>) {
         let flow = schemas.classify(&User::anonymous(), &Action::Path { verb: "get", path: "/" });
-        let uids = flow.map(|flow| [flow.schema, flow.level].map(|uid| uid.to_str().unwrap().to_owned()));
+        let uids =
+            flow.map(|flow| [flow.schema, flow.level].map(|uid| uid.to_str().unwrap().to_owned()));
         assert_eq!(uids, expect.map(|uids| uids.map(str::to_owned)));
     }
 

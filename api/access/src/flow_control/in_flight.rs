@@ -146,7 +146,10 @@ impl Seats {
     fn take_or_wait(self: &Arc<Self>, user: &str) -> Option<Result<Seat, Waiter<'_>>> {
         let mut state = self.state.lock();
         let state = &mut *state;
-        let user = state.users.get_key_value(user).map_or_else(|| Arc::from(user), |(user, _)| user.clone());
+        let user = state
+            .users
+            .get_key_value(user)
+            .map_or_else(|| Arc::from(user), |(user, _)| user.clone());
         let usage = state.users.entry(user.clone()).or_default();
         // No request overtakes an earlier one of its user.
         if state.running < self.limit && usage.running < self.share && usage.waiting.is_empty() {
@@ -154,7 +157,9 @@ impl Seats {
             state.running += 1;
             return Some(Ok(Seat { seats: self.clone(), user }));
         }
-        if state.waiting >= self.waiting_limit || usage.waiting.len() >= self.waiting_limit.div_ceil(SHARES) {
+        if state.waiting >= self.waiting_limit
+            || usage.waiting.len() >= self.waiting_limit.div_ceil(SHARES)
+        {
             state.forget_if_idle(&user);
             return None;
         }
@@ -183,8 +188,12 @@ impl Seats {
             if state.running >= self.limit {
                 return;
             }
-            let Some(user) = state.turns.pop_front() else { return };
-            let Some(usage) = state.users.get_mut(&user) else { continue };
+            let Some(user) = state.turns.pop_front() else {
+                return;
+            };
+            let Some(usage) = state.users.get_mut(&user) else {
+                continue;
+            };
             if usage.running < self.share {
                 while let Some(call) = usage.waiting.pop_front() {
                     state.waiting -= 1;
@@ -206,7 +215,8 @@ impl Seats {
 
 impl SeatState {
     fn forget_if_idle(&mut self, user: &str) {
-        if self.users.get(user).is_some_and(|usage| usage.running == 0 && usage.waiting.is_empty()) {
+        if self.users.get(user).is_some_and(|usage| usage.running == 0 && usage.waiting.is_empty())
+        {
             self.users.remove(user);
         }
     }
@@ -221,7 +231,9 @@ impl Drop for Waiter<'_> {
             return;
         }
         let mut state = self.seats.state.lock();
-        let Some(usage) = state.users.get_mut(&self.user) else { return };
+        let Some(usage) = state.users.get_mut(&self.user) else {
+            return;
+        };
         let before = usage.waiting.len();
         usage.waiting.retain(|call| !call.is_closed());
         let gone = before - usage.waiting.len();
@@ -246,7 +258,10 @@ mod tests {
     /// Nothing is counted once all requests have ended.
     fn assert_empty(seats: &Seats) {
         let state = seats.state.lock();
-        assert_eq!((state.running, state.waiting, state.users.len(), state.turns.len()), (0, 0, 0, 0));
+        assert_eq!(
+            (state.running, state.waiting, state.users.len(), state.turns.len()),
+            (0, 0, 0, 0)
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -272,7 +287,8 @@ mod tests {
             assert!(waiting.last_mut().unwrap().as_mut().now_or_never().is_none());
         }
         drop(running);
-        let called: Vec<Option<Seat>> = waiting.iter_mut().map(|w| w.as_mut().now_or_never().flatten()).collect();
+        let called: Vec<Option<Seat>> =
+            waiting.iter_mut().map(|w| w.as_mut().now_or_never().flatten()).collect();
         let called: Vec<bool> = called.iter().map(Option::is_some).collect();
         assert_eq!(called, [true, false, false, true], "the first of each user");
     }
@@ -283,7 +299,9 @@ mod tests {
         let running = seats.enter("x").await.unwrap();
         let mut first = Box::pin(seats.enter("a"));
         let mut second = Box::pin(seats.enter("b"));
-        assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
+        assert!(
+            first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none()
+        );
         drop(running);
         // The first was called but never looks.
         drop(first);

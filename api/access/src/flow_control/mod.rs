@@ -46,8 +46,9 @@ impl FlowControl {
     /// Without flow schemas: they are read by the informer, or for the first request.
     #[must_use]
     pub fn new(names: &Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Self {
-        let header =
-            |name: &str| HeaderName::from_bytes(name.as_bytes()).expect("the names of headers are header names");
+        let header = |name: &str| {
+            HeaderName::from_bytes(name.as_bytes()).expect("the names of headers are header names")
+        };
         Self {
             headers: [names.header_flow_schema, names.header_priority_level].map(header),
             schemas: schemas(names, catalogue, store).map(Arc::new),
@@ -74,7 +75,11 @@ impl FlowControl {
     }
 }
 
-fn schemas(names: &Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<DerivedState<FlowSchemas>> {
+fn schemas(
+    names: &Names,
+    catalogue: &Catalogue,
+    store: Arc<dyn Store>,
+) -> Option<DerivedState<FlowSchemas>> {
     let group = names.group(GROUP);
     let find = |plural| catalogue.find(&group, VERSION, plural).cloned();
     let resources = vec![find(flow_schemas::SCHEMAS)?, find(flow_schemas::LEVELS)?];

@@ -47,7 +47,8 @@ pub(super) fn nanoseconds(text: &str) -> Result<i64, DurationError> {
         if whole.is_empty() && fraction.is_empty() {
             return Err(invalid());
         }
-        let (unit, after) = after.split_at(after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len()));
+        let (unit, after) = after
+            .split_at(after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len()));
         if unit.is_empty() {
             return Err(wrong("missing unit in".into()));
         }
@@ -71,7 +72,9 @@ fn digits(text: &str) -> (&str, &str) {
 
 /// `whole.fraction` times `scale`; `None` when that is far too much.
 fn scaled(whole: &str, fraction: &str, scale: i128) -> Option<i128> {
-    let number = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u64>().ok().map(i128::from) };
+    let number = |text: &str| {
+        if text.is_empty() { Some(0) } else { text.parse::<u64>().ok().map(i128::from) }
+    };
     let fraction = &fraction[..fraction.len().min(FRACTION_DIGITS)];
     let places = 10_i128.pow(u32::try_from(fraction.len()).ok()?);
     Some(number(whole)? * scale + number(fraction)? * scale / places)
@@ -108,7 +111,11 @@ mod tests {
     #[test]
     fn what_is_none() {
         let check = |text: &str, expect: &str| {
-            assert_eq!(nanoseconds(text).map_err(|error| error.to_string()), Err(format!("time: {expect}")), "{text}");
+            assert_eq!(
+                nanoseconds(text).map_err(|error| error.to_string()),
+                Err(format!("time: {expect}")),
+                "{text}"
+            );
         };
         check("", "invalid duration \"\"");
         check("-", "invalid duration \"-\"");

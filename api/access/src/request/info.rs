@@ -61,11 +61,17 @@ impl RequestInfo {
             excess: false,
             query,
         };
-        let Some(parts) = path::parse(&info.path) else { return info };
+        let Some(parts) = path::parse(&info.path) else {
+            return info;
+        };
         info.verb = match parts.watch {
             true if method == Method::GET => Verb::Watch,
             true => Verb::Other,
-            false => Verb::of_resource(method, parts.name.is_some(), info.query.flag("watch") == Some(true)),
+            false => Verb::of_resource(
+                method,
+                parts.name.is_some(),
+                info.query.flag("watch") == Some(true),
+            ),
         };
         info.api_version = match parts.group.as_str() {
             "" => parts.version.clone(),
@@ -90,7 +96,8 @@ impl RequestInfo {
             Verb::List | Verb::Watch => self.query.int("timeoutSeconds").ok().flatten(),
             _ => None,
         };
-        let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
+        let seconds =
+            seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0);
         let whole = self.timeout().ok().flatten();
         seconds.map(Duration::from_secs).into_iter().chain(whole).min()
     }
@@ -108,7 +115,11 @@ impl RequestInfo {
     /// `PLURAL` for the core group, else `PLURAL.GROUP`: how messages name the resource.
     #[must_use]
     pub fn qualified(&self) -> String {
-        if self.group.is_empty() { self.resource.to_string() } else { format!("{}.{}", self.resource, self.group) }
+        if self.group.is_empty() {
+            self.resource.to_string()
+        } else {
+            format!("{}.{}", self.resource, self.group)
+        }
     }
 }
 
@@ -166,12 +177,26 @@ mod tests {
     fn an_alias_means_the_canonical_group_and_keeps_its_name() {
         let check = |naming: Naming, uri: &str, group: &str, api_version: &str| {
             let info = parse(naming, &Method::GET, uri);
-            assert_eq!((info.group.as_str(), info.api_version.as_str()), (group, api_version), "{uri}");
+            assert_eq!(
+                (info.group.as_str(), info.api_version.as_str()),
+                (group, api_version),
+                "{uri}"
+            );
         };
         check(Naming::Svc, "/apis/events.k8s.io/v1/events", "events.svc.io", "events.k8s.io/v1");
         check(Naming::Svc, "/apis/events.svc.io/v1/events", "events.svc.io", "events.svc.io/v1");
-        check(Naming::Kubernetes, "/apis/events.k8s.io/v1/events", "events.k8s.io", "events.k8s.io/v1");
-        check(Naming::Kubernetes, "/apis/events.svc.io/v1/events", "events.svc.io", "events.svc.io/v1");
+        check(
+            Naming::Kubernetes,
+            "/apis/events.k8s.io/v1/events",
+            "events.k8s.io",
+            "events.k8s.io/v1",
+        );
+        check(
+            Naming::Kubernetes,
+            "/apis/events.svc.io/v1/events",
+            "events.svc.io",
+            "events.svc.io/v1",
+        );
         check(Naming::Svc, "/api/v1/events", "", "v1");
     }
 }

@@ -61,7 +61,8 @@ pub(super) fn parse(path: &str) -> Option<ResourcePath> {
             found.subresource = rest.next().map(Into::into);
         }
     }
-    found.excess = rest.next().is_some() || segments.iter().any(|segment| segment.is_empty() || segment.contains('/'));
+    found.excess = rest.next().is_some()
+        || segments.iter().any(|segment| segment.is_empty() || segment.contains('/'));
     Some(found)
 }
 
@@ -82,7 +83,11 @@ mod tests {
             || "none".into(),
             |p| {
                 let or = |o: &Option<SmolStr>| o.clone().unwrap_or_else(|| "-".into());
-                let flags = format!("{}{}", if p.watch { " watch" } else { "" }, if p.excess { " excess" } else { "" });
+                let flags = format!(
+                    "{}{}",
+                    if p.watch { " watch" } else { "" },
+                    if p.excess { " excess" } else { "" }
+                );
                 format!(
                     "{}/{} {} {} {} {}{flags}",
                     p.group,
@@ -131,7 +136,17 @@ mod tests {
 
     #[test]
     fn other_paths() {
-        for path in ["/", "/version", "/api", "/api/v1", "/api/v1/", "/apis", "/apis/g", "/apis/g/v1", "/livez/ping"] {
+        for path in [
+            "/",
+            "/version",
+            "/api",
+            "/api/v1",
+            "/api/v1/",
+            "/apis",
+            "/apis/g",
+            "/apis/g/v1",
+            "/livez/ping",
+        ] {
             check(path, "none");
         }
     }

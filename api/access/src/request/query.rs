@@ -59,7 +59,9 @@ impl Query {
 
     /// A decimal integer; `None` when absent. An empty value is an error.
     pub fn int(&self, name: &str) -> Result<Option<i64>, QueryError> {
-        let Some(value) = self.get(name) else { return Ok(None) };
+        let Some(value) = self.get(name) else {
+            return Ok(None);
+        };
         let problem = match value.parse() {
             Ok(number) => return Ok(Some(number)),
             Err(_) if is_integer(value) => "value out of range",
@@ -75,7 +77,8 @@ fn is_integer(text: &str) -> bool {
 }
 
 fn decode(text: &str) -> SmolStr {
-    let spaced: Cow<'_, str> = if text.contains('+') { text.replace('+', " ").into() } else { text.into() };
+    let spaced: Cow<'_, str> =
+        if text.contains('+') { text.replace('+', " ").into() } else { text.into() };
     percent_decode_str(&spaced).decode_utf8_lossy().into()
 }
 
@@ -102,7 +105,9 @@ mod tests {
 
     #[test]
     fn flags() {
-        let check = |text: &str, expect: Option<bool>| assert_eq!(Query::parse(text).flag("watch"), expect, "{text}");
+        let check = |text: &str, expect: Option<bool>| {
+            assert_eq!(Query::parse(text).flag("watch"), expect, "{text}")
+        };
         check("", None);
         for on in ["watch", "watch=", "watch=1", "watch=true", "watch=True", "watch=maybe"] {
             check(on, Some(true));
@@ -115,7 +120,8 @@ mod tests {
     #[test]
     fn integers() {
         let check = |value: &str, expect: Result<i64, &str>| {
-            let got = Query::parse(&format!("limit={value}")).int("limit").map(|n| n.expect("present"));
+            let got =
+                Query::parse(&format!("limit={value}")).int("limit").map(|n| n.expect("present"));
             assert_eq!(got.map_err(|e| e.to_string()), expect.map_err(str::to_owned));
         };
         check("5", Ok(5));
@@ -123,6 +129,9 @@ mod tests {
         check("abc", Err("strconv.ParseInt: parsing \"abc\": invalid syntax"));
         check("1.5", Err("strconv.ParseInt: parsing \"1.5\": invalid syntax"));
         check("", Err("strconv.ParseInt: parsing \"\": invalid syntax"));
-        check("9223372036854775808", Err("strconv.ParseInt: parsing \"9223372036854775808\": value out of range"));
+        check(
+            "9223372036854775808",
+            Err("strconv.ParseInt: parsing \"9223372036854775808\": value out of range"),
+        );
     }
 }

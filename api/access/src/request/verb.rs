@@ -93,6 +93,9 @@ impl Verb {
     /// Whether the request may change something.
     #[must_use]
     pub const fn is_write(self) -> bool {
-        matches!(self, Self::Create | Self::Update | Self::Patch | Self::Delete | Self::DeleteCollection)
+        matches!(
+            self,
+            Self::Create | Self::Update | Self::Patch | Self::Delete | Self::DeleteCollection
+        )
     }
 }

@@ -29,17 +29,28 @@ impl Plugin for AdminAccess {
     ) -> Result<(), Error> {
         let asks = match attributes.part {
             Some(Part::Status) => given(attributes.old, new),
-            _ if attributes.target.resource.plural == TEMPLATES => asked(attributes.old, new, &["spec", "spec"]),
+            _ if attributes.target.resource.plural == TEMPLATES => {
+                asked(attributes.old, new, &["spec", "spec"])
+            }
             _ => asked(attributes.old, new, &["spec"]),
         };
-        let (Some(field), Some(namespace)) = (asks, attributes.target.namespace) else { return Ok(()) };
+        let (Some(field), Some(namespace)) = (asks, attributes.target.namespace) else {
+            return Ok(());
+        };
         let label = format!("resource.{}", view.names.domain_key("admin-access"));
         if has_label(view, namespace, &label)? {
             return Ok(());
         }
-        let why = format!("admin access to devices requires the `{label}: true` label on the containing namespace");
+        let why = format!(
+            "admin access to devices requires the `{label}: true` label on the containing namespace"
+        );
         let causes = vec![Cause::forbidden(field, &why)];
-        Err(Status::invalid(&attributes.target.resource.group_kind(), attributes.target.name, causes).into())
+        Err(Status::invalid(
+            &attributes.target.resource.group_kind(),
+            attributes.target.name,
+            causes,
+        )
+        .into())
     }
 }
 
@@ -67,8 +78,12 @@ fn is_true(value: &Value, path: &[&str]) -> bool {
 }
 
 fn has_label(view: &SnapshotView<'_>, namespace: &str, label: &str) -> Result<bool, Error> {
-    let Some(namespaces) = view.resource("", "v1", NAMESPACES) else { return Ok(false) };
-    let Some(entry) = view.entry(namespaces, None, namespace) else { return Ok(false) };
+    let Some(namespaces) = view.resource("", "v1", NAMESPACES) else {
+        return Ok(false);
+    };
+    let Some(entry) = view.entry(namespaces, None, namespace) else {
+        return Ok(false);
+    };
     Ok(stored_codec::header(namespaces, &entry.value)?.labels().any(|pair| pair == (label, "true")))
 }
 
@@ -81,10 +96,12 @@ mod tests {
     fn who_asks() {
         let check = |old: Option<Json>, access: Json, expect: Option<&str>| {
             let plain = json!({"exactly": {"deviceClassName": "c"}});
-            let devices = json!({"devices": {"requests": [plain, {"exactly": {"adminAccess": access}}]}});
+            let devices =
+                json!({"devices": {"requests": [plain, {"exactly": {"adminAccess": access}}]}});
             let old = old.map(Value::from);
             let of_claim = asked(old.as_ref(), &json!({"spec": devices}).into(), &["spec"]);
-            let of_template = asked(old.as_ref(), &json!({"spec": {"spec": devices}}).into(), &["spec", "spec"]);
+            let of_template =
+                asked(old.as_ref(), &json!({"spec": {"spec": devices}}).into(), &["spec", "spec"]);
             assert_eq!(of_claim.as_ref().map(Path::as_str), expect);
             assert_eq!(of_template, of_claim);
         };

@@ -20,7 +20,9 @@ const HUGE_PAGES: &str = "hugepages-";
 /// The amounts in a map of resources, such as the `requests` of a container.
 pub(super) fn of(list: &Value) -> Amounts {
     let entries = list.as_map().into_iter().flat_map(|map| map.iter());
-    entries.filter_map(|(name, amount)| Some((name.to_owned(), Quantity::parse(amount.as_str()?)?))).collect()
+    entries
+        .filter_map(|(name, amount)| Some((name.to_owned(), Quantity::parse(amount.as_str()?)?)))
+        .collect()
 }
 
 /// The amounts in the map at a path; none where there is no map.
@@ -68,7 +70,9 @@ pub(super) fn pod_limits(spec: &Value) -> Amounts {
 fn of_pod(spec: &Value, list: &str) -> Amounts {
     let mut all = of_containers(spec, list);
     let own = at(spec, &["resources", list]).into_iter();
-    all.extend(own.filter(|(name, _)| OF_PODS.contains(&name.as_str()) || name.starts_with(HUGE_PAGES)));
+    all.extend(
+        own.filter(|(name, _)| OF_PODS.contains(&name.as_str()) || name.starts_with(HUGE_PAGES)),
+    );
     all
 }
 
@@ -103,13 +107,15 @@ mod tests {
     use serde_json::json;
 
     fn shown(amounts: &Amounts) -> String {
-        let each: Vec<String> = amounts.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
+        let each: Vec<String> =
+            amounts.iter().map(|(name, amount)| format!("{name}={amount}")).collect();
         each.join(" ")
     }
 
     #[test]
     fn maps_of_resources() {
-        let check = |list: serde_json::Value, expect: &str| assert_eq!(shown(&of(&list.into())), expect);
+        let check =
+            |list: serde_json::Value, expect: &str| assert_eq!(shown(&of(&list.into())), expect);
         check(json!({"memory": "1Gi", "cpu": "500m"}), "cpu=500m memory=1Gi");
         check(json!({"cpu": "x", "memory": null}), "");
         check(json!(null), "");
@@ -124,14 +130,20 @@ mod tests {
             max(&mut raised, &other);
             assert_eq!((shown(&added), shown(&raised)), (sum.to_owned(), most.to_owned()));
         };
-        check(json!({"a": "1", "b": "2"}), json!({"b": "3", "c": "4"}), "a=1 b=5 c=4", "a=1 b=3 c=4");
+        check(
+            json!({"a": "1", "b": "2"}),
+            json!({"b": "3", "c": "4"}),
+            "a=1 b=5 c=4",
+            "a=1 b=3 c=4",
+        );
         check(json!({"a": "2"}), json!({"a": "1500m"}), "a=3500m", "a=2");
         check(json!({"a": "1Ki"}), json!({"a": "1024"}), "a=2Ki", "a=1Ki");
     }
 
     /// A container that requests `cpu` and is limited to twice as much.
     fn container(cpu: i64, stays: bool) -> serde_json::Value {
-        let resources = json!({"requests": {"cpu": cpu.to_string()}, "limits": {"cpu": (2 * cpu).to_string()}});
+        let resources =
+            json!({"requests": {"cpu": cpu.to_string()}, "limits": {"cpu": (2 * cpu).to_string()}});
         let policy = if stays { json!("Always") } else { json!(null) };
         json!({"name": "c", "resources": resources, "restartPolicy": policy})
     }
@@ -139,7 +151,8 @@ mod tests {
     #[test]
     fn containers_side_by_side_and_one_after_the_other() {
         let check = |initial: &[(i64, bool)], containers: &[i64], expect: i64| {
-            let initial: Vec<_> = initial.iter().map(|(cpu, stays)| container(*cpu, *stays)).collect();
+            let initial: Vec<_> =
+                initial.iter().map(|(cpu, stays)| container(*cpu, *stays)).collect();
             let containers: Vec<_> = containers.iter().map(|cpu| container(*cpu, false)).collect();
             let spec = Value::from(json!({"initContainers": initial, "containers": containers}));
             assert_eq!(shown(&pod_requests(&spec)), format!("cpu={expect}"));
@@ -170,16 +183,24 @@ mod tests {
 
     #[test]
     fn pods_as_a_whole() {
-        let check = |own: serde_json::Value, overhead: serde_json::Value, requests: &str, limits: &str| {
-            let containers = [container(1, false), container(2, false)];
-            let spec = Value::from(json!({"containers": containers, "resources": own, "overhead": overhead}));
-            assert_eq!(shown(&pod_requests(&spec)), requests);
-            assert_eq!(shown(&pod_limits(&spec)), limits);
-        };
+        let check =
+            |own: serde_json::Value, overhead: serde_json::Value, requests: &str, limits: &str| {
+                let containers = [container(1, false), container(2, false)];
+                let spec = Value::from(
+                    json!({"containers": containers, "resources": own, "overhead": overhead}),
+                );
+                assert_eq!(shown(&pod_requests(&spec)), requests);
+                assert_eq!(shown(&pod_limits(&spec)), limits);
+            };
         check(json!(null), json!(null), "cpu=3", "cpu=6");
         check(json!(null), json!({"cpu": "1", "memory": "1Mi"}), "cpu=4 memory=1Mi", "cpu=7");
         check(json!({"requests": {"cpu": "1"}}), json!(null), "cpu=1", "cpu=6");
-        check(json!({"limits": {"cpu": "9", "memory": "1Gi"}}), json!({"cpu": "1"}), "cpu=4", "cpu=10 memory=1Gi");
+        check(
+            json!({"limits": {"cpu": "9", "memory": "1Gi"}}),
+            json!({"cpu": "1"}),
+            "cpu=4",
+            "cpu=10 memory=1Gi",
+        );
         check(json!({"limits": {"cpu": "0"}}), json!({"cpu": "1"}), "cpu=4", "cpu=0");
         let huge = json!({"requests": {"hugepages-2Mi": "4Mi", "example.com/gpu": "1"}});
         check(huge, json!(null), "cpu=3 hugepages-2Mi=4Mi", "cpu=6");

@@ -16,11 +16,18 @@ use quorate_registry::error::Error;
 pub(super) struct DefaultIngressClass;
 
 impl Plugin for DefaultIngressClass {
-    fn mutate(&self, view: &SnapshotView<'_>, _: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(
+        &self,
+        view: &SnapshotView<'_>,
+        _: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
         if has_class(view.names, object) {
             return Ok(());
         }
-        let Some(classes) = view.resource("networking", "v1", "ingressclasses") else { return Ok(()) };
+        let Some(classes) = view.resource("networking", "v1", "ingressclasses") else {
+            return Ok(());
+        };
         let mark = format!("ingressclass.{}", view.names.domain_key("is-default-class"));
         if let Some(class) = default_of(view, classes, &[mark]) {
             object.set_at(&["spec", "ingressClassName"], class);

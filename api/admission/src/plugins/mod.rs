@@ -91,7 +91,12 @@ pub(crate) const PLUGINS: &[Row] = &[
     row("PodSecurity", &[], PODS_AND_TEMPLATES, &pod_security::PodSecurity),
     row("Priority", NEW_PODS, PRIORITY_CLASSES, &priority::Priority),
     row("DefaultStorageClass", NEW_CLAIMS, &[], &storage_class::DefaultStorageClass),
-    row("PersistentVolumeClaimResize", &[], CHANGED_CLAIMS, &storage_resize::PersistentVolumeClaimResize),
+    row(
+        "PersistentVolumeClaimResize",
+        &[],
+        CHANGED_CLAIMS,
+        &storage_resize::PersistentVolumeClaimResize,
+    ),
     row("RuntimeClass", NEW_PODS, NEW_PODS, &runtime_class::RuntimeClass),
     row("DefaultIngressClass", NEW_INGRESSES, &[], &ingress_class::DefaultIngressClass),
     row("PodTopologyLabels", NEW_PODS_AND_BINDINGS, &[], &pod_topology::PodTopologyLabels),

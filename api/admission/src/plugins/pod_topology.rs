@@ -14,8 +14,17 @@ use quorate_registry::error::Error;
 pub(super) struct PodTopologyLabels;
 
 impl Plugin for PodTopologyLabels {
-    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
-        let node = if attributes.is_main() { object.str_at(&["spec", "nodeName"]) } else { bound_to(object) };
+    fn mutate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
+        let node = if attributes.is_main() {
+            object.str_at(&["spec", "nodeName"])
+        } else {
+            bound_to(object)
+        };
         match node.filter(|node| !node.is_empty()).map(str::to_owned) {
             Some(node) => view.place(&node, object),
             None => Ok(()),

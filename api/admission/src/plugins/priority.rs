@@ -26,11 +26,20 @@ const NO_CLASS_POLICY: &str = "PreemptLowerPriority";
 pub(super) struct Priority;
 
 impl Plugin for Priority {
-    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
-        let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
+    fn mutate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
+        let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else {
+            return Ok(());
+        };
         let class = match spec.get_str("priorityClassName").filter(|name| !name.is_empty()) {
             Some(name) => {
-                let missing = || forbidden(attributes, &format!("no PriorityClass with name {name} was found"));
+                let missing = || {
+                    forbidden(attributes, &format!("no PriorityClass with name {name} was found"))
+                };
                 Some(class(view, name)?.ok_or_else(missing)?)
             }
             None => default_class(view),
@@ -48,12 +57,16 @@ impl Plugin for Priority {
         if !is_default(new) {
             return Ok(());
         }
-        let Some(other) = default_class(view) else { return Ok(()) };
+        let Some(other) = default_class(view) else {
+            return Ok(());
+        };
         let name = other.str_at(&["metadata", "name"]).unwrap_or_default();
         if attributes.old.is_some() && name == attributes.target.name {
             return Ok(());
         }
-        let why = format!("PriorityClass {name} is already marked as default. Only one default can exist");
+        let why = format!(
+            "PriorityClass {name} is already marked as default. Only one default can exist"
+        );
         Err(forbidden(attributes, &why))
     }
 }
@@ -69,7 +82,8 @@ fn class(view: &SnapshotView<'_>, name: &str) -> Result<Option<Value>, Error> {
 fn default_class(view: &SnapshotView<'_>) -> Option<Value> {
     let resource = view.resource("scheduling", "v1", "priorityclasses")?;
     // Asked for every new pod without a class, so classes that are not marked are not parsed.
-    let marked = view.list(resource, None).filter(|(_, entry)| memmem::find(&entry.value, MARK).is_some());
+    let marked =
+        view.list(resource, None).filter(|(_, entry)| memmem::find(&entry.value, MARK).is_some());
     lowest(marked.filter_map(|(_, entry)| stored_codec::decode(resource, entry).ok()))
 }
 
@@ -124,23 +138,39 @@ mod tests {
 
     #[test]
     fn pods_are_ranked_by_their_class() {
-        let class = || Some(json!({"metadata": {"name": "c"}, "value": 4000, "preemptionPolicy": "Never"}));
+        let class =
+            || Some(json!({"metadata": {"name": "c"}, "value": 4000, "preemptionPolicy": "Never"}));
         let check = |spec: Json, class: Option<Json>, expect: Result<Json, &str>| {
             let mut ranked = Value::from(spec);
             let done = rank(ranked.as_map_mut().unwrap(), class.map(Value::from).as_ref());
             match expect {
                 Ok(expect) => assert_eq!((done, ranked), (Ok(()), expect.into())),
-                Err(expect) => assert!(done.as_ref().is_err_and(|why| why.starts_with(expect)), "{done:?}"),
+                Err(expect) => {
+                    assert!(done.as_ref().is_err_and(|why| why.starts_with(expect)), "{done:?}")
+                }
             }
         };
         let plain = || Ok(json!({"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}));
-        let never = || Ok(json!({"priorityClassName": "c", "priority": 4000, "preemptionPolicy": "Never"}));
+        let never =
+            || Ok(json!({"priorityClassName": "c", "priority": 4000, "preemptionPolicy": "Never"}));
         check(json!({}), None, plain());
         check(json!({"priority": 0}), None, plain());
         check(json!({}), class(), never());
-        check(json!({"priorityClassName": "c", "priority": 4000, "preemptionPolicy": "Never"}), class(), never());
-        check(json!({"priority": 7}), None, Err("the integer value of priority (7) must not be provided"));
-        check(json!({"preemptionPolicy": "Never"}), None, Err("the string value of PreemptionPolicy (Never) must not"));
+        check(
+            json!({"priorityClassName": "c", "priority": 4000, "preemptionPolicy": "Never"}),
+            class(),
+            never(),
+        );
+        check(
+            json!({"priority": 7}),
+            None,
+            Err("the integer value of priority (7) must not be provided"),
+        );
+        check(
+            json!({"preemptionPolicy": "Never"}),
+            None,
+            Err("the string value of PreemptionPolicy (Never) must not"),
+        );
         check(
             json!({"preemptionPolicy": "PreemptLowerPriority"}),
             class(),
@@ -156,10 +186,15 @@ mod tests {
     fn the_default_class() {
         let check = |classes: &[(&str, i64, bool)], expect: Option<&str>| {
             let classes = classes.iter().map(|(name, value, marked)| {
-                Value::from(json!({"metadata": {"name": name}, "value": value, "globalDefault": marked}))
+                Value::from(
+                    json!({"metadata": {"name": name}, "value": value, "globalDefault": marked}),
+                )
             });
             let found = lowest(classes);
-            assert_eq!(found.as_ref().and_then(|class| class.str_at(&["metadata", "name"])), expect);
+            assert_eq!(
+                found.as_ref().and_then(|class| class.str_at(&["metadata", "name"])),
+                expect
+            );
         };
         check(&[], None);
         check(&[("a", 1, false)], None);

@@ -22,9 +22,14 @@ impl Plugin for PersistentVolumeClaimResize {
         new: &Value,
         _: &mut Terms,
     ) -> Result<(), Error> {
-        let Some(old) = attributes.old.filter(|old| size(new) > size(old)) else { return Ok(()) };
+        let Some(old) = attributes.old.filter(|old| size(new) > size(old)) else {
+            return Ok(());
+        };
         if old.str_at(&["status", "phase"]) != Some("Bound") {
-            return Err(forbidden(attributes, "Only bound persistent volume claims can be expanded"));
+            return Err(forbidden(
+                attributes,
+                "Only bound persistent volume claims can be expanded",
+            ));
         }
         if !may_grow(view, old, new)? {
             let why = "only dynamically provisioned pvc can be resized and \
@@ -43,10 +48,16 @@ fn size(claim: &Value) -> Quantity {
 /// Whether the StorageClass of a claim, which must not have changed, allows expansion.
 fn may_grow(view: &SnapshotView<'_>, old: &Value, new: &Value) -> Result<bool, Error> {
     let (before, name) = (class_of(view.names, old), class_of(view.names, new));
-    let Some(name) = name.filter(|name| !name.is_empty() && before == Some(*name)) else { return Ok(false) };
-    let Some(classes) = view.resource("storage", "v1", "storageclasses") else { return Ok(false) };
+    let Some(name) = name.filter(|name| !name.is_empty() && before == Some(*name)) else {
+        return Ok(false);
+    };
+    let Some(classes) = view.resource("storage", "v1", "storageclasses") else {
+        return Ok(false);
+    };
     let class = view.get(classes, None, name)?;
-    Ok(class.is_some_and(|class| class.at(&["allowVolumeExpansion"]).and_then(Value::as_bool) == Some(true)))
+    Ok(class.is_some_and(|class| {
+        class.at(&["allowVolumeExpansion"]).and_then(Value::as_bool) == Some(true)
+    }))
 }
 
 #[cfg(test)]
@@ -56,8 +67,12 @@ mod tests {
 
     #[test]
     fn sizes() {
-        let claim = |size: &str| Value::from(json!({"spec": {"resources": {"requests": {"storage": size}}}}));
-        let check = |one: &str, other: &str, grows: bool| assert_eq!(size(&claim(other)) > size(&claim(one)), grows);
+        let claim = |size: &str| {
+            Value::from(json!({"spec": {"resources": {"requests": {"storage": size}}}}))
+        };
+        let check = |one: &str, other: &str, grows: bool| {
+            assert_eq!(size(&claim(other)) > size(&claim(one)), grows)
+        };
         check("1Gi", "2Gi", true);
         check("1Gi", "1024Mi", false);
         check("2Gi", "1Gi", false);

@@ -60,7 +60,10 @@ impl Bindings {
     }
 
     /// The same for pairs, all or none.
-    pub(super) fn assign_all<'t>(&mut self, pairs: impl IntoIterator<Item = (&'t Type, &'t Type)>) -> bool {
+    pub(super) fn assign_all<'t>(
+        &mut self,
+        pairs: impl IntoIterator<Item = (&'t Type, &'t Type)>,
+    ) -> bool {
         self.begin();
         let assigned = pairs.into_iter().all(|(to, from)| self.assignable(to, from));
         if assigned {
@@ -149,9 +152,15 @@ impl Bindings {
             return false;
         }
         match within {
-            Type::Variable(_) => self.find(within).is_none_or(|bound| self.is_free_of(variable, bound)),
-            Type::List(inner) | Type::Optional(inner) | Type::Type(inner) => self.is_free_of(variable, inner),
-            Type::Map(key, value) => self.is_free_of(variable, key) && self.is_free_of(variable, value),
+            Type::Variable(_) => {
+                self.find(within).is_none_or(|bound| self.is_free_of(variable, bound))
+            }
+            Type::List(inner) | Type::Optional(inner) | Type::Type(inner) => {
+                self.is_free_of(variable, inner)
+            }
+            Type::Map(key, value) => {
+                self.is_free_of(variable, key) && self.is_free_of(variable, value)
+            }
             _ => true,
         }
     }
@@ -257,7 +266,8 @@ fn is_equal_or_less_specific(left: &Type, right: &Type) -> bool {
             is_equal_or_less_specific(left, right)
         }
         (Type::Map(left_key, left_value), Type::Map(right_key, right_value)) => {
-            is_equal_or_less_specific(left_key, right_key) && is_equal_or_less_specific(left_value, right_value)
+            is_equal_or_less_specific(left_key, right_key)
+                && is_equal_or_less_specific(left_value, right_value)
         }
         (Type::Type(_) | Type::AnyType, Type::Type(_) | Type::AnyType) => true,
         (left, right) => is_exact(left, right),

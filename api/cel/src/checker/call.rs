@@ -20,7 +20,9 @@ type Types = SmallVec<[Type; 4]>;
 impl<'e> Checker<'e> {
     pub(super) fn call(&mut self, expr: &mut Expr) {
         let id = expr.id;
-        let ExprKind::Call { function, target, arguments } = &mut expr.kind else { return };
+        let ExprKind::Call { function, target, arguments } = &mut expr.kind else {
+            return;
+        };
         if &**function == "_?._" {
             return self.optional_select(id, arguments);
         }
@@ -48,7 +50,11 @@ impl<'e> Checker<'e> {
     }
 
     /// The function `a.b.c`, when `a.b` is the receiver and `c` the name, and when there is one.
-    fn namespaced(&mut self, receiver: &Expr, function: &str) -> Option<(Name, &'e [Arc<Overload>])> {
+    fn namespaced(
+        &mut self,
+        receiver: &Expr,
+        function: &str,
+    ) -> Option<(Name, &'e [Arc<Overload>])> {
         let mut name = std::mem::take(&mut self.name);
         name.clear();
         let overloads = if qualified_name(receiver, &mut name) {
@@ -70,16 +76,21 @@ impl<'e> Checker<'e> {
         function: &str,
         arguments: &[Expr],
     ) {
-        let found: Types = target.into_iter().chain(arguments).map(|argument| self.type_of(argument)).collect();
+        let found: Types =
+            target.into_iter().chain(arguments).map(|argument| self.type_of(argument)).collect();
         let is_logic = matches!(function, "_&&_" | "_||_");
-        let (mut fitting, mut result): (SmallVec<[Arc<Overload>; 1]>, Option<Type>) = (SmallVec::new(), None);
+        let (mut fitting, mut result): (SmallVec<[Arc<Overload>; 1]>, Option<Type>) =
+            (SmallVec::new(), None);
         for overload in overloads.iter().filter(|overload| overload.member == target.is_some()) {
             if is_logic {
                 let wrong = arguments.iter().filter(|argument| !self.expect_bool(argument)).count();
                 self.set_type(id, if wrong == 0 { Type::Bool } else { Type::Error });
-                return self.refer(id, Reference::Overloads(SmallVec::from_iter([overload.clone()])));
+                return self
+                    .refer(id, Reference::Overloads(SmallVec::from_iter([overload.clone()])));
             }
-            let Some(returned) = fit(&mut self.bindings, overload, &found) else { continue };
+            let Some(returned) = fit(&mut self.bindings, overload, &found) else {
+                continue;
+            };
             fitting.push(overload.clone());
             result = Some(match result {
                 Some(result) if result == Type::Dyn || is_exact(&result, &returned) => result,
@@ -100,13 +111,20 @@ impl<'e> Checker<'e> {
     }
 
     fn report_no_overload(&mut self, id: ExprId, function: &str, is_member: bool, found: &[Type]) {
-        let texts: Vec<String> =
-            found.iter().map(|found| self.bindings.substitute(found, true).short().to_string()).collect();
+        let texts: Vec<String> = found
+            .iter()
+            .map(|found| self.bindings.substitute(found, true).short().to_string())
+            .collect();
         let signature = match texts.split_first() {
-            Some((receiver, arguments)) if is_member => format!("{receiver}.({})", arguments.join(", ")),
+            Some((receiver, arguments)) if is_member => {
+                format!("{receiver}.({})", arguments.join(", "))
+            }
             _ => format!("({})", texts.join(", ")),
         };
-        self.report(id, format!("found no matching overload for '{function}' applied to '{signature}'"));
+        self.report(
+            id,
+            format!("found no matching overload for '{function}' applied to '{signature}'"),
+        );
     }
 }
 
@@ -119,9 +137,13 @@ fn fit(bindings: &mut Bindings, overload: &Overload, arguments: &[Type]) -> Opti
         return fits.then(|| overload.result.clone());
     }
     let result = parameters.instantiate(bindings, &overload.result);
-    let instances: Types =
-        overload.parameters.iter().map(|parameter| parameters.instantiate(bindings, parameter)).collect();
-    let fits = arguments.len() == instances.len() && bindings.assign_all(arguments.iter().zip(&instances));
+    let instances: Types = overload
+        .parameters
+        .iter()
+        .map(|parameter| parameters.instantiate(bindings, parameter))
+        .collect();
+    let fits =
+        arguments.len() == instances.len() && bindings.assign_all(arguments.iter().zip(&instances));
     fits.then(|| bindings.substitute(&result, false))
 }
 
@@ -152,12 +174,18 @@ impl TypeParameters {
             Type::List(inner) => Type::List(self.inner(bindings, inner)),
             Type::Optional(inner) => Type::Optional(self.inner(bindings, inner)),
             Type::Type(inner) => Type::Type(self.inner(bindings, inner)),
-            Type::Map(key, value) => Type::Map(self.inner(bindings, key), self.inner(bindings, value)),
+            Type::Map(key, value) => {
+                Type::Map(self.inner(bindings, key), self.inner(bindings, value))
+            }
             other => other.clone(),
         }
     }
 
     fn inner(&mut self, bindings: &mut Bindings, declared: &Arc<Type>) -> Arc<Type> {
-        if has_parameters(declared) { Arc::new(self.instantiate(bindings, declared)) } else { declared.clone() }
+        if has_parameters(declared) {
+            Arc::new(self.instantiate(bindings, declared))
+        } else {
+            declared.clone()
+        }
     }
 }

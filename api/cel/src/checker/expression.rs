@@ -26,7 +26,11 @@ pub(super) struct Checker<'e> {
 }
 
 impl<'e> Checker<'e> {
-    pub(super) fn new(environment: &'e Environment, positions: &'e [u32], source: &'e str) -> Checker<'e> {
+    pub(super) fn new(
+        environment: &'e Environment,
+        positions: &'e [u32],
+        source: &'e str,
+    ) -> Checker<'e> {
         Checker {
             scope: Scope::new(environment),
             bindings: Bindings::default(),
@@ -43,7 +47,14 @@ impl<'e> Checker<'e> {
     pub(super) fn finish(self) -> (Vec<Type>, Vec<Option<Reference>>) {
         let Checker { bindings, mut types, references, .. } = self;
         for found in &mut types {
-            if matches!(found, Type::Variable(_) | Type::List(_) | Type::Map(..) | Type::Optional(_) | Type::Type(_)) {
+            if matches!(
+                found,
+                Type::Variable(_)
+                    | Type::List(_)
+                    | Type::Map(..)
+                    | Type::Optional(_)
+                    | Type::Type(_)
+            ) {
                 *found = bindings.substitute(found, true);
             }
         }
@@ -56,10 +67,12 @@ impl<'e> Checker<'e> {
     }
 
     pub(super) fn set_type(&mut self, of: ExprId, value_type: Type) {
-        let is_compound = matches!(value_type, Type::List(_) | Type::Map(..) | Type::Optional(_) | Type::Type(_));
+        let is_compound =
+            matches!(value_type, Type::List(_) | Type::Map(..) | Type::Optional(_) | Type::Type(_));
         if is_compound && is_too_large(&value_type) {
             self.types[of as usize] = Type::Error;
-            return self.report(of, format!("type of expression has more than {TYPE_PARTS_MAX} parts"));
+            return self
+                .report(of, format!("type of expression has more than {TYPE_PARTS_MAX} parts"));
         }
         self.types[of as usize] = value_type;
     }
@@ -87,7 +100,10 @@ impl<'e> Checker<'e> {
     }
 
     fn mismatch(&mut self, at: ExprId, expected: &Type, found: &Type) {
-        self.report(at, format!("expected type '{}' but found '{}'", expected.short(), found.short()));
+        self.report(
+            at,
+            format!("expected type '{}' but found '{}'", expected.short(), found.short()),
+        );
     }
 
     /// Gives an expression and all its parts their types.
@@ -126,16 +142,22 @@ impl<'e> Checker<'e> {
             expr.kind = ExprKind::Ident(name);
             return;
         }
-        let ExprKind::Select { operand, field, test_only } = &mut expr.kind else { return };
+        let ExprKind::Select { operand, field, test_only } = &mut expr.kind else {
+            return;
+        };
         let (field, test_only) = (field.clone(), *test_only);
         let selected = self.field(expr.id, operand, &field, false);
-        let selected = if test_only { Type::Bool } else { self.bindings.substitute(&selected, false) };
+        let selected =
+            if test_only { Type::Bool } else { self.bindings.substitute(&selected, false) };
         self.set_type(expr.id, selected);
     }
 
     /// `operand.?field`.
     pub(super) fn optional_select(&mut self, id: ExprId, arguments: &mut [Expr]) {
-        let [operand, Expr { kind: ExprKind::Literal(Literal::String(field)), .. }] = arguments else { return };
+        let [operand, Expr { kind: ExprKind::Literal(Literal::String(field)), .. }] = arguments
+        else {
+            return;
+        };
         let field = field.clone();
         let selected = self.field(id, operand, &field, true);
         let selected = self.bindings.substitute(&selected, false);
@@ -161,7 +183,10 @@ impl<'e> Checker<'e> {
             }
             Type::Dyn | Type::Error => Type::Dyn,
             _ => {
-                self.report(id, format!("type '{}' does not support field selection", target.short()));
+                self.report(
+                    id,
+                    format!("type '{}' does not support field selection", target.short()),
+                );
                 Type::Dyn
             }
         };
@@ -191,15 +216,25 @@ impl<'e> Checker<'e> {
 
     /// The type of elements of which some are of one type and one is of another.
     fn join(&mut self, previous: Option<Type>, current: Type) -> Type {
-        let Some(previous) = previous else { return current };
-        if self.bindings.assign(&previous, &current) { most_general(&previous, &current).clone() } else { Type::Dyn }
+        let Some(previous) = previous else {
+            return current;
+        };
+        if self.bindings.assign(&previous, &current) {
+            most_general(&previous, &current).clone()
+        } else {
+            Type::Dyn
+        }
     }
 
     fn list(&mut self, id: ExprId, elements: &mut [Expr], optional: &[u32]) {
         let mut joined = None;
         for (index, element) in elements.iter_mut().enumerate() {
             self.check(element);
-            let found = if optional.contains(&(index as u32)) { self.held(element) } else { self.type_of(element) };
+            let found = if optional.contains(&(index as u32)) {
+                self.held(element)
+            } else {
+                self.type_of(element)
+            };
             joined = Some(self.join(joined, found));
         }
         let element = joined.unwrap_or_else(|| self.bindings.variable());
@@ -246,7 +281,8 @@ impl<'e> Checker<'e> {
         for field in fields {
             self.check(&mut field.value);
             let declared = self.declared_field(field.id, &message, &field.name);
-            let given = if field.optional { self.held(&field.value) } else { self.type_of(&field.value) };
+            let given =
+                if field.optional { self.held(&field.value) } else { self.type_of(&field.value) };
             if !self.bindings.assign(&declared, &given) {
                 let (declared, given) = (declared.short(), given.short());
                 let name = &field.name;
@@ -290,7 +326,10 @@ impl<'e> Checker<'e> {
             }
             _ => {
                 let message = "cannot be range of a comprehension (must be list, map, or dynamic)";
-                self.report(fold.range.id, format!("expression of type '{}' {message}", range.short()));
+                self.report(
+                    fold.range.id,
+                    format!("expression of type '{}' {message}", range.short()),
+                );
                 (Type::Error, Type::Error)
             }
         };

@@ -59,7 +59,9 @@ impl<'c> Search<'c> {
                     self.visit(&entry.value, formatted);
                 }
             }
-            ExprKind::Message { fields, .. } => fields.iter().for_each(|field| self.visit(&field.value, formatted)),
+            ExprKind::Message { fields, .. } => {
+                fields.iter().for_each(|field| self.visit(&field.value, formatted))
+            }
             ExprKind::Comprehension(fold) => self.comprehension(fold, formatted),
         }
     }
@@ -100,7 +102,10 @@ impl<'c> Search<'c> {
     }
 
     fn mismatch(&mut self, at: ExprId, expected: &Type, found: &Type) {
-        self.report(at, format!("expected type '{}' but found '{}'", expected.short(), found.short()));
+        self.report(
+            at,
+            format!("expected type '{}' but found '{}'", expected.short(), found.short()),
+        );
     }
 
     fn call(&mut self, id: ExprId, function: &str, target: Option<&Expr>, arguments: &[Expr]) {
@@ -109,10 +114,15 @@ impl<'c> Search<'c> {
         {
             return self.format(id, format, elements);
         }
-        let Some(argument @ Expr { kind: ExprKind::Literal(literal), .. }) = arguments.first() else { return };
+        let Some(argument @ Expr { kind: ExprKind::Literal(literal), .. }) = arguments.first()
+        else {
+            return;
+        };
         let refused = match function {
             "duration" | "timestamp" => self.is_refused(id, literal),
-            "matches" if target.is_some() => text(argument).is_some_and(|pattern| regex::check(pattern).is_err()),
+            "matches" if target.is_some() => {
+                text(argument).is_some_and(|pattern| regex::check(pattern).is_err())
+            }
             _ => false,
         };
         if refused {
@@ -130,7 +140,10 @@ impl<'c> Search<'c> {
     /// Whether the function that is called fails on a constant.
     fn is_refused(&self, call: ExprId, literal: &Literal) -> bool {
         let argument = Value::from(literal);
-        self.checked.overloads(call).first().is_some_and(|overload| (overload.call)(&[argument]).is_err())
+        self.checked
+            .overloads(call)
+            .first()
+            .is_some_and(|overload| (overload.call)(&[argument]).is_err())
     }
 
     /// The type of an element; of what it holds, when it is marked with `?`.

@@ -84,7 +84,11 @@ pub fn check(environment: &Environment, ast: Ast) -> Result<Checked, Issues> {
     let (types, references) = checker.finish();
     let checked = Checked { ast: Ast { root, positions, source }, types, references };
     let issues = literals::issues(&checked);
-    if issues.is_empty() { Ok(checked) } else { Err(Issues::new(Stage::Check, checked.ast.source.clone(), issues)) }
+    if issues.is_empty() {
+        Ok(checked)
+    } else {
+        Err(Issues::new(Stage::Check, checked.ast.source.clone(), issues))
+    }
 }
 
 #[cfg(test)]

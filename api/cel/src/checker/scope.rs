@@ -54,14 +54,18 @@ impl<'e> Scope<'e> {
     }
 
     fn find(&self, name: &str) -> Option<Found> {
-        if let Some((name, value_type)) = self.locals.iter().rev().find(|(local, _)| **local == *name) {
+        if let Some((name, value_type)) =
+            self.locals.iter().rev().find(|(local, _)| **local == *name)
+        {
             return Some(Found {
                 name: name.clone(),
                 value_type: value_type.clone(),
                 reference: Reference::Variable(name.clone()),
             });
         }
-        if let Some(variable) = self.environment.variables().iter().find(|variable| *variable.name == *name) {
+        if let Some(variable) =
+            self.environment.variables().iter().find(|variable| *variable.name == *name)
+        {
             return Some(Found {
                 name: variable.name.clone(),
                 value_type: variable.value_type.clone(),
@@ -69,7 +73,8 @@ impl<'e> Scope<'e> {
             });
         }
         let library = self.environment.library();
-        let object = || self.environment.object(name).map(|object| Type::Object(object.name.clone()));
+        let object =
+            || self.environment.object(name).map(|object| Type::Object(object.name.clone()));
         let message = || library.built_type(name).or_else(|| well_known::named(name));
         let Some(named) = library.named_type(name).cloned().or_else(object).or_else(message) else {
             let reference = Reference::Constant(well_known::constant(name)?);
@@ -98,7 +103,11 @@ impl<'e> Scope<'e> {
 }
 
 /// Tries a name within a container and the containers around it, then by itself.
-fn candidates<T>(container: &str, name: &str, mut find: impl FnMut(&str) -> Option<T>) -> Option<T> {
+fn candidates<T>(
+    container: &str,
+    name: &str,
+    mut find: impl FnMut(&str) -> Option<T>,
+) -> Option<T> {
     if let Some(absolute) = name.strip_prefix('.') {
         return find(absolute);
     }

@@ -26,7 +26,9 @@ fn expect(source: &str, expect: &str) {
     let ast = parse(source).expect("the expression is read");
     let found = match check(&environment(), ast) {
         Ok(checked) => checked.result_type().to_string(),
-        Err(issues) => issues.issues.iter().map(|issue| &*issue.message).collect::<Vec<_>>().join("; "),
+        Err(issues) => {
+            issues.issues.iter().map(|issue| &*issue.message).collect::<Vec<_>>().join("; ")
+        }
     };
     assert_eq!(found, expect, "{source}");
 }
@@ -71,9 +73,13 @@ fn names_are_looked_up_whole_first() {
     expect("['a'].map(i, i + 'b')", "list(string)");
     let ast = parse("a.b ? optional.of(1) : optional.none()").expect("the expression is read");
     let checked = check(&environment(), ast).expect("the types are right");
-    let ExprKind::Call { arguments, .. } = &checked.ast.root.kind else { panic!("a conditional is a call") };
+    let ExprKind::Call { arguments, .. } = &checked.ast.root.kind else {
+        panic!("a conditional is a call")
+    };
     assert!(matches!(&arguments[0].kind, ExprKind::Ident(name) if &**name == "a.b"));
-    assert!(matches!(checked.reference(arguments[0].id), Some(Reference::Variable(name)) if &**name == "a.b"));
+    assert!(
+        matches!(checked.reference(arguments[0].id), Some(Reference::Variable(name)) if &**name == "a.b")
+    );
     assert!(
         matches!(&arguments[1].kind, ExprKind::Call { function, target: None, .. } if &**function == "optional.of")
     );
@@ -83,7 +89,8 @@ fn names_are_looked_up_whole_first() {
 fn containers_are_searched_from_the_inside() {
     let inside = environment().with_variable("x.y.i", Type::Double).in_container("x.y");
     for (source, expect) in [("i", "double"), (".i", "int"), ("s", "string")] {
-        let checked = check(&inside, parse(source).expect("a name is read")).expect("a name is declared");
+        let checked =
+            check(&inside, parse(source).expect("a name is read")).expect("a name is declared");
         assert_eq!(checked.result_type().to_string(), expect, "{source}");
     }
 }
@@ -93,7 +100,10 @@ fn calls_that_fit_no_overload_are_refused() {
     expect("1 + 'a'", "found no matching overload for '_+_' applied to '(int, string)'");
     expect("s.size(1)", "found no matching overload for 'size' applied to 'string.(int)'");
     expect("nope(1)", "undeclared reference to 'nope' (in container '')");
-    expect("s && 1", "expected type 'bool' but found 'string'; expected type 'bool' but found 'int'");
+    expect(
+        "s && 1",
+        "expected type 'bool' but found 'string'; expected type 'bool' but found 'int'",
+    );
     expect("i.x", "type 'int' does not support field selection");
 }
 
@@ -115,9 +125,11 @@ fn releases_know_what_had_appeared_by_then() {
         let ast = parse_with(source, library.macros()).expect("the expression is read");
         check(&Environment::new(library), ast).is_ok()
     };
-    for (source, since) in
-        [("[1].all(i, v, v > i)", 32), ("[1].sortBy(x, -x) == [1]", 34), ("ip('::1') == ip('::1')", 30)]
-    {
+    for (source, since) in [
+        ("[1].all(i, v, v > i)", 32),
+        ("[1].sortBy(x, -x) == [1]", 34),
+        ("ip('::1') == ip('::1')", 30),
+    ] {
         assert!(checks(since, source), "{source}");
         assert!(!checks(since - 1, source), "{source}");
     }

@@ -60,7 +60,9 @@ pub(super) fn message_name(of: &Type) -> Option<&str> {
             _ => return None,
         },
         Type::List(element) if **element == Type::Dyn => "google.protobuf.ListValue",
-        Type::Map(key, value) if (&**key, &**value) == (&Type::String, &Type::Dyn) => "google.protobuf.Struct",
+        Type::Map(key, value) if (&**key, &**value) == (&Type::String, &Type::Dyn) => {
+            "google.protobuf.Struct"
+        }
         Type::Object(name) => name,
         _ => return None,
     })

@@ -67,28 +67,36 @@ impl<'c> Coster<'c> {
     ) -> CallEstimate {
         let of_arguments = costs.iter().copied().fold(exactly(0), add);
         match (overload.id, arguments, costs) {
-            ("logical_and" | "logical_or", _, [left, right]) => {
-                CallEstimate { cost: Range { min: left.min, max: add(*left, *right).max }, size: None }
-            }
+            ("logical_and" | "logical_or", _, [left, right]) => CallEstimate {
+                cost: Range { min: left.min, max: add(*left, *right).max },
+                size: None,
+            },
             ("conditional", [_, then, otherwise], [condition, of_then, of_otherwise]) => {
                 let size = union(self.size_or_unknown(then), self.size_or_unknown(otherwise));
                 let entries = self.joined_entries(then, otherwise);
                 self.set_entry_sizes(expr, entries);
-                CallEstimate { cost: add(*condition, union(*of_then, *of_otherwise)), size: Some(size) }
+                CallEstimate {
+                    cost: add(*condition, union(*of_then, *of_otherwise)),
+                    size: Some(size),
+                }
             }
             ("add_string" | "add_bytes" | "add_list", [left, right], _) => {
                 let size = add(self.size_or_unknown(left), self.size_or_unknown(right));
                 let entries = self.joined_entries(left, right);
                 self.set_entry_sizes(expr, entries);
-                let cost = if overload.id == "add_list" { exactly(1) } else { size.scaled(TEXT_FACTOR) };
+                let cost =
+                    if overload.id == "add_list" { exactly(1) } else { size.scaled(TEXT_FACTOR) };
                 CallEstimate { cost: add(cost, of_arguments), size: Some(size) }
             }
             _ => {
                 let estimate = match overload.estimate {
                     Estimate::Fixed(cost) => CallEstimate { cost: exactly(cost), size: None },
                     Estimate::Of(of) => {
-                        let known: SmallVec<[ArgumentEstimate<'_>; 4]> =
-                            target.into_iter().chain(arguments).map(|argument| self.argument(argument)).collect();
+                        let known: SmallVec<[ArgumentEstimate<'_>; 4]> = target
+                            .into_iter()
+                            .chain(arguments)
+                            .map(|argument| self.argument(argument))
+                            .collect();
                         of(&known)
                     }
                 };
@@ -111,7 +119,12 @@ impl<'c> Coster<'c> {
             ExprKind::Literal(literal) => Some(literal),
             _ => None,
         };
-        ArgumentEstimate { value_type, size, element_sizes: self.element_sizes(expr, value_type), literal }
+        ArgumentEstimate {
+            value_type,
+            size,
+            element_sizes: self.element_sizes(expr, value_type),
+            literal,
+        }
     }
 
     /// What is declared of the sizes of a list's elements, and of theirs.

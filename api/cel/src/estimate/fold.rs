@@ -58,8 +58,12 @@ impl<'c> Coster<'c> {
             LocalVariable { name, path, size, entries: None }
         };
         match (&fold.second_variable, is_list) {
-            (Some(second), true) => self.locals.extend([key(&fold.variable, "@indices"), value(second, "@items")]),
-            (Some(second), false) => self.locals.extend([key(&fold.variable, "@keys"), value(second, "@values")]),
+            (Some(second), true) => {
+                self.locals.extend([key(&fold.variable, "@indices"), value(second, "@items")])
+            }
+            (Some(second), false) => {
+                self.locals.extend([key(&fold.variable, "@keys"), value(second, "@values")])
+            }
             (None, true) => self.locals.push(value(&fold.variable, "@items")),
             (None, false) => self.locals.push(key(&fold.variable, "@keys")),
         }
@@ -68,7 +72,8 @@ impl<'c> Coster<'c> {
 
 /// Whether a fold goes through nothing and only binds a variable.
 fn is_binding(fold: &Comprehension) -> bool {
-    let is_empty = matches!(&fold.range.kind, ExprKind::List { elements, .. } if elements.is_empty());
+    let is_empty =
+        matches!(&fold.range.kind, ExprKind::List { elements, .. } if elements.is_empty());
     let is_false = matches!(fold.condition.kind, ExprKind::Literal(Literal::Bool(false)));
     is_empty && is_false && *fold.accumulator != *ACCUMULATOR
 }

@@ -109,15 +109,25 @@ impl<'c> Coster<'c> {
                 self.paths[expr.id as usize] = path;
                 NAME_COST
             }
-            ExprKind::Select { operand, field, test_only } => self.select(expr, operand, field, *test_only),
-            ExprKind::Call { function, target, arguments } => self.call(expr, function, target.as_deref(), arguments),
+            ExprKind::Select { operand, field, test_only } => {
+                self.select(expr, operand, field, *test_only)
+            }
+            ExprKind::Call { function, target, arguments } => {
+                self.call(expr, function, target.as_deref(), arguments)
+            }
             ExprKind::List { elements, .. } => self.list(expr, elements),
             ExprKind::Map(_) | ExprKind::Message { .. } => self.entries(expr),
             ExprKind::Comprehension(fold) => self.fold(expr, fold),
         }
     }
 
-    fn select(&mut self, expr: &'c Expr, operand: &'c Expr, field: &'c str, test_only: bool) -> Range {
+    fn select(
+        &mut self,
+        expr: &'c Expr,
+        operand: &'c Expr,
+        field: &'c str,
+        test_only: bool,
+    ) -> Range {
         let cost = self.cost(operand);
         if test_only {
             return cost;
@@ -144,7 +154,9 @@ impl<'c> Coster<'c> {
         let entries = match &expr.kind {
             ExprKind::Map(entries) => entries,
             ExprKind::Message { fields, .. } => {
-                return fields.iter().fold(MESSAGE_COST, |cost, field| add(cost, self.cost(&field.value)));
+                return fields
+                    .iter()
+                    .fold(MESSAGE_COST, |cost, field| add(cost, self.cost(&field.value)));
             }
             _ => return exactly(0),
         };

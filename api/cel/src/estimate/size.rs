@@ -26,7 +26,12 @@ impl<'c> Coster<'c> {
     }
 
     /// What the estimator knows of the data at a path.
-    pub(super) fn declared_size(&self, path: &Path<'c>, value_type: &Type, of_items: usize) -> Option<Range> {
+    pub(super) fn declared_size(
+        &self,
+        path: &Path<'c>,
+        value_type: &Type,
+        of_items: usize,
+    ) -> Option<Range> {
         let mut names = vec!["@items"; of_items];
         let mut step = path.as_ref();
         while let Some(current) = step {
@@ -91,6 +96,9 @@ impl<'c> Coster<'c> {
 fn is_scalar(of: &Type) -> bool {
     match of {
         Type::Optional(inner) | Type::Wrapper(inner) => is_scalar(inner),
-        _ => matches!(of, Type::Bool | Type::Double | Type::Duration | Type::Int | Type::Timestamp | Type::Uint),
+        _ => matches!(
+            of,
+            Type::Bool | Type::Double | Type::Duration | Type::Int | Type::Timestamp | Type::Uint
+        ),
     }
 }

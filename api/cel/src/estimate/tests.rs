@@ -31,7 +31,8 @@ fn expect(source: &str, sizes: &dyn SizeEstimator, min: u64, max: u64) {
         .with_variable("names", Type::List(text()))
         .with_variable("labels", Type::Map(text(), text()))
         .with_variable("b", Type::Bool);
-    let checked = check(&environment, parse(source).expect("it is read")).expect("the types are right");
+    let checked =
+        check(&environment, parse(source).expect("it is read")).expect("the types are right");
     assert_eq!(estimate(&checked, sizes), Range { min, max }, "{source}");
 }
 

@@ -86,7 +86,10 @@ fn steps(attribute: &Attribute) -> u64 {
 
 /// The data at the end of a path of fields; `None` when it takes the long way: an error, a limit, or no data of maps.
 #[inline]
-pub(super) fn follow<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Option<(&'a data::Value, &'a Shape)> {
+pub(super) fn follow<'a>(
+    attribute: &'a Attribute,
+    context: &Context<'a>,
+) -> Option<(&'a data::Value, &'a Shape)> {
     let (map, shape) = follow_to_last(attribute, context)?;
     match attribute.qualifiers.last() {
         Some(Qualifier { key: QualifierKey::Field(name), .. }) => shape.property(map, name),
@@ -96,17 +99,24 @@ pub(super) fn follow<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Opt
 
 /// The map of which a path reads its last field.
 #[inline]
-fn follow_to_last<'a>(attribute: &'a Attribute, context: &Context<'a>) -> Option<(&'a data::Map, &'a Shape)> {
+fn follow_to_last<'a>(
+    attribute: &'a Attribute,
+    context: &Context<'a>,
+) -> Option<(&'a data::Map, &'a Shape)> {
     let (mut map, mut shape) = context.tree_of(&attribute.base)?;
     let (_, path) = attribute.qualifiers.split_last()?;
     if !context.affords(steps(attribute) + 1) {
         return None;
     }
     for qualifier in path {
-        let QualifierKey::Field(name) = &qualifier.key else { return None };
+        let QualifierKey::Field(name) = &qualifier.key else {
+            return None;
+        };
         let (value, inner) = shape.property(map, name)?;
         match (value, inner) {
-            (data::Value::Map(found), Shape::Dyn | Shape::Map(_) | Shape::Object(_)) => (map, shape) = (found, inner),
+            (data::Value::Map(found), Shape::Dyn | Shape::Map(_) | Shape::Object(_)) => {
+                (map, shape) = (found, inner)
+            }
             _ => return None,
         }
     }
@@ -149,7 +159,12 @@ fn resolve<'a>(
 }
 
 /// Follows the qualifiers; from an optional on, and from the first optional qualifier on, the result is an optional.
-fn qualify<'a>(base: Value<'a>, path: Tail<'_, 'a>, tested: bool, context: &mut Context<'a>) -> Evaluated<'a> {
+fn qualify<'a>(
+    base: Value<'a>,
+    path: Tail<'_, 'a>,
+    tested: bool,
+    context: &mut Context<'a>,
+) -> Evaluated<'a> {
     if let Value::Error(error) = &base {
         return Err((**error).clone());
     }
@@ -224,7 +239,11 @@ fn step<'a>(
     found
 }
 
-fn field<'a>(value: &Value<'a>, name: &str, access: Access) -> Result<Option<Value<'a>>, EvalError> {
+fn field<'a>(
+    value: &Value<'a>,
+    name: &str,
+    access: Access,
+) -> Result<Option<Value<'a>>, EvalError> {
     match value {
         Value::Map(map) => match map.get_str(name) {
             Some(Value::Error(error)) => Err((*error).clone()),
@@ -236,7 +255,11 @@ fn field<'a>(value: &Value<'a>, name: &str, access: Access) -> Result<Option<Val
     }
 }
 
-fn element<'a>(value: &Value<'a>, key: &Value<'_>, access: Access) -> Result<Option<Value<'a>>, EvalError> {
+fn element<'a>(
+    value: &Value<'a>,
+    key: &Value<'_>,
+    access: Access,
+) -> Result<Option<Value<'a>>, EvalError> {
     let found = match value {
         Value::Map(map) => map.find(key)?,
         Value::List(list) => match place(list, key)? {
@@ -250,7 +273,9 @@ fn element<'a>(value: &Value<'a>, key: &Value<'_>, access: Access) -> Result<Opt
     };
     match found {
         Some(Value::Error(error)) => Err((*error).clone()),
-        None if access == Access::Value => Err(EvalError::new(format!("no such key: {}", show(key)))),
+        None if access == Access::Value => {
+            Err(EvalError::new(format!("no such key: {}", show(key))))
+        }
         found => Ok(found),
     }
 }
@@ -261,13 +286,25 @@ fn place<'a>(list: &List<'a>, index: &Value<'_>) -> Result<Option<Value<'a>>, Ev
         Value::Int(index) => usize::try_from(*index).ok(),
         Value::Uint(index) => match i64::try_from(*index) {
             Ok(_) => usize::try_from(*index).ok(),
-            Err(_) => return Err(EvalError::new(format!("unsupported index value {index} in list"))),
+            Err(_) => {
+                return Err(EvalError::new(format!("unsupported index value {index} in list")));
+            }
         },
         Value::Double(number) => match whole_int(*number) {
             Some(index) => usize::try_from(index).ok(),
-            None => return Err(EvalError::new(format!("unsupported index value {} in list", show(index)))),
+            None => {
+                return Err(EvalError::new(format!(
+                    "unsupported index value {} in list",
+                    show(index)
+                )));
+            }
         },
-        other => return Err(EvalError::new(format!("unsupported index type '{}' in list", other.type_name()))),
+        other => {
+            return Err(EvalError::new(format!(
+                "unsupported index type '{}' in list",
+                other.type_name()
+            )));
+        }
     };
     Ok(at.and_then(|at| list.get(at)))
 }

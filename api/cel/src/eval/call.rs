@@ -30,7 +30,10 @@ pub(super) fn add<'a>(add: &'a Add, context: &mut Context<'a>) -> Evaluated<'a> 
     sum
 }
 
-pub(super) fn arithmetic<'a>(arithmetic: &'a Arithmetic, context: &mut Context<'a>) -> Evaluated<'a> {
+pub(super) fn arithmetic<'a>(
+    arithmetic: &'a Arithmetic,
+    context: &mut Context<'a>,
+) -> Evaluated<'a> {
     let operands = logic::operands(&arithmetic.operands, context)?;
     let result = match operands.failure() {
         Some(error) => Err(error.clone()),
@@ -65,7 +68,9 @@ fn copied(left: &Value<'_>, right: &Value<'_>) -> Result<u64, EvalError> {
         (Value::List(left), Value::List(right)) if left.len() + right.len() > ELEMENTS_MAX => {
             return Err(EvalError::CostLimit);
         }
-        (Value::List(left), Value::List(right)) => right.len() + if left.grows_in_place() { 0 } else { left.len() },
+        (Value::List(left), Value::List(right)) => {
+            right.len() + if left.grows_in_place() { 0 } else { left.len() }
+        }
         (Value::String(left), Value::String(right)) => (left.len() + right.len()) / BYTES_PER_STEP,
         (Value::Bytes(left), Value::Bytes(right)) => (left.len() + right.len()) / BYTES_PER_STEP,
         _ => 0,
@@ -96,10 +101,14 @@ pub(super) fn call<'a>(call: &'a CallNode, context: &mut Context<'a>) -> Evaluat
             let (left, right) = (settled(left, context)?, settled(right, context)?);
             match (left, right) {
                 (Ok(left), Ok(right)) => match (left, right, is_insertion(call)) {
-                    (Value::Map(target), Value::Map(added), true) => insert(insert_all(target, &added), context),
+                    (Value::Map(target), Value::Map(added), true) => {
+                        insert(insert_all(target, &added), context)
+                    }
                     (left, right, _) => apply(call, &[left, right], context),
                 },
-                (Err(error), right) => fail(call, &[Value::Null, right.unwrap_or(Value::Null)], error, context),
+                (Err(error), right) => {
+                    fail(call, &[Value::Null, right.unwrap_or(Value::Null)], error, context)
+                }
                 (Ok(left), Err(error)) => fail(call, &[left, Value::Null], error, context),
             }
         }
@@ -132,7 +141,12 @@ fn many<'a>(call: &'a CallNode, nodes: &'a [Node], context: &mut Context<'a>) ->
 }
 
 /// The error of an argument, for which the call costs as well.
-fn fail<'a>(call: &'a CallNode, arguments: &[Value<'a>], error: EvalError, context: &mut Context<'a>) -> Evaluated<'a> {
+fn fail<'a>(
+    call: &'a CallNode,
+    arguments: &[Value<'a>],
+    error: EvalError,
+    context: &mut Context<'a>,
+) -> Evaluated<'a> {
     context.charge(cost(&call.target, None, arguments, None))?;
     Err(error)
 }
@@ -148,7 +162,11 @@ fn elements(value: &Value<'_>) -> u64 {
 }
 
 /// Calls the overload that takes the arguments; what was prepared while planning takes any.
-fn apply<'a>(call: &'a CallNode, arguments: &[Value<'a>], context: &mut Context<'a>) -> Evaluated<'a> {
+fn apply<'a>(
+    call: &'a CallNode,
+    arguments: &[Value<'a>],
+    context: &mut Context<'a>,
+) -> Evaluated<'a> {
     let overload = found(&call.target, arguments);
     let elements: u64 = arguments.iter().map(elements).sum();
     if elements > 0 {
@@ -201,7 +219,12 @@ fn no_such_overload(target: &Target, arguments: &[Value<'_>]) -> EvalError {
 }
 
 /// Cost of a call; of a function whose overload is not known before, only what belongs to its name.
-fn cost(target: &Target, found: Option<&Arc<Overload>>, arguments: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
+fn cost(
+    target: &Target,
+    found: Option<&Arc<Overload>>,
+    arguments: &[Value<'_>],
+    result: Option<&Value<'_>>,
+) -> u64 {
     let (overload, chosen) = match target {
         Target::One(overload) => (Some(overload), true),
         Target::Any(overloads) => (found.or_else(|| overloads.first()), false),
@@ -220,6 +243,10 @@ impl Overload {
     fn takes(&self, arguments: &[Value<'_>]) -> bool {
         self.dispatch == Dispatch::Singleton
             || (self.parameters.len() == arguments.len()
-                && self.parameters.iter().zip(arguments).all(|(parameter, argument)| argument.is_of(parameter)))
+                && self
+                    .parameters
+                    .iter()
+                    .zip(arguments)
+                    .all(|(parameter, argument)| argument.is_of(parameter)))
     }
 }

@@ -76,7 +76,16 @@ impl<'a> Context<'a> {
     ) -> Self {
         // Without folds nothing is allocated.
         let locals = (0..locals).map(|_| FoldVariable::Value(Value::Null)).collect();
-        Self { activation, locals, cost: 0, limit, iterations: 0, interrupted, failure: None, steps: STEPS_MAX }
+        Self {
+            activation,
+            locals,
+            cost: 0,
+            limit,
+            iterations: 0,
+            interrupted,
+            failure: None,
+            steps: STEPS_MAX,
+        }
     }
 
     /// What the evaluation has cost so far.
@@ -146,7 +155,9 @@ impl<'a> Context<'a> {
     #[inline]
     pub(super) fn scalar(&self, base: &Base) -> Option<Scalar<'a>> {
         match base {
-            Base::Variable(slot) => Scalar::of_kept(self.activation.slots.get(*slot as usize)?.1.as_ref()?),
+            Base::Variable(slot) => {
+                Scalar::of_kept(self.activation.slots.get(*slot as usize)?.1.as_ref()?)
+            }
             Base::Local(place) => match self.locals.get(*place as usize)? {
                 FoldVariable::Value(value) => Scalar::of(value),
                 FoldVariable::Pending(_) => None,
@@ -210,7 +221,9 @@ impl<'a> Context<'a> {
         self.iterations = self.iterations.wrapping_add(1);
         let checked = self.iterations.is_multiple_of(ITERATIONS_BETWEEN_CHECKS);
         match self.interrupted {
-            Some(interrupted) if checked && interrupted.load(Ordering::Relaxed) => Err(EvalError::Interrupted),
+            Some(interrupted) if checked && interrupted.load(Ordering::Relaxed) => {
+                Err(EvalError::Interrupted)
+            }
             _ => Ok(()),
         }
     }
@@ -263,7 +276,9 @@ impl<'a> Context<'a> {
 
     /// Evaluates the first value of an accumulator, if it has none yet.
     fn settle(&mut self, place: u32) -> Result<(), EvalError> {
-        let Some(FoldVariable::Pending(node)) = self.locals.get(place as usize) else { return Ok(()) };
+        let Some(FoldVariable::Pending(node)) = self.locals.get(place as usize) else {
+            return Ok(());
+        };
         let value = settled(evaluate(node, self))?;
         self.set_local(place, value);
         Ok(())

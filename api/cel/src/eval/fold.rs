@@ -20,9 +20,13 @@ pub(super) fn fold<'a>(fold: &'a FoldNode, context: &mut Context<'a>) -> Evaluat
         other => return Err(not_iterable(other, fold.second.is_some())),
     };
     match &fold.kind {
-        FoldKind::Quantifier { predicate, exists } => quantify(fold, predicate, *exists, elements, context),
+        FoldKind::Quantifier { predicate, exists } => {
+            quantify(fold, predicate, *exists, elements, context)
+        }
         FoldKind::One { predicate } => one(fold, predicate, elements, context),
-        FoldKind::Collect { filter, element } => collect(fold, filter.as_ref(), element, elements, context),
+        FoldKind::Collect { filter, element } => {
+            collect(fold, filter.as_ref(), element, elements, context)
+        }
         FoldKind::General(general) => run(fold, general, elements, context),
     }
 }
@@ -168,7 +172,12 @@ fn collect<'a>(
 }
 
 /// Gives the loop's variables the next element; false when there is none.
-fn bind_next<'a>(fold: &FoldNode, elements: &mut Elements<'_, 'a>, index: &mut i64, context: &mut Context<'a>) -> bool {
+fn bind_next<'a>(
+    fold: &FoldNode,
+    elements: &mut Elements<'_, 'a>,
+    index: &mut i64,
+    context: &mut Context<'a>,
+) -> bool {
     let (key, value) = match elements {
         Elements::List(items) => match items.next() {
             Some(item) => (Value::Int(*index), item),

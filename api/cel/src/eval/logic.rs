@@ -72,7 +72,10 @@ impl<'a> Operands<'a> {
 
 /// Both operands, the second also when the first has failed.
 #[inline]
-pub(super) fn operands<'a>([left, right]: &'a [Node; 2], context: &mut Context<'a>) -> Result<Operands<'a>, EvalError> {
+pub(super) fn operands<'a>(
+    [left, right]: &'a [Node; 2],
+    context: &mut Context<'a>,
+) -> Result<Operands<'a>, EvalError> {
     let left = Operand::of(left, context)?;
     let right = Operand::of(right, context)?;
     Ok(Operands { left, right })
@@ -104,7 +107,8 @@ pub(super) fn equal<'a>(nodes: &'a [Node; 2], negated: bool, context: &mut Conte
 }
 
 pub(super) fn relation<'a>(relation: &'a Relation, context: &mut Context<'a>) -> Truth {
-    if let Some((Scalar::Int(left), Scalar::Int(right), read)) = scalar::pair(&relation.operands, context)
+    if let Some((Scalar::Int(left), Scalar::Int(right), read)) =
+        scalar::pair(&relation.operands, context)
         && context.affords(read + 1)
     {
         context.charge_path(read + 1);
@@ -127,7 +131,11 @@ pub(super) fn relation<'a>(relation: &'a Relation, context: &mut Context<'a>) ->
 }
 
 #[inline]
-fn related(operator: RelationOperator, left: &Value<'_>, right: &Value<'_>) -> Result<bool, EvalError> {
+fn related(
+    operator: RelationOperator,
+    left: &Value<'_>,
+    right: &Value<'_>,
+) -> Result<bool, EvalError> {
     let ordering = match (left, right) {
         (Value::Int(left), Value::Int(right)) => left.cmp(right),
         _ if left.is_ordered() => left.order(right)?,
@@ -157,7 +165,11 @@ impl RelationOperator {
 }
 
 /// `or` and, when `value`, `orValue`: costs only what is evaluated.
-pub(super) fn optional_or<'a>([left, right]: &'a [Node; 2], value: bool, context: &mut Context<'a>) -> Evaluated<'a> {
+pub(super) fn optional_or<'a>(
+    [left, right]: &'a [Node; 2],
+    value: bool,
+    context: &mut Context<'a>,
+) -> Evaluated<'a> {
     match evaluate(left, context)? {
         Value::Optional(None) => evaluate(right, context),
         Value::Optional(Some(held)) if value => match &*held {

@@ -55,12 +55,14 @@ fn made<'a>(message: &'a MessageNode, context: &mut Context<'a>) -> Evaluated<'a
             _ => return Err(EvalError::no_such_overload()),
         }
     }
-    mutation::construct(&message.type_name, &fields).unwrap_or_else(|| of_fields(&message.type_name, &fields))
+    mutation::construct(&message.type_name, &fields)
+        .unwrap_or_else(|| of_fields(&message.type_name, &fields))
 }
 
 fn of_fields<'a>(type_name: &str, fields: &[(&str, Value<'a>)]) -> Evaluated<'a> {
     let set = |name: &str| {
-        let field = fields.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
+        let field =
+            fields.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| value.clone());
         field.filter(|value| !matches!(value, Value::Null))
     };
     let whole = |name: &str| match set(name) {
@@ -80,18 +82,27 @@ fn of_fields<'a>(type_name: &str, fields: &[(&str, Value<'a>)]) -> Evaluated<'a>
         "UInt64Value" => value(Value::Uint(0)),
         "UInt32Value" => uint32(value(Value::Uint(0)))?,
         "Duration" => {
-            let nanos = i32::try_from(whole("nanos")?).map_err(|_| EvalError::new("integer overflow"))?;
-            Value::Duration(Duration::from_parts(whole("seconds")?, nanos).ok_or(EvalError::new("integer overflow"))?)
+            let nanos =
+                i32::try_from(whole("nanos")?).map_err(|_| EvalError::new("integer overflow"))?;
+            Value::Duration(
+                Duration::from_parts(whole("seconds")?, nanos)
+                    .ok_or(EvalError::new("integer overflow"))?,
+            )
         }
         "Timestamp" => {
-            let nanos = u32::try_from(whole("nanos")?).map_err(|_| EvalError::new("integer overflow"))?;
-            Value::Timestamp(Timestamp::from_unix(whole("seconds")?, nanos).map_err(EvalError::new)?)
+            let nanos =
+                u32::try_from(whole("nanos")?).map_err(|_| EvalError::new("integer overflow"))?;
+            Value::Timestamp(
+                Timestamp::from_unix(whole("seconds")?, nanos).map_err(EvalError::new)?,
+            )
         }
         "ListValue" => set("values").unwrap_or_else(|| Value::List(List::from(Vec::new()))),
         "Struct" => set("fields").unwrap_or_else(|| Value::Map(Map::from(Table::new()))),
         "Value" => dynamic(fields),
         "Empty" => Value::Opaque(Arc::new(Empty)),
-        _ => return Err(EvalError::new("unsupported conversion to ref.Val: (*dynamicpb.Message)")),
+        _ => {
+            return Err(EvalError::new("unsupported conversion to ref.Val: (*dynamicpb.Message)"));
+        }
     })
 }
 
@@ -118,14 +129,18 @@ fn single(value: Value<'_>) -> Value<'_> {
 
 fn int32(value: Value<'_>) -> Evaluated<'_> {
     match value {
-        Value::Int(value) if i32::try_from(value).is_err() => Err(EvalError::new("integer overflow")),
+        Value::Int(value) if i32::try_from(value).is_err() => {
+            Err(EvalError::new("integer overflow"))
+        }
         value => Ok(value),
     }
 }
 
 fn uint32(value: Value<'_>) -> Evaluated<'_> {
     match value {
-        Value::Uint(value) if u32::try_from(value).is_err() => Err(EvalError::new("unsigned integer overflow")),
+        Value::Uint(value) if u32::try_from(value).is_err() => {
+            Err(EvalError::new("unsigned integer overflow"))
+        }
         value => Ok(value),
     }
 }

@@ -76,6 +76,8 @@ impl Activation<'_> {
 impl<'a> Activation<'a> {
     /// For an expression of `environment`, nothing bound.
     pub fn new(environment: &'a Environment) -> Self {
-        Self::of_slots(environment.variables().iter().map(|variable| (&*variable.name, None)).collect())
+        Self::of_slots(
+            environment.variables().iter().map(|variable| (&*variable.name, None)).collect(),
+        )
     }
 }

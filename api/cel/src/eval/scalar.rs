@@ -51,8 +51,12 @@ impl<'a> Scalar<'a> {
     #[inline]
     fn of_data(value: &'a data::Value, shape: &Shape) -> Option<Self> {
         Some(match (value, shape) {
-            (data::Value::String(text), Shape::Dyn | Shape::String | Shape::IntOrString) => Self::Text(text),
-            (data::Value::Int(value), Shape::Dyn | Shape::Int | Shape::IntOrString) => Self::Int(*value),
+            (data::Value::String(text), Shape::Dyn | Shape::String | Shape::IntOrString) => {
+                Self::Text(text)
+            }
+            (data::Value::Int(value), Shape::Dyn | Shape::Int | Shape::IntOrString) => {
+                Self::Int(*value)
+            }
             (data::Value::Bool(value), Shape::Dyn | Shape::Bool) => Self::Bool(*value),
             (data::Value::Null, _) => Self::Null,
             _ => return None,
@@ -78,7 +82,10 @@ pub(super) fn peek<'a>(node: &'a Node, context: &Context<'a>) -> Option<Peeked<'
                 return Some(Peeked { scalar: context.scalar(&path.base)?, cost: 1 });
             }
             let (value, shape) = attribute::follow(path, context)?;
-            Some(Peeked { scalar: Scalar::of_data(value, shape)?, cost: path.qualifiers.len() as u64 + 1 })
+            Some(Peeked {
+                scalar: Scalar::of_data(value, shape)?,
+                cost: path.qualifiers.len() as u64 + 1,
+            })
         }
         Node::Size(operand) => size(operand, context),
         Node::Add(add) => sum(add, context),
@@ -94,8 +101,12 @@ fn size<'a>(operand: &'a Node, context: &Context<'a>) -> Option<Peeked<'a>> {
             let (value, shape) = attribute::follow(path, context)?;
             let size = match (value, shape) {
                 (data::Value::List(items), Shape::Dyn | Shape::List(_)) => items.len() as u64,
-                (data::Value::Map(map), Shape::Dyn | Shape::Map(_) | Shape::Object(_)) => map.len() as u64,
-                (data::Value::String(_), Shape::Dyn | Shape::String) => Scalar::of_data(value, shape)?.cost_size(),
+                (data::Value::Map(map), Shape::Dyn | Shape::Map(_) | Shape::Object(_)) => {
+                    map.len() as u64
+                }
+                (data::Value::String(_), Shape::Dyn | Shape::String) => {
+                    Scalar::of_data(value, shape)?.cost_size()
+                }
                 _ => return None,
             };
             (size, path.qualifiers.len() as u64 + 1)
@@ -121,7 +132,9 @@ fn sum<'a>(add: &'a Add, context: &Context<'a>) -> Option<Peeked<'a>> {
 fn arithmetic<'a>(operation: &'a Arithmetic, context: &Context<'a>) -> Option<Peeked<'a>> {
     let [left, right] = &operation.operands;
     let (left, right) = (peek(left, context)?, peek(right, context)?);
-    let (Scalar::Int(first), Scalar::Int(second)) = (left.scalar, right.scalar) else { return None };
+    let (Scalar::Int(first), Scalar::Int(second)) = (left.scalar, right.scalar) else {
+        return None;
+    };
     let result = match operation.operator {
         ArithmeticOperator::Subtract => first.checked_sub(second),
         ArithmeticOperator::Multiply => first.checked_mul(second),
@@ -133,7 +146,10 @@ fn arithmetic<'a>(operation: &'a Arithmetic, context: &Context<'a>) -> Option<Pe
 
 /// Both operands, when both are scalars.
 #[inline]
-pub(super) fn pair<'a>([left, right]: &'a [Node; 2], context: &Context<'a>) -> Option<(Scalar<'a>, Scalar<'a>, u64)> {
+pub(super) fn pair<'a>(
+    [left, right]: &'a [Node; 2],
+    context: &Context<'a>,
+) -> Option<(Scalar<'a>, Scalar<'a>, u64)> {
     let (left, right) = (peek(left, context)?, peek(right, context)?);
     Some((left.scalar, right.scalar, left.cost + right.cost))
 }

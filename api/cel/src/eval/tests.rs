@@ -34,7 +34,8 @@ fn check(source: &str, expect: &str, cost: u64) {
     for value in [Shape::DYN.read(&tree), Shape::DYN.read_json(json.as_bytes())] {
         let activation = Activation::new(&environment).with(0, value);
         let evaluation = program.evaluate_within(&activation, Limits::default());
-        let found = evaluation.result.map_or_else(|error| format!("error: {error}"), |value| shown(&value));
+        let found =
+            evaluation.result.map_or_else(|error| format!("error: {error}"), |value| shown(&value));
         assert_eq!((found.as_str(), evaluation.cost), (expect, cost), "{source}");
     }
 }
@@ -46,8 +47,10 @@ fn shown(value: &Value<'_>) -> String {
             format!("[{}]", items.join(", "))
         }
         Value::Map(map) => {
-            let entries: Vec<String> =
-                map.iter().map(|(key, value)| format!("{}: {}", show(&key), shown(&value))).collect();
+            let entries: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", show(&key), shown(&value)))
+                .collect();
             format!("{{{}}}", entries.join(", "))
         }
         Value::Optional(None) => "none".to_owned(),
@@ -128,13 +131,21 @@ fn numbers() {
 #[test]
 fn an_evaluation_ends_at_its_limits() {
     let environment = environment();
-    let program = Program::compile(&environment, "lists.range(1000).all(x, lists.range(1000).all(y, true))").unwrap();
+    let program =
+        Program::compile(&environment, "lists.range(1000).all(x, lists.range(1000).all(y, true))")
+            .unwrap();
     let activation = Activation::new(&environment);
     let evaluation = program.evaluate_within(&activation, Limits::default());
-    assert_eq!((evaluation.result.unwrap_err(), evaluation.cost), (EvalError::CostLimit, 1_000_001));
+    assert_eq!(
+        (evaluation.result.unwrap_err(), evaluation.cost),
+        (EvalError::CostLimit, 1_000_001)
+    );
     let interrupted = AtomicBool::new(true);
     let limits = Limits { interrupted: Some(&interrupted), ..Limits::default() };
-    assert_eq!(program.evaluate_within(&activation, limits).result.unwrap_err(), EvalError::Interrupted);
+    assert_eq!(
+        program.evaluate_within(&activation, limits).result.unwrap_err(),
+        EvalError::Interrupted
+    );
 }
 
 #[test]
@@ -175,7 +186,11 @@ fn new_expressions_have_what_their_release_has() {
         Program::compile(&environment, source).is_ok()
     };
     let check = |source: &str, since: u16| {
-        assert_eq!((compiles(since - 1, source), compiles(since, source)), (false, true), "{source}");
+        assert_eq!(
+            (compiles(since - 1, source), compiles(since, source)),
+            (false, true),
+            "{source}"
+        );
     };
     check("optional.of(1).hasValue()", 29);
     check("dyn(1) == 1 && 1 < 2.0", 29);

@@ -75,7 +75,8 @@ fn both<'a>([left, right]: &'a [Node; 2], by: Truth, context: &mut Context<'a>) 
 }
 
 fn contains<'a>(membership: &'a Membership, context: &mut Context<'a>) -> Truth {
-    if let Some(Peeked { scalar: Scalar::Text(text), cost }) = scalar::peek(&membership.item, context)
+    if let Some(Peeked { scalar: Scalar::Text(text), cost }) =
+        scalar::peek(&membership.item, context)
         && context.affords(cost)
     {
         context.charge_path(cost);
@@ -103,8 +104,11 @@ const LISTED_TEXTS: usize = 12;
 
 /// `contains`, `startsWith`, `endsWith`.
 fn text_test<'a>(test: &'a TextTest, context: &mut Context<'a>) -> Truth {
-    if let Some((Scalar::Text(text), Scalar::Text(part), read)) = scalar::pair(&test.operands, context) {
-        let cost = read + test.kind.cost(Scalar::Text(text).cost_size(), || Scalar::Text(part).cost_size());
+    if let Some((Scalar::Text(text), Scalar::Text(part), read)) =
+        scalar::pair(&test.operands, context)
+    {
+        let cost = read
+            + test.kind.cost(Scalar::Text(text).cost_size(), || Scalar::Text(part).cost_size());
         if context.affords(cost) {
             context.charge_path(cost);
             return test.kind.holds(text, part).into();

@@ -17,12 +17,18 @@ pub(super) fn integer(arguments: &[Value<'_>], at: usize) -> Result<i64, EvalErr
 }
 
 /// The library's own value at `at`.
-pub(super) fn opaque<'v, T: 'static>(arguments: &'v [Value<'_>], at: usize) -> Result<&'v T, EvalError> {
+pub(super) fn opaque<'v, T: 'static>(
+    arguments: &'v [Value<'_>],
+    at: usize,
+) -> Result<&'v T, EvalError> {
     arguments.get(at).and_then(Value::as_opaque).ok_or(EvalError::no_such_overload())
 }
 
 /// The text at `at`, with what holds it.
-pub(super) fn text_value<'v, 'a>(arguments: &'v [Value<'a>], at: usize) -> Result<&'v Text<'a>, EvalError> {
+pub(super) fn text_value<'v, 'a>(
+    arguments: &'v [Value<'a>],
+    at: usize,
+) -> Result<&'v Text<'a>, EvalError> {
     match arguments.get(at) {
         Some(Value::String(text)) => Ok(text),
         _ => Err(EvalError::no_such_overload()),

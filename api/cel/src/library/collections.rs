@@ -146,11 +146,13 @@ fn sum<'a>(arguments: &[Value<'a>], zero: Value<'a>) -> Result<Value<'a>, EvalEr
 }
 
 fn max<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    extreme(receiver(arguments)?, Ordering::Less).ok_or(EvalError::new("max called on empty list"))?
+    extreme(receiver(arguments)?, Ordering::Less)
+        .ok_or(EvalError::new("max called on empty list"))?
 }
 
 fn min<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    extreme(receiver(arguments)?, Ordering::Greater).ok_or(EvalError::new("min called on empty list"))?
+    extreme(receiver(arguments)?, Ordering::Greater)
+        .ok_or(EvalError::new("min called on empty list"))?
 }
 
 /// The element that replaced every one that stood in order `replaced` towards it.
@@ -169,13 +171,17 @@ fn extreme<'a>(list: &List<'a>, replaced: Ordering) -> Option<Result<Value<'a>, 
 }
 
 fn index_of<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let (list, item) = (receiver(arguments)?, arguments.get(1).ok_or(EvalError::no_such_overload())?);
+    let (list, item) =
+        (receiver(arguments)?, arguments.get(1).ok_or(EvalError::no_such_overload())?);
     Ok(index_value(list.iter().position(|other| other.equals(item) == Ok(true))))
 }
 
 fn last_index_of<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let (list, item) = (receiver(arguments)?, arguments.get(1).ok_or(EvalError::no_such_overload())?);
-    let found = (0..list.len()).rev().find(|at| list.get(*at).is_some_and(|other| other.equals(item) == Ok(true)));
+    let (list, item) =
+        (receiver(arguments)?, arguments.get(1).ok_or(EvalError::no_such_overload())?);
+    let found = (0..list.len())
+        .rev()
+        .find(|at| list.get(*at).is_some_and(|other| other.equals(item) == Ok(true)));
     Ok(index_value(found))
 }
 

@@ -39,11 +39,14 @@ pub(super) fn estimated_fifth(arguments: &[ArgumentEstimate<'_>]) -> CallEstimat
 
 /// Going through the first argument once: 1 for each element of a list and a tenth of its text, a tenth of anything else.
 pub(super) fn estimated_traversal(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
-    let Some((receiver, Type::List(element))) = arguments.first().map(|it| (it, it.value_type)) else {
+    let Some((receiver, Type::List(element))) = arguments.first().map(|it| (it, it.value_type))
+    else {
         return estimated_tenth(arguments);
     };
     let text = match **element {
-        Type::String | Type::Bytes => receiver.element_sizes.first().copied().unwrap_or(UNKNOWN).scaled(TEXT_FACTOR),
+        Type::String | Type::Bytes => {
+            receiver.element_sizes.first().copied().unwrap_or(UNKNOWN).scaled(TEXT_FACTOR)
+        }
         _ => exactly(0),
     };
     CallEstimate { cost: product(receiver.size, sum(exactly(1), text)), size: None }

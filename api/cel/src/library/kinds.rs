@@ -26,5 +26,14 @@ pub(crate) fn param(name: &str) -> Type {
 
 /// The types that have an order, in the order in which the reference engine declares them.
 pub(crate) fn ordered() -> [Type; 8] {
-    [Type::Int, Type::Uint, Type::Double, Type::Bool, Type::Duration, Type::Timestamp, Type::String, Type::Bytes]
+    [
+        Type::Int,
+        Type::Uint,
+        Type::Double,
+        Type::Bool,
+        Type::Duration,
+        Type::Timestamp,
+        Type::String,
+        Type::Bytes,
+    ]
 }

@@ -49,14 +49,26 @@ pub(super) fn overloads() -> Vec<Overload> {
     let t = || param("T");
     let estimate = Estimate::Of;
     let mut overloads = vec![
-        Overload::member("slice", "list_slice", [list(t()), Type::Int, Type::Int], list(t()), slice)
-            .costs(Cost::Static(cost_of_result), estimate(estimate_of_slice)),
+        Overload::member(
+            "slice",
+            "list_slice",
+            [list(t()), Type::Int, Type::Int],
+            list(t()),
+            slice,
+        )
+        .costs(Cost::Static(cost_of_result), estimate(estimate_of_slice)),
         Overload::member("flatten", "list_flatten", [list(list(t()))], list(t()), flatten)
             .singleton()
             .costs(Cost::Static(cost_of_flattening), estimate(estimate_of_flattening)),
-        Overload::member("flatten", "list_flatten_int", [list(Type::Dyn), Type::Int], list(Type::Dyn), flatten)
-            .singleton()
-            .costs(Cost::Static(cost_of_flattening), estimate(estimate_of_flattening)),
+        Overload::member(
+            "flatten",
+            "list_flatten_int",
+            [list(Type::Dyn), Type::Int],
+            list(Type::Dyn),
+            flatten,
+        )
+        .singleton()
+        .costs(Cost::Static(cost_of_flattening), estimate(estimate_of_flattening)),
         Overload::global("lists.range", "lists_range", [Type::Int], list(Type::Int), range)
             .costs(Cost::Static(cost_of_result), estimate(estimate_of_range)),
         Overload::member("distinct", "list_distinct", [list(t())], list(t()), distinct)
@@ -66,7 +78,8 @@ pub(super) fn overloads() -> Vec<Overload> {
             .costs(Cost::Static(cost_of_result), estimate(estimate_of_reverse)),
     ];
     for (element, id) in ordered().into_iter().zip(SORT) {
-        let estimated = if is_text(&element) { estimate_of_sorting_text } else { estimate_of_distinct };
+        let estimated =
+            if is_text(&element) { estimate_of_sorting_text } else { estimate_of_distinct };
         let sorted = list(element);
         overloads.push(
             Overload::member("sort", id, [sorted.clone()], sorted, sort)
@@ -75,7 +88,11 @@ pub(super) fn overloads() -> Vec<Overload> {
         );
     }
     for (element, id) in ordered().into_iter().zip(SORT_BY) {
-        let estimated = if is_text(&element) { estimate_of_sorting_by_text } else { estimate_of_sorting_by_keys };
+        let estimated = if is_text(&element) {
+            estimate_of_sorting_by_text
+        } else {
+            estimate_of_sorting_by_keys
+        };
         let parameters = [list(t()), list(element)];
         overloads.push(
             Overload::member("@sortByAssociatedKeys", id, parameters, list(t()), sort_by_keys)
@@ -92,7 +109,10 @@ const fn is_text(element: &Type) -> bool {
 
 /// `size` elements made or compared, and a list of `size`.
 fn made(cost: Range, size: Range) -> CallEstimate {
-    let cost = Range { min: cost.min.saturating_add(LIST_AND_CALL), max: cost.max.saturating_add(LIST_AND_CALL) };
+    let cost = Range {
+        min: cost.min.saturating_add(LIST_AND_CALL),
+        max: cost.max.saturating_add(LIST_AND_CALL),
+    };
     CallEstimate { cost, size: Some(size) }
 }
 
@@ -152,7 +172,8 @@ fn estimate_of_sorting_by_text(arguments: &[ArgumentEstimate<'_>]) -> CallEstima
 
 /// Every element beside every other. The reference engine takes the number of pairs for the size of the result.
 fn estimate_of_ordering(size: Range, factor: f64) -> CallEstimate {
-    let pairs = Range { min: size.min.saturating_mul(size.min), max: size.max.saturating_mul(size.max) };
+    let pairs =
+        Range { min: size.min.saturating_mul(size.min), max: size.max.saturating_mul(size.max) };
     made(pairs.scaled(factor), pairs)
 }
 
@@ -201,7 +222,9 @@ fn receiver<'v, 'a>(arguments: &'v [Value<'a>]) -> Result<&'v List<'a>, EvalErro
 
 fn slice<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let list = receiver(arguments)?;
-    let [_, Value::Int(start), Value::Int(end)] = arguments else { return Err(EvalError::no_such_overload()) };
+    let [_, Value::Int(start), Value::Int(end)] = arguments else {
+        return Err(EvalError::no_such_overload());
+    };
     let fail = |why: &str| Err(EvalError::new(format!("cannot slice({start}, {end}), {why}")));
     let (Ok(from), Ok(to)) = (usize::try_from(*start), usize::try_from(*end)) else {
         return fail("negative indexes not supported");
@@ -219,7 +242,12 @@ fn flatten<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let depth = match arguments {
         [Value::List(_)] => 1,
         [Value::List(_), Value::Int(depth)] => *depth,
-        [other, ..] => return Err(EvalError::new(format!("no such overload: {}.flatten()", other.type_name()))),
+        [other, ..] => {
+            return Err(EvalError::new(format!(
+                "no such overload: {}.flatten()",
+                other.type_name()
+            )));
+        }
         [] => return Err(EvalError::no_such_overload()),
     };
     if depth < 0 {
@@ -231,7 +259,11 @@ fn flatten<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 }
 
 /// Recursion ends with the depth of the values, which that of expressions and data bounds.
-fn flatten_into<'a>(list: &List<'a>, depth: i64, flat: &mut Vec<Value<'a>>) -> Result<(), EvalError> {
+fn flatten_into<'a>(
+    list: &List<'a>,
+    depth: i64,
+    flat: &mut Vec<Value<'a>>,
+) -> Result<(), EvalError> {
     for item in list.iter() {
         match item {
             Value::List(inner) if depth > 0 => flatten_into(&inner, depth - 1, flat)?,
@@ -297,7 +329,9 @@ fn sorted_by<'a>(list: &List<'a>, keys: &List<'a>) -> Result<Value<'a>, EvalErro
         )));
     }
     let keys: Vec<Value<'a>> = keys.iter().collect();
-    let Some(first) = keys.first() else { return Ok(Value::List(list.clone())) };
+    let Some(first) = keys.first() else {
+        return Ok(Value::List(list.clone()));
+    };
     if !first.is_ordered() {
         return Err(EvalError::new("list elements must be comparable"));
     }

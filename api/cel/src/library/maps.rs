@@ -15,8 +15,20 @@ pub(super) fn overloads() -> Vec<Overload> {
     let (k, v) = (|| param("K"), || param("V"));
     let maps = || map(k(), v());
     let all = vec![
-        Overload::global("cel.@mapInsert", "@mapInsert_map_map", [maps(), maps()], maps(), insert_call),
-        Overload::global("cel.@mapInsert", "@mapInsert_map_key_value", [maps(), k(), v()], maps(), insert_call),
+        Overload::global(
+            "cel.@mapInsert",
+            "@mapInsert_map_map",
+            [maps(), maps()],
+            maps(),
+            insert_call,
+        ),
+        Overload::global(
+            "cel.@mapInsert",
+            "@mapInsert_map_key_value",
+            [maps(), k(), v()],
+            maps(),
+            insert_call,
+        ),
     ];
     all.into_iter().map(|overload| overload.since(SINCE)).collect()
 }
@@ -24,7 +36,9 @@ pub(super) fn overloads() -> Vec<Overload> {
 fn insert_call<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     match arguments {
         [Value::Map(target), Value::Map(added)] => insert_all(target.clone(), added),
-        [Value::Map(target), key, value] => insert_entry(target.clone(), key.clone(), value.clone()),
+        [Value::Map(target), key, value] => {
+            insert_entry(target.clone(), key.clone(), value.clone())
+        }
         _ => Err(EvalError::no_such_overload()),
     }
 }
@@ -38,7 +52,11 @@ pub(crate) fn insert_all<'a>(mut target: Map<'a>, added: &Map<'a>) -> Result<Val
 }
 
 /// `target` with one more entry; a map that nothing else holds grows in place.
-pub(crate) fn insert_entry<'a>(mut target: Map<'a>, key: Value<'a>, value: Value<'a>) -> Result<Value<'a>, EvalError> {
+pub(crate) fn insert_entry<'a>(
+    mut target: Map<'a>,
+    key: Value<'a>,
+    value: Value<'a>,
+) -> Result<Value<'a>, EvalError> {
     insert(&mut target, key, value)?;
     Ok(Value::Map(target))
 }

@@ -20,14 +20,44 @@ pub(super) fn overloads() -> Vec<Overload> {
     let (lists, maps) = (|| list(v()), || map(k(), v()));
     let all = vec![
         Overload::global("optional.of", "optional_of", [v()], optional(v()), of),
-        Overload::global("optional.ofNonZeroValue", "optional_ofNonZeroValue", [v()], optional(v()), of_non_zero),
+        Overload::global(
+            "optional.ofNonZeroValue",
+            "optional_ofNonZeroValue",
+            [v()],
+            optional(v()),
+            of_non_zero,
+        ),
         Overload::global("optional.none", "optional_none", [], optional(v()), none),
         Overload::member("value", "optional_value", [optional(v())], v(), value),
         Overload::member("hasValue", "optional_hasValue", [optional(v())], Type::Bool, has_value),
-        Overload::member("or", "optional_or_optional", [optional(v()), optional(v())], optional(v()), in_evaluator),
-        Overload::member("orValue", "optional_orValue_value", [optional(v()), v()], v(), in_evaluator),
-        Overload::global("_?._", "select_optional_field", [Type::Dyn, Type::String], optional(v()), in_evaluator),
-        Overload::global("_[?_]", "list_optindex_optional_int", [lists(), Type::Int], optional(v()), in_evaluator),
+        Overload::member(
+            "or",
+            "optional_or_optional",
+            [optional(v()), optional(v())],
+            optional(v()),
+            in_evaluator,
+        ),
+        Overload::member(
+            "orValue",
+            "optional_orValue_value",
+            [optional(v()), v()],
+            v(),
+            in_evaluator,
+        ),
+        Overload::global(
+            "_?._",
+            "select_optional_field",
+            [Type::Dyn, Type::String],
+            optional(v()),
+            in_evaluator,
+        ),
+        Overload::global(
+            "_[?_]",
+            "list_optindex_optional_int",
+            [lists(), Type::Int],
+            optional(v()),
+            in_evaluator,
+        ),
         Overload::global(
             "_[?_]",
             "optional_list_optindex_optional_int",
@@ -35,7 +65,13 @@ pub(super) fn overloads() -> Vec<Overload> {
             optional(v()),
             in_evaluator,
         ),
-        Overload::global("_[?_]", "map_optindex_optional_value", [maps(), k()], optional(v()), in_evaluator),
+        Overload::global(
+            "_[?_]",
+            "map_optindex_optional_value",
+            [maps(), k()],
+            optional(v()),
+            in_evaluator,
+        ),
         Overload::global(
             "_[?_]",
             "optional_map_optindex_optional_value",
@@ -50,8 +86,20 @@ pub(super) fn overloads() -> Vec<Overload> {
             optional(v()),
             in_evaluator,
         ),
-        Overload::global("_[_]", "optional_map_index_value", [optional(maps()), k()], optional(v()), in_evaluator),
-        Overload::global("optional.unwrap", "optional_unwrap", [list(optional(v()))], lists(), unwrap),
+        Overload::global(
+            "_[_]",
+            "optional_map_index_value",
+            [optional(maps()), k()],
+            optional(v()),
+            in_evaluator,
+        ),
+        Overload::global(
+            "optional.unwrap",
+            "optional_unwrap",
+            [list(optional(v()))],
+            lists(),
+            unwrap,
+        ),
         Overload::member("unwrapOpt", "optional_unwrapOpt", [list(optional(v()))], lists(), unwrap),
         Overload::member("first", "list_first", [lists()], optional(v()), first),
         Overload::member("last", "list_last", [lists()], optional(v()), last),
@@ -104,7 +152,9 @@ fn has_value<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 }
 
 fn unwrap<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let [Value::List(list)] = arguments else { return Err(EvalError::no_such_overload()) };
+    let [Value::List(list)] = arguments else {
+        return Err(EvalError::no_such_overload());
+    };
     let held = list.iter().filter_map(|item| match item {
         Value::Optional(held) => held.map(|held| Value::clone(&held)),
         item => Some(item),

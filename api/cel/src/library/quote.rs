@@ -65,7 +65,10 @@ mod tests {
         check("it's \"a\\b\"", r#""it's \"a\\b\"""#);
         check("\u{7}\u{8}\u{c}\n\r\t\u{b}\0\u{7f}", r#""\a\b\f\n\r\t\v\x00\x7f""#);
         check("é😀e\u{301}", "\"é😀e\u{301}\"");
-        check("\u{a0}\u{200b}\u{2028}\u{feff}\u{e000}\u{e0001}", r#""\u00a0\u200b\u2028\ufeff\ue000\U000e0001""#);
+        check(
+            "\u{a0}\u{200b}\u{2028}\u{feff}\u{e000}\u{e0001}",
+            r#""\u00a0\u200b\u2028\ufeff\ue000\U000e0001""#,
+        );
         assert_eq!(quoted_bytes(b"%a\xc3"), r#""%a\xc3""#);
     }
 }

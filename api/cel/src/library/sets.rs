@@ -41,10 +41,14 @@ fn cost_of_pairs_twice(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> 
 
 fn estimated_pairs(arguments: &[ArgumentEstimate<'_>], factor: u64) -> CallEstimate {
     let end = |of: fn(&Range) -> u64| {
-        let pairs = arguments.iter().map(|argument| of(&argument.size)).fold(factor, u64::saturating_mul);
+        let pairs =
+            arguments.iter().map(|argument| of(&argument.size)).fold(factor, u64::saturating_mul);
         pairs.saturating_add(1)
     };
-    CallEstimate { cost: Range { min: end(|size| size.min), max: end(|size| size.max) }, size: None }
+    CallEstimate {
+        cost: Range { min: end(|size| size.min), max: end(|size| size.max) },
+        size: None,
+    }
 }
 
 fn estimate_of_pairs(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {

@@ -82,12 +82,19 @@ struct Random {
 
 impl Random {
     fn new(state: u64) -> Self {
-        let quantity = overloads().into_iter().find(|overload| overload.id == "string_to_quantity").unwrap().call;
+        let quantity = overloads()
+            .into_iter()
+            .find(|overload| overload.id == "string_to_quantity")
+            .unwrap()
+            .call;
         Self { state, quantity }
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.state >> 33).unwrap() % bound
     }
 
@@ -116,8 +123,15 @@ impl Random {
             Type::Object(name) | Type::Opaque(name) => self.own(name),
             _ if depth > 3 => Value::Null,
             _ => {
-                let kinds =
-                    [Type::Bool, Type::Int, Type::Uint, Type::Double, Type::String, Type::Bytes, Type::Timestamp];
+                let kinds = [
+                    Type::Bool,
+                    Type::Int,
+                    Type::Uint,
+                    Type::Double,
+                    Type::String,
+                    Type::Bytes,
+                    Type::Timestamp,
+                ];
                 let at = self.below(kinds.len() + 2);
                 match kinds.get(at) {
                     Some(kind) => self.value(kind, depth),
@@ -132,7 +146,9 @@ impl Random {
         let answers = || Arc::new(Answers::of(Undecided));
         let made = match name {
             names::AUTHORIZER => Some(authorizer(answers())),
-            names::RESOURCE_CHECK => Some(request_resource(answers(), authorizer::ResourceTarget::default())),
+            names::RESOURCE_CHECK => {
+                Some(request_resource(answers(), authorizer::ResourceTarget::default()))
+            }
             _ => None,
         };
         let (text, quantity) = (self.of(&TEXTS), self.quantity);
@@ -144,7 +160,9 @@ impl Random {
             names::CIDR => called(&|text| net::Cidr::parse(text).ok().map(Value::opaque)),
             names::URL => called(&|text| url::Url::parse(text).ok().map(Value::opaque)),
             names::SEMVER => called(&|text| semver::Semver::parse(text).ok().map(Value::opaque)),
-            names::NAMED_FORMAT => called(&|text| named_format::NamedFormat::named(text).map(Value::opaque)),
+            names::NAMED_FORMAT => {
+                called(&|text| named_format::NamedFormat::named(text).map(Value::opaque))
+            }
             names::DECISION => Some(Value::opaque(authorizer::Decision::default())),
             names::QUANTITY => called(&|text| quantity(&[Value::string(text)]).ok()),
             _ => None,
@@ -159,18 +177,25 @@ fn no_function_panics() {
     let mut answered = 0;
     for overload in overloads() {
         for _ in 0..200 {
-            let arguments: Vec<Value<'static>> = overload.parameters.iter().map(|it| random.value(it, 0)).collect();
+            let arguments: Vec<Value<'static>> =
+                overload.parameters.iter().map(|it| random.value(it, 0)).collect();
             let answer = (overload.call)(&arguments);
             let cost = match overload.cost {
                 Cost::Fixed(cost) => cost,
                 Cost::Static(of) | Cost::Always(of) => of(&arguments, answer.as_ref().ok()),
-                Cost::ByOverload { chosen, dispatched } => chosen(&arguments, None).max(dispatched(&arguments, None)),
+                Cost::ByOverload { chosen, dispatched } => {
+                    chosen(&arguments, None).max(dispatched(&arguments, None))
+                }
             };
             // How deep a list is flattened and how many numbers there are counts, however little that is.
             let unbounded = matches!(overload.id, "list_flatten_int" | "lists_range");
             assert!(cost < 1 << 40 || unbounded, "{} costs {cost}", overload.id);
             if let Ok(Value::Opaque(value)) = &answer {
-                assert!(!value.type_name().is_empty() && value.text().len() < 1 << 20, "{}", overload.id);
+                assert!(
+                    !value.type_name().is_empty() && value.text().len() < 1 << 20,
+                    "{}",
+                    overload.id
+                );
             }
             answered += usize::from(answer.is_ok());
         }
@@ -181,7 +206,9 @@ fn no_function_panics() {
 #[test]
 fn own_values_equal_themselves_only() {
     let mut random = Random::new(11);
-    for name in [names::IP, names::CIDR, names::URL, names::SEMVER, names::NAMED_FORMAT, names::QUANTITY] {
+    for name in
+        [names::IP, names::CIDR, names::URL, names::SEMVER, names::NAMED_FORMAT, names::QUANTITY]
+    {
         let Value::Opaque(value) = random.own(name) else { panic!("{name}") };
         let same = Value::Opaque(Arc::clone(&value));
         assert_eq!(value.equals(&same), Ok(true), "{name}");

@@ -83,7 +83,8 @@ impl<'s> Builder<'s> {
     /// Reports an error at a byte, and stands in for the expression that has it.
     pub(super) fn report(&mut self, at: u32, message: impl Into<String>) -> Expr {
         let id = self.id(at);
-        let place = if self.source.is_empty() { Place::NONE } else { Place::of(self.source, at as usize) };
+        let place =
+            if self.source.is_empty() { Place::NONE } else { Place::of(self.source, at as usize) };
         self.issues.push(Issue { place, message: message.into() });
         Expr { id, kind: ExprKind::Literal(Literal::Null) }
     }
@@ -99,7 +100,10 @@ impl<'s> Builder<'s> {
 
     pub(super) fn select(&mut self, at: u32, operand: Expr, field: &str) -> Expr {
         let field = self.name(field);
-        Expr { id: self.id(at), kind: ExprKind::Select { operand: Box::new(operand), field, test_only: false } }
+        Expr {
+            id: self.id(at),
+            kind: ExprKind::Select { operand: Box::new(operand), field, test_only: false },
+        }
     }
 
     /// A call of an operator or of a function that is no macro.
@@ -118,7 +122,10 @@ impl<'s> Builder<'s> {
     ) -> Expr {
         let Some(expander) = self.macros.find(function, target.is_some(), arguments.len()) else {
             let function = self.name(function);
-            return Expr { id, kind: ExprKind::Call { function, target: target.map(Box::new), arguments } };
+            return Expr {
+                id,
+                kind: ExprKind::Call { function, target: target.map(Box::new), arguments },
+            };
         };
         let at = self.positions[id as usize];
         let expanded = macros::expand(self, expander, at, target, arguments);
@@ -126,7 +133,12 @@ impl<'s> Builder<'s> {
     }
 
     /// A chain of `&&` or `||` as a balanced tree.
-    pub(super) fn balanced(&mut self, function: &str, terms: Vec<Expr>, operators: &[ExprId]) -> Expr {
+    pub(super) fn balanced(
+        &mut self,
+        function: &str,
+        terms: Vec<Expr>,
+        operators: &[ExprId],
+    ) -> Expr {
         let function = self.name(function);
         balanced(&function, &mut terms.into_iter(), operators)
     }

@@ -102,12 +102,20 @@ impl<'s, 't> Descent<'s, 't> {
 
     fn or(&mut self) -> Parsed<Expr> {
         let first = self.and()?;
-        if self.peek() != TokenKind::Or { Ok(first) } else { self.chain(TokenKind::Or, "_||_", first) }
+        if self.peek() != TokenKind::Or {
+            Ok(first)
+        } else {
+            self.chain(TokenKind::Or, "_||_", first)
+        }
     }
 
     fn and(&mut self) -> Parsed<Expr> {
         let first = self.relation()?;
-        if self.peek() != TokenKind::And { Ok(first) } else { self.chain(TokenKind::And, "_&&_", first) }
+        if self.peek() != TokenKind::And {
+            Ok(first)
+        } else {
+            self.chain(TokenKind::And, "_&&_", first)
+        }
     }
 
     fn chain(&mut self, kind: TokenKind, function: &str, first: Expr) -> Parsed<Expr> {

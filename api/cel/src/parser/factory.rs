@@ -51,7 +51,12 @@ impl Factory<'_, '_> {
         self.node(ExprKind::Call { function, target: None, arguments })
     }
 
-    pub(super) fn member_call(&mut self, target: Expr, function: &str, arguments: Vec<Expr>) -> Expr {
+    pub(super) fn member_call(
+        &mut self,
+        target: Expr,
+        function: &str,
+        arguments: Vec<Expr>,
+    ) -> Expr {
         let function = self.builder.name(function);
         self.node(ExprKind::Call { function, target: Some(Box::new(target)), arguments })
     }
@@ -66,7 +71,9 @@ impl Factory<'_, '_> {
 
     pub(super) fn variable(&self, argument: &Expr, message: &str) -> Result<Name, Failure> {
         match &argument.kind {
-            ExprKind::Ident(name) if **name == *ACCUMULATOR => Err(self.failure(argument, OVERWRITES)),
+            ExprKind::Ident(name) if **name == *ACCUMULATOR => {
+                Err(self.failure(argument, OVERWRITES))
+            }
             ExprKind::Ident(name) => Ok(name.clone()),
             _ => Err(self.failure(argument, message)),
         }
@@ -75,7 +82,16 @@ impl Factory<'_, '_> {
     pub(super) fn fold(&mut self, range: Expr, fold: FoldParts) -> Expr {
         let accumulator = self.builder.name(ACCUMULATOR);
         let FoldParts { variable, second_variable, initial, condition, step, result } = fold;
-        let fold = Comprehension { range, variable, second_variable, accumulator, initial, condition, step, result };
+        let fold = Comprehension {
+            range,
+            variable,
+            second_variable,
+            accumulator,
+            initial,
+            condition,
+            step,
+            result,
+        };
         self.node(ExprKind::Comprehension(Box::new(fold)))
     }
 
@@ -179,7 +195,14 @@ impl Factory<'_, '_> {
         let step = self.call("cel.@mapInsert", arguments);
         let step = self.filtered(filter, step);
         let result = self.accumulator();
-        FoldParts { variable, second_variable: Some(second_variable), initial, condition, step, result }
+        FoldParts {
+            variable,
+            second_variable: Some(second_variable),
+            initial,
+            condition,
+            step,
+            result,
+        }
     }
 
     pub(super) fn filtered(&mut self, filter: Option<Expr>, step: Expr) -> Expr {
@@ -196,7 +219,8 @@ impl Factory<'_, '_> {
         of: &str,
     ) -> Result<Expr, Failure> {
         let ExprKind::Ident(name) = &variable.kind else {
-            return Err(self.failure(&variable, format!("{of}() variable name must be a simple identifier")));
+            return Err(self
+                .failure(&variable, format!("{of}() variable name must be a simple identifier")));
         };
         let copy = self.copy(&target)?;
         let has_value = self.member_call(target, "hasValue", Vec::new());
@@ -210,10 +234,15 @@ impl Factory<'_, '_> {
         Ok(self.call("_?_:_", vec![has_value, then, otherwise]))
     }
 
-    pub(super) fn sort_by(&mut self, target: Expr, variable: Expr, key: Expr) -> Result<Expr, Failure> {
-        if matches!(target.kind, ExprKind::Literal(_) | ExprKind::Map(_) | ExprKind::Message { .. }) {
-            const MESSAGE: &str =
-                "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
+    pub(super) fn sort_by(
+        &mut self,
+        target: Expr,
+        variable: Expr,
+        key: Expr,
+    ) -> Result<Expr, Failure> {
+        if matches!(target.kind, ExprKind::Literal(_) | ExprKind::Map(_) | ExprKind::Message { .. })
+        {
+            const MESSAGE: &str = "sortBy can only be applied to a list, identifier, comprehension, call or select expression";
             return Err(self.failure(&target, MESSAGE));
         }
         let step = self.ident(SORT_INPUT);
@@ -262,41 +291,64 @@ impl Factory<'_, '_> {
         let kind = match &expr.kind {
             ExprKind::Literal(literal) => ExprKind::Literal(literal.clone()),
             ExprKind::Ident(name) => ExprKind::Ident(name.clone()),
-            ExprKind::Select { operand, field, test_only } => {
-                ExprKind::Select { operand: Box::new(self.copy(operand)?), field: field.clone(), test_only: *test_only }
-            }
+            ExprKind::Select { operand, field, test_only } => ExprKind::Select {
+                operand: Box::new(self.copy(operand)?),
+                field: field.clone(),
+                test_only: *test_only,
+            },
             ExprKind::Call { function, target, arguments } => ExprKind::Call {
                 function: function.clone(),
                 target: match target {
                     Some(target) => Some(Box::new(self.copy(target)?)),
                     None => None,
                 },
-                arguments: arguments.iter().map(|argument| self.copy(argument)).collect::<Result<_, _>>()?,
+                arguments: arguments
+                    .iter()
+                    .map(|argument| self.copy(argument))
+                    .collect::<Result<_, _>>()?,
             },
             ExprKind::List { elements, optional } => ExprKind::List {
-                elements: elements.iter().map(|element| self.copy(element)).collect::<Result<_, _>>()?,
+                elements: elements
+                    .iter()
+                    .map(|element| self.copy(element))
+                    .collect::<Result<_, _>>()?,
                 optional: optional.clone(),
             },
-            ExprKind::Map(entries) => {
-                ExprKind::Map(entries.iter().map(|entry| self.copy_entry(entry)).collect::<Result<_, _>>()?)
-            }
+            ExprKind::Map(entries) => ExprKind::Map(
+                entries.iter().map(|entry| self.copy_entry(entry)).collect::<Result<_, _>>()?,
+            ),
             ExprKind::Message { type_name, fields } => ExprKind::Message {
                 type_name: type_name.clone(),
-                fields: fields.iter().map(|field| self.copy_field(field)).collect::<Result<_, _>>()?,
+                fields: fields
+                    .iter()
+                    .map(|field| self.copy_field(field))
+                    .collect::<Result<_, _>>()?,
             },
-            ExprKind::Comprehension(fold) => ExprKind::Comprehension(Box::new(self.copy_fold(fold)?)),
+            ExprKind::Comprehension(fold) => {
+                ExprKind::Comprehension(Box::new(self.copy_fold(fold)?))
+            }
         };
         Ok(Expr { id, kind })
     }
 
     pub(super) fn copy_entry(&mut self, entry: &Entry) -> Result<Entry, Failure> {
         let id = self.builder.id(self.at);
-        Ok(Entry { id, key: self.copy(&entry.key)?, value: self.copy(&entry.value)?, optional: entry.optional })
+        Ok(Entry {
+            id,
+            key: self.copy(&entry.key)?,
+            value: self.copy(&entry.value)?,
+            optional: entry.optional,
+        })
     }
 
     pub(super) fn copy_field(&mut self, field: &FieldEntry) -> Result<FieldEntry, Failure> {
         let id = self.builder.id(self.at);
-        Ok(FieldEntry { id, name: field.name.clone(), value: self.copy(&field.value)?, optional: field.optional })
+        Ok(FieldEntry {
+            id,
+            name: field.name.clone(),
+            value: self.copy(&field.value)?,
+            optional: field.optional,
+        })
     }
 
     pub(super) fn copy_fold(&mut self, fold: &Comprehension) -> Result<Comprehension, Failure> {

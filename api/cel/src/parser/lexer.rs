@@ -32,7 +32,8 @@ pub(super) fn lex(source: &str) -> Lexed {
         match bytes[at] {
             b' ' | b'\t' | b'\r' | b'\n' | 0x0c => at += 1,
             b'/' if bytes.get(at + 1) == Some(&b'/') => {
-                at += bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at);
+                at +=
+                    bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at);
             }
             _ => match token(bytes, at) {
                 Ok((kind, end)) => {
@@ -42,7 +43,11 @@ pub(super) fn lex(source: &str) -> Lexed {
                 Err(failed) => {
                     let end = failed + source[failed..].chars().next().map_or(0, char::len_utf8);
                     let tokens_before = lexed.tokens.len() as u32;
-                    lexed.errors.push(LexicalError { start: at as u32, end: end as u32, tokens_before });
+                    lexed.errors.push(LexicalError {
+                        start: at as u32,
+                        end: end as u32,
+                        tokens_before,
+                    });
                     at = end;
                 }
             },
@@ -57,8 +62,12 @@ fn token(bytes: &[u8], at: usize) -> Result<(TokenKind, usize), usize> {
     use TokenKind as K;
     let next = bytes.get(at + 1).copied();
     let one = |kind| Ok((kind, at + 1));
-    let or_equals = |equals, alone| if next == Some(b'=') { (equals, at + 2) } else { (alone, at + 1) };
-    let doubled = |kind| if next == Some(bytes[at]) { Ok((kind, at + 2)) } else { Err(at + 1) };
+    let or_equals = |equals, alone| {
+        if next == Some(b'=') { (equals, at + 2) } else { (alone, at + 1) }
+    };
+    let doubled = |kind| {
+        if next == Some(bytes[at]) { Ok((kind, at + 2)) } else { Err(at + 1) }
+    };
     match bytes[at] {
         b'[' => one(K::LeftBracket),
         b']' => one(K::RightBracket),
@@ -66,7 +75,9 @@ fn token(bytes: &[u8], at: usize) -> Result<(TokenKind, usize), usize> {
         b'}' => one(K::RightBrace),
         b'(' => one(K::LeftParen),
         b')' => one(K::RightParen),
-        b'.' if next.is_some_and(|byte| byte.is_ascii_digit()) => Ok((K::Float, fraction(bytes, at))),
+        b'.' if next.is_some_and(|byte| byte.is_ascii_digit()) => {
+            Ok((K::Float, fraction(bytes, at)))
+        }
         b'.' => one(K::Dot),
         b',' => one(K::Comma),
         b'-' => one(K::Minus),
@@ -115,7 +126,8 @@ fn number(bytes: &[u8], at: usize) -> (TokenKind, usize) {
         _ => (TokenKind::Int, end),
     };
     if bytes[at] == b'0' && bytes.get(at + 1) == Some(&b'x') {
-        let end = at + 2 + bytes[at + 2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+        let end =
+            at + 2 + bytes[at + 2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
         if end > at + 2 {
             return unsigned(end);
         }
@@ -136,15 +148,24 @@ fn word(bytes: &[u8], at: usize) -> (TokenKind, usize) {
     let is_raw = |index: usize| matches!(bytes.get(index), Some(b'r' | b'R'));
     let is_bytes = matches!(bytes[at], b'b' | b'B');
     let prefixed = match (is_bytes, is_raw(at), is_raw(at + 1)) {
-        (true, _, _) if is_quote(at + 1) => quoted(bytes, at + 1, false).ok().map(|end| (TokenKind::Bytes, end)),
-        (true, _, true) if is_quote(at + 2) => quoted(bytes, at + 2, true).ok().map(|end| (TokenKind::Bytes, end)),
-        (_, true, _) if is_quote(at + 1) => quoted(bytes, at + 1, true).ok().map(|end| (TokenKind::String, end)),
+        (true, _, _) if is_quote(at + 1) => {
+            quoted(bytes, at + 1, false).ok().map(|end| (TokenKind::Bytes, end))
+        }
+        (true, _, true) if is_quote(at + 2) => {
+            quoted(bytes, at + 2, true).ok().map(|end| (TokenKind::Bytes, end))
+        }
+        (_, true, _) if is_quote(at + 1) => {
+            quoted(bytes, at + 1, true).ok().map(|end| (TokenKind::String, end))
+        }
         _ => None,
     };
     if let Some(literal) = prefixed {
         return literal;
     }
-    let length = bytes[at..].iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let length = bytes[at..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
+        .count();
     let kind = match &bytes[at..at + length] {
         b"in" => TokenKind::In,
         b"true" => TokenKind::True,
@@ -156,9 +177,15 @@ fn word(bytes: &[u8], at: usize) -> (TokenKind, usize) {
 }
 
 fn escaped_identifier(bytes: &[u8], at: usize) -> Result<(TokenKind, usize), usize> {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/' | b' ');
+    let is_part = |byte: &u8| {
+        byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/' | b' ')
+    };
     let end = at + 1 + bytes[at + 1..].iter().take_while(|byte| is_part(byte)).count();
-    if bytes.get(end) == Some(&b'`') && end > at + 1 { Ok((TokenKind::EscapedIdentifier, end + 1)) } else { Err(end) }
+    if bytes.get(end) == Some(&b'`') && end > at + 1 {
+        Ok((TokenKind::EscapedIdentifier, end + 1))
+    } else {
+        Err(end)
+    }
 }
 
 /// The end of a literal whose first quote is at a byte; or the byte of the character that cannot stand there.
@@ -195,7 +222,9 @@ fn triple_quoted(bytes: &[u8], open: usize, raw: bool) -> Option<usize> {
 fn escape(bytes: &[u8], backslash: usize) -> Result<usize, usize> {
     let first = backslash + 1;
     let (count, is_digit): (usize, fn(&u8) -> bool) = match bytes.get(first) {
-        Some(b'a' | b'b' | b'f' | b'n' | b'r' | b't' | b'v' | b'"' | b'\'' | b'\\' | b'?' | b'`') => {
+        Some(
+            b'a' | b'b' | b'f' | b'n' | b'r' | b't' | b'v' | b'"' | b'\'' | b'\\' | b'?' | b'`',
+        ) => {
             return Ok(first + 1);
         }
         Some(b'x' | b'X') => (2, u8::is_ascii_hexdigit),

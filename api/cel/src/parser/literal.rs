@@ -42,7 +42,12 @@ fn unescape(literal: &str, is_bytes: bool) -> Result<Vec<u8>, &'static str> {
         Some(quoted) => (true, quoted),
         None => (false, literal),
     };
-    let quotes = if quoted.len() >= 6 && (quoted.starts_with("'''") || quoted.starts_with("\"\"\"")) { 3 } else { 1 };
+    let quotes = if quoted.len() >= 6 && (quoted.starts_with("'''") || quoted.starts_with("\"\"\""))
+    {
+        3
+    } else {
+        1
+    };
     let content = quoted.get(quotes..quoted.len().saturating_sub(quotes)).ok_or(UNABLE)?;
     let mut unescaped = Vec::with_capacity(content.len());
     let mut rest = content.as_bytes();
@@ -64,7 +69,9 @@ fn unescape(literal: &str, is_bytes: bool) -> Result<Vec<u8>, &'static str> {
 
 /// Reads what follows a backslash and returns the bytes after it.
 fn escape<'l>(tail: &'l [u8], is_bytes: bool, to: &mut Vec<u8>) -> Result<&'l [u8], &'static str> {
-    let [kind, tail @ ..] = tail else { return Err(UNABLE) };
+    let [kind, tail @ ..] = tail else {
+        return Err(UNABLE);
+    };
     let simple = match kind {
         b'a' => 0x07,
         b'b' => 0x08,
@@ -78,7 +85,9 @@ fn escape<'l>(tail: &'l [u8], is_bytes: bool, to: &mut Vec<u8>) -> Result<&'l [u
         b'u' | b'U' if is_bytes => return Err(UNABLE),
         b'u' => return code(tail, 0, 4, 16, false, to).ok_or(NO_CODE_POINT),
         b'U' => return code(tail, 0, 8, 16, false, to).ok_or(NO_CODE_POINT),
-        b'0'..=b'3' => return code(tail, u32::from(kind - b'0'), 2, 8, is_bytes, to).ok_or(UNABLE_OCTAL),
+        b'0'..=b'3' => {
+            return code(tail, u32::from(kind - b'0'), 2, 8, is_bytes, to).ok_or(UNABLE_OCTAL);
+        }
         _ => return Err(UNABLE),
     };
     to.push(simple);
@@ -86,11 +95,17 @@ fn escape<'l>(tail: &'l [u8], is_bytes: bool, to: &mut Vec<u8>) -> Result<&'l [u
 }
 
 /// Reads digits and writes the byte or the code point that they and what stood before them name.
-fn code<'l>(tail: &'l [u8], head: u32, count: usize, radix: u32, byte: bool, to: &mut Vec<u8>) -> Option<&'l [u8]> {
-    let value = tail
-        .get(..count)?
-        .iter()
-        .try_fold(head, |value, digit| value.checked_mul(radix)?.checked_add(char::from(*digit).to_digit(radix)?))?;
+fn code<'l>(
+    tail: &'l [u8],
+    head: u32,
+    count: usize,
+    radix: u32,
+    byte: bool,
+    to: &mut Vec<u8>,
+) -> Option<&'l [u8]> {
+    let value = tail.get(..count)?.iter().try_fold(head, |value, digit| {
+        value.checked_mul(radix)?.checked_add(char::from(*digit).to_digit(radix)?)
+    })?;
     if byte {
         to.push(u8::try_from(value).ok()?);
     } else {

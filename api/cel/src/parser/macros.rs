@@ -62,7 +62,12 @@ pub(super) enum Expander {
 }
 
 impl Macros {
-    pub(super) fn find(self, function: &str, has_target: bool, arguments: usize) -> Option<Expander> {
+    pub(super) fn find(
+        self,
+        function: &str,
+        has_target: bool,
+        arguments: usize,
+    ) -> Option<Expander> {
         if !has_target {
             return (function == "has" && arguments == 1).then_some(Expander::Has);
         }
@@ -104,11 +109,15 @@ pub(super) fn expand(
     let mut factory = Factory { builder, at };
     let mut arguments = arguments.into_iter();
     let mut next = || arguments.next().expect("a macro is found by the number of its arguments");
-    let Some(target) = target else { return factory.has(next()) };
+    let Some(target) = target else {
+        return factory.has(next());
+    };
     let fold = match expander {
         Expander::Has => return factory.has(target),
         Expander::OptionalMap => return factory.optional_map(target, next(), next(), "optMap"),
-        Expander::OptionalFlatMap => return factory.optional_map(target, next(), next(), "optFlatMap"),
+        Expander::OptionalFlatMap => {
+            return factory.optional_map(target, next(), next(), "optFlatMap");
+        }
         Expander::SortBy => return factory.sort_by(target, next(), next()),
         Expander::Map => {
             let variable = factory.variable(&next(), NOT_AN_IDENTIFIER)?;
@@ -128,10 +137,14 @@ pub(super) fn expand(
             let variable = factory.variable(&first, NOT_A_SIMPLE_NAME)?;
             let second_variable = factory.variable(&second, NOT_A_SIMPLE_NAME)?;
             if variable == second_variable {
-                return Err(factory.failure(&second, format!("duplicate variable name: {variable}")));
+                return Err(
+                    factory.failure(&second, format!("duplicate variable name: {variable}"))
+                );
             }
             match expander {
-                Expander::TransformList => factory.map(variable, Some(second_variable), next(), arguments.next()),
+                Expander::TransformList => {
+                    factory.map(variable, Some(second_variable), next(), arguments.next())
+                }
                 Expander::TransformMap => {
                     factory.insert(variable, second_variable, Some(first), next(), arguments.next())
                 }

@@ -38,7 +38,9 @@ pub fn parse_with(source: &str, macros: Macros) -> Result<Ast, Issues> {
     let refused = |issues| Issues::new(Stage::Parse, Arc::from(source), issues);
     let code_points = if source.len() > CODE_POINTS_MAX { source.chars().count() } else { 0 };
     if code_points > CODE_POINTS_MAX {
-        let message = format!("expression code point size exceeds limit: size: {code_points}, limit {CODE_POINTS_MAX}");
+        let message = format!(
+            "expression code point size exceeds limit: size: {code_points}, limit {CODE_POINTS_MAX}"
+        );
         return Err(refused(vec![Issue { place: Place::NONE, message }]));
     }
     let lexed = lexer::lex(source);

@@ -36,7 +36,8 @@ impl Descent<'_, '_> {
         let leading_dot = self.eat(TokenKind::Dot);
         let token = self.expect(TokenKind::Identifier)?;
         let text = self.text(token);
-        let name: Name = if leading_dot { Arc::from(format!(".{text}")) } else { self.builder.name(text) };
+        let name: Name =
+            if leading_dot { Arc::from(format!(".{text}")) } else { self.builder.name(text) };
         let reserved = self.builder.reserved(start, text);
         if self.peek() != TokenKind::LeftParen {
             return Ok(reserved.unwrap_or_else(|| self.builder.ident(token.start, &name)));
@@ -76,7 +77,10 @@ impl Descent<'_, '_> {
         let id = self.builder.id(open.start);
         let first = self.tokens[self.at].start;
         let (mut fields, mut height) = (Vec::new(), 0);
-        while matches!(self.peek(), TokenKind::Question | TokenKind::Identifier | TokenKind::EscapedIdentifier) {
+        while matches!(
+            self.peek(),
+            TokenKind::Question | TokenKind::Identifier | TokenKind::EscapedIdentifier
+        ) {
             let optional = self.eat(TokenKind::Question);
             let token = self.bump();
             let colon = self.expect(TokenKind::Colon)?;
@@ -89,7 +93,12 @@ impl Descent<'_, '_> {
             let value = self.expr()?;
             height = height.max(self.height);
             let text = self.text(token);
-            fields.push(FieldEntry { id: field_id, name: self.builder.name(text), value, optional });
+            fields.push(FieldEntry {
+                id: field_id,
+                name: self.builder.name(text),
+                value,
+                optional,
+            });
             if !self.eat(TokenKind::Comma) {
                 break;
             }
@@ -99,7 +108,10 @@ impl Descent<'_, '_> {
         }
         self.expect(TokenKind::RightBrace)?;
         self.height = height;
-        Ok(Expr { id, kind: ExprKind::Message { type_name: self.builder.name(&type_name), fields } })
+        Ok(Expr {
+            id,
+            kind: ExprKind::Message { type_name: self.builder.name(&type_name), fields },
+        })
     }
 
     fn list(&mut self) -> Parsed<Expr> {
@@ -172,9 +184,15 @@ pub(super) fn literal_expr(
     negative: bool,
 ) -> Option<Expr> {
     let literal = match kind {
-        TokenKind::Int => literal::int(text, negative).map(Literal::Int).ok_or("invalid int literal"),
-        TokenKind::Uint => literal::uint(&text[..text.len() - 1]).map(Literal::Uint).ok_or("invalid uint literal"),
-        TokenKind::Float => literal::double(text, negative).map(Literal::Double).ok_or("invalid double literal"),
+        TokenKind::Int => {
+            literal::int(text, negative).map(Literal::Int).ok_or("invalid int literal")
+        }
+        TokenKind::Uint => {
+            literal::uint(&text[..text.len() - 1]).map(Literal::Uint).ok_or("invalid uint literal")
+        }
+        TokenKind::Float => {
+            literal::double(text, negative).map(Literal::Double).ok_or("invalid double literal")
+        }
         TokenKind::String => literal::string(text).map(|text| Literal::String(text.into())),
         TokenKind::Bytes => literal::bytes(&text[1..]).map(|bytes| Literal::Bytes(bytes.into())),
         TokenKind::True => Ok(Literal::Bool(true)),

@@ -10,13 +10,21 @@ fn show(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Literal(literal) => show_literal(literal),
         ExprKind::Ident(name) => name.to_string(),
-        ExprKind::Select { operand, field, test_only: false } => format!("{}.{field}", show(operand)),
-        ExprKind::Select { operand, field, test_only: true } => format!("has({}.{field})", show(operand)),
-        ExprKind::Call { function, target: None, arguments } => format!("{function}({})", all(arguments)),
+        ExprKind::Select { operand, field, test_only: false } => {
+            format!("{}.{field}", show(operand))
+        }
+        ExprKind::Select { operand, field, test_only: true } => {
+            format!("has({}.{field})", show(operand))
+        }
+        ExprKind::Call { function, target: None, arguments } => {
+            format!("{function}({})", all(arguments))
+        }
         ExprKind::Call { function, target: Some(target), arguments } => {
             format!("{}.{function}({})", show(target), all(arguments))
         }
-        ExprKind::List { elements, optional } if optional.is_empty() => format!("[{}]", all(elements)),
+        ExprKind::List { elements, optional } if optional.is_empty() => {
+            format!("[{}]", all(elements))
+        }
         ExprKind::List { elements, optional } => format!("[{}]?{optional:?}", all(elements)),
         ExprKind::Map(entries) => {
             let show_entry = |Entry { key, value, optional, .. }: &Entry| {
@@ -28,7 +36,10 @@ fn show(expr: &Expr) -> String {
             let show_field = |FieldEntry { name, value, optional, .. }: &FieldEntry| {
                 format!("{}{name}: {}", if *optional { "?" } else { "" }, show(value))
             };
-            format!("{type_name}{{{}}}", fields.iter().map(show_field).collect::<Vec<_>>().join(", "))
+            format!(
+                "{type_name}{{{}}}",
+                fields.iter().map(show_field).collect::<Vec<_>>().join(", ")
+            )
         }
         ExprKind::Comprehension(fold) => show_fold(fold),
     }
@@ -39,7 +50,9 @@ fn show_fold(fold: &Comprehension) -> String {
     let parts = [&fold.range, &fold.initial, &fold.condition, &fold.step, &fold.result].map(show);
     let [range, initial, condition, step, result] = parts;
     let (variable, accumulator) = (&fold.variable, &fold.accumulator);
-    format!("fold({variable}{second} in {range}, {accumulator} = {initial}, {condition}, {step}, {result})")
+    format!(
+        "fold({variable}{second} in {range}, {accumulator} = {initial}, {condition}, {step}, {result})"
+    )
 }
 
 fn show_literal(literal: &Literal) -> String {
@@ -165,5 +178,8 @@ fn errors_stand_at_their_places() {
          'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n | 1 +\n | ...^",
     );
     check("(1", "ERROR: <input>:1:3: Syntax error: missing ')' at '<EOF>'\n | (1\n | ..^");
-    check("1 2", "ERROR: <input>:1:3: Syntax error: extraneous input '2' expecting <EOF>\n | 1 2\n | ..^");
+    check(
+        "1 2",
+        "ERROR: <input>:1:3: Syntax error: extraneous input '2' expecting <EOF>\n | 1 2\n | ..^",
+    );
 }

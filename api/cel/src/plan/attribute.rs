@@ -7,14 +7,28 @@ use crate::eval::{EvalError, invalid_qualifier};
 use crate::value::{Text, Value};
 
 impl Planner<'_> {
-    pub(super) fn select(&mut self, operand: &Expr, field: &Name, test_only: bool) -> Result<Node, EvalError> {
+    pub(super) fn select(
+        &mut self,
+        operand: &Expr,
+        field: &Name,
+        test_only: bool,
+    ) -> Result<Node, EvalError> {
         let mut attribute = attribute_of(self.node(operand)?);
         attribute.push(Qualifier { optional: false, key: QualifierKey::Field(field.clone()) });
-        Ok(if test_only { Node::Test(Box::new(attribute)) } else { Node::Attribute(Box::new(attribute)) })
+        Ok(if test_only {
+            Node::Test(Box::new(attribute))
+        } else {
+            Node::Attribute(Box::new(attribute))
+        })
     }
 
     /// `operand[index]`, `operand[?index]` and `operand.?index`.
-    pub(super) fn index(&mut self, operand: &Expr, index: &Expr, optional: bool) -> Result<Node, EvalError> {
+    pub(super) fn index(
+        &mut self,
+        operand: &Expr,
+        index: &Expr,
+        optional: bool,
+    ) -> Result<Node, EvalError> {
         let mut attribute = attribute_of(self.node(operand)?);
         let key = match self.node(index)? {
             Node::Constant(value) => match *value {
@@ -30,7 +44,9 @@ impl Planner<'_> {
     }
 
     pub(super) fn conditional(&mut self, operands: &[Expr]) -> Result<Node, EvalError> {
-        let [condition, truthy, falsy] = operands else { return Err(EvalError::no_such_overload()) };
+        let [condition, truthy, falsy] = operands else {
+            return Err(EvalError::no_such_overload());
+        };
         let condition = self.node(condition)?;
         let truthy = attribute_of(self.node(truthy)?);
         let falsy = attribute_of(self.node(falsy)?);
@@ -49,5 +65,8 @@ fn attribute_of(node: Node) -> Attribute {
 
 /// Whether a value can be an index or key.
 pub(crate) fn is_index(value: &Value<'_>) -> bool {
-    matches!(value, Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_))
+    matches!(
+        value,
+        Value::String(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Double(_)
+    )
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::Planner;
 use super::node::{
-    Add, Arithmetic, ArithmeticOperator, CallNode, Member, Membership, Node, Relation, RelationOperator, Target,
-    TextTest, TextTestKind,
+    Add, Arithmetic, ArithmeticOperator, CallNode, Member, Membership, Node, Relation,
+    RelationOperator, Target, TextTest, TextTestKind,
 };
 use crate::ast::{Expr, Name};
 use crate::eval::{EvalError, constant};
@@ -32,8 +32,11 @@ impl Planner<'_> {
             ("_?_:_", operands) => return self.conditional(operands),
             _ => {}
         }
-        let arguments: Vec<Node> =
-            target.into_iter().chain(arguments).map(|argument| self.node(argument)).collect::<Result<_, _>>()?;
+        let arguments: Vec<Node> = target
+            .into_iter()
+            .chain(arguments)
+            .map(|argument| self.node(argument))
+            .collect::<Result<_, _>>()?;
         let chosen = match self.checked.overloads(expression.id) {
             [one] => Some(Arc::clone(one)),
             _ => None,
@@ -42,11 +45,13 @@ impl Planner<'_> {
             Ok(node) => return Ok(node),
             Err(arguments) => arguments,
         };
-        if &**function == "@in" && chosen.as_ref().is_some_and(|overload| overload.id == "in_list") {
+        if &**function == "@in" && chosen.as_ref().is_some_and(|overload| overload.id == "in_list")
+        {
             return Ok(membership(arguments, chosen, self.overloads(function)?));
         }
         let prepared = self.prepared(function, chosen.as_deref(), &arguments)?;
-        let convertible = CONVERSIONS.contains(&&**function) && matches!(arguments[..], [Node::Constant(_)]);
+        let convertible =
+            CONVERSIONS.contains(&&**function) && matches!(arguments[..], [Node::Constant(_)]);
         let target = match chosen {
             Some(overload) => Target::One(overload),
             None => Target::Any(self.overloads(function)?),
@@ -70,25 +75,41 @@ impl Planner<'_> {
         chosen: Option<&Overload>,
         arguments: &[Node],
     ) -> Result<Option<Box<dyn PreparedCall>>, EvalError> {
-        let known = self.environment.library().overloads(function).iter().find_map(|overload| overload.prepare);
-        let Some(prepare) = chosen.map_or(known, |overload| overload.prepare) else { return Ok(None) };
+        let known = self
+            .environment
+            .library()
+            .overloads(function)
+            .iter()
+            .find_map(|overload| overload.prepare);
+        let Some(prepare) = chosen.map_or(known, |overload| overload.prepare) else {
+            return Ok(None);
+        };
         match arguments.get(prepare.argument) {
-            Some(Node::Constant(value)) if value.as_str().is_some() => (prepare.build)(value).map(Some),
+            Some(Node::Constant(value)) if value.as_str().is_some() => {
+                (prepare.build)(value).map(Some)
+            }
             _ => Ok(None),
         }
     }
 }
 
 /// The node of its own that an operator has; the arguments again when it has none.
-fn operator(function: &str, chosen: Option<&Overload>, arguments: Vec<Node>) -> Result<Node, Vec<Node>> {
+fn operator(
+    function: &str,
+    chosen: Option<&Overload>,
+    arguments: Vec<Node>,
+) -> Result<Node, Vec<Node>> {
     let sized = || {
         let first = chosen.and_then(|overload| overload.parameters.first());
         matches!(first, Some(Type::String | Type::Bytes))
     };
-    let one = |arguments: Vec<Node>| <[Node; 1]>::try_from(arguments).map(|[operand]| Box::new(operand));
+    let one =
+        |arguments: Vec<Node>| <[Node; 1]>::try_from(arguments).map(|[operand]| Box::new(operand));
     let two = |arguments: Vec<Node>| <[Node; 2]>::try_from(arguments);
     let relation = |operator, arguments| {
-        two(arguments).map(|operands| Node::Relation(Box::new(Relation { operands, operator, sized: sized() })))
+        two(arguments).map(|operands| {
+            Node::Relation(Box::new(Relation { operands, operator, sized: sized() }))
+        })
     };
     let arithmetic = |operator, arguments| {
         two(arguments).map(|operands| Node::Arithmetic(Box::new(Arithmetic { operands, operator })))
@@ -98,13 +119,17 @@ fn operator(function: &str, chosen: Option<&Overload>, arguments: Vec<Node>) -> 
         "@not_strictly_false" => one(arguments).map(Node::NotStrictlyFalse),
         "_&&_" => two(arguments).map(Box::new).map(Node::And),
         "_||_" => two(arguments).map(Box::new).map(Node::Or),
-        "_==_" => two(arguments).map(|operands| Node::Equal { operands: Box::new(operands), negated: false }),
-        "_!=_" => two(arguments).map(|operands| Node::Equal { operands: Box::new(operands), negated: true }),
+        "_==_" => two(arguments)
+            .map(|operands| Node::Equal { operands: Box::new(operands), negated: false }),
+        "_!=_" => two(arguments)
+            .map(|operands| Node::Equal { operands: Box::new(operands), negated: true }),
         "_<_" => relation(RelationOperator::Less, arguments),
         "_<=_" => relation(RelationOperator::LessEquals, arguments),
         "_>_" => relation(RelationOperator::Greater, arguments),
         "_>=_" => relation(RelationOperator::GreaterEquals, arguments),
-        "_+_" => two(arguments).map(|operands| Node::Add(Box::new(Add { operands, sized: sized() }))),
+        "_+_" => {
+            two(arguments).map(|operands| Node::Add(Box::new(Add { operands, sized: sized() })))
+        }
         "_-_" => arithmetic(ArithmeticOperator::Subtract, arguments),
         "_*_" => arithmetic(ArithmeticOperator::Multiply, arguments),
         "_/_" => arithmetic(ArithmeticOperator::Divide, arguments),
@@ -129,7 +154,11 @@ fn operator(function: &str, chosen: Option<&Overload>, arguments: Vec<Node>) -> 
 }
 
 /// `item in list`; a constant list of simple values is looked up, and nothing is in an empty one.
-fn membership(mut arguments: Vec<Node>, chosen: Option<Arc<Overload>>, all: Arc<[Arc<Overload>]>) -> Node {
+fn membership(
+    mut arguments: Vec<Node>,
+    chosen: Option<Arc<Overload>>,
+    all: Arc<[Arc<Overload>]>,
+) -> Node {
     if let [_, Node::Constant(list)] = &arguments[..]
         && let Value::List(list) = &**list
     {

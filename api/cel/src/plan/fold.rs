@@ -72,11 +72,17 @@ fn shape(fold: &Comprehension) -> FoldShape<'_> {
 
 /// `all` and `exists`.
 fn quantifier(fold: &Comprehension) -> Option<FoldShape<'_>> {
-    let ExprKind::Literal(Literal::Bool(initial)) = fold.initial.kind else { return None };
+    let ExprKind::Literal(Literal::Bool(initial)) = fold.initial.kind else {
+        return None;
+    };
     let operator = if initial { "_&&_" } else { "_||_" };
-    let [accumulated, predicate] = operands(&fold.step, operator)? else { return None };
+    let [accumulated, predicate] = operands(&fold.step, operator)? else {
+        return None;
+    };
     let named = |expression: &Expr| is_name(expression, &fold.accumulator);
-    let [tested] = operands(&fold.condition, "@not_strictly_false")? else { return None };
+    let [tested] = operands(&fold.condition, "@not_strictly_false")? else {
+        return None;
+    };
     let tested = if initial { tested } else { operands(tested, "!_")?.first()? };
     let matches = named(accumulated) && named(tested) && named(&fold.result);
     matches.then_some(FoldShape::Quantifier { exists: !initial, predicate })
@@ -85,10 +91,17 @@ fn quantifier(fold: &Comprehension) -> Option<FoldShape<'_>> {
 /// `exists_one`: counts, and compares the count with 1.
 fn one(fold: &Comprehension) -> Option<FoldShape<'_>> {
     let named = |expression: &Expr| is_name(expression, &fold.accumulator);
-    let is_int = |expression: &Expr, value| expression.kind == ExprKind::Literal(Literal::Int(value));
-    let [predicate, counted, same] = operands(&fold.step, "_?_:_")? else { return None };
-    let [before, added] = operands(counted, "_+_")? else { return None };
-    let [count, expected] = operands(&fold.result, "_==_")? else { return None };
+    let is_int =
+        |expression: &Expr, value| expression.kind == ExprKind::Literal(Literal::Int(value));
+    let [predicate, counted, same] = operands(&fold.step, "_?_:_")? else {
+        return None;
+    };
+    let [before, added] = operands(counted, "_+_")? else {
+        return None;
+    };
+    let [count, expected] = operands(&fold.result, "_==_")? else {
+        return None;
+    };
     let matches = is_true(&fold.condition)
         && is_int(&fold.initial, 0)
         && is_int(added, 1)
@@ -100,7 +113,8 @@ fn one(fold: &Comprehension) -> Option<FoldShape<'_>> {
 /// `map`, `filter` and `transformList`: adds lists of one element.
 fn collect(fold: &Comprehension) -> Option<FoldShape<'_>> {
     let named = |expression: &Expr| is_name(expression, &fold.accumulator);
-    let empty = matches!(&fold.initial.kind, ExprKind::List { elements, .. } if elements.is_empty());
+    let empty =
+        matches!(&fold.initial.kind, ExprKind::List { elements, .. } if elements.is_empty());
     if !(empty && is_true(&fold.condition) && named(&fold.result)) {
         return None;
     }
@@ -109,12 +123,16 @@ fn collect(fold: &Comprehension) -> Option<FoldShape<'_>> {
         Some(_) => return None,
         None => (None, &fold.step),
     };
-    let [before, list] = operands(added, "_+_")? else { return None };
+    let [before, list] = operands(added, "_+_")? else {
+        return None;
+    };
     match &list.kind {
-        ExprKind::List { elements, optional } if optional.is_empty() && named(before) => match &elements[..] {
-            [element] => Some(FoldShape::Collect { filter, element }),
-            _ => None,
-        },
+        ExprKind::List { elements, optional } if optional.is_empty() && named(before) => {
+            match &elements[..] {
+                [element] => Some(FoldShape::Collect { filter, element }),
+                _ => None,
+            }
+        }
         _ => None,
     }
 }
@@ -130,7 +148,9 @@ fn is_name(expression: &Expr, name: &Name) -> bool {
 /// The operands of a call of the operator `function`.
 fn operands<'e>(expression: &'e Expr, function: &str) -> Option<&'e [Expr]> {
     match &expression.kind {
-        ExprKind::Call { function: called, target: None, arguments } if **called == *function => Some(arguments),
+        ExprKind::Call { function: called, target: None, arguments } if **called == *function => {
+            Some(arguments)
+        }
         _ => None,
     }
 }

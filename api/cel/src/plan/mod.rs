@@ -50,7 +50,9 @@ impl Planner<'_> {
         match &expression.kind {
             ExprKind::Literal(literal) => Ok(Node::constant(Value::from(literal))),
             ExprKind::Ident(name) => self.identifier(expression, name),
-            ExprKind::Select { operand, field, test_only } => self.select(operand, field, *test_only),
+            ExprKind::Select { operand, field, test_only } => {
+                self.select(operand, field, *test_only)
+            }
             ExprKind::Call { function, target, arguments } => {
                 self.call(expression, function, target.as_deref(), arguments)
             }
@@ -64,7 +66,10 @@ impl Planner<'_> {
                         Ok(FieldNode { name: field.name.clone(), value, optional: field.optional })
                     })
                     .collect();
-                Ok(Node::Message(Box::new(MessageNode { type_name: type_name.clone(), fields: planned? })))
+                Ok(Node::Message(Box::new(MessageNode {
+                    type_name: type_name.clone(),
+                    fields: planned?,
+                })))
             }
             ExprKind::Comprehension(fold) => self.fold(fold),
         }
@@ -93,14 +98,20 @@ impl Planner<'_> {
 
     fn base(&self, name: &str) -> Result<Base, EvalError> {
         if let Some((_, place)) = self.scope.iter().rev().find(|(known, _)| **known == *name) {
-            return Ok(if self.taken == Some(*place) { Base::Taken(*place) } else { Base::Local(*place) });
+            return Ok(if self.taken == Some(*place) {
+                Base::Taken(*place)
+            } else {
+                Base::Local(*place)
+            });
         }
         let slot = self.environment.slot(name).and_then(|slot| u32::try_from(slot).ok());
-        slot.map(Base::Variable).ok_or_else(|| EvalError::new(format!("no such attribute(s): {name}")))
+        slot.map(Base::Variable)
+            .ok_or_else(|| EvalError::new(format!("no such attribute(s): {name}")))
     }
 
     fn list(&mut self, elements: &[Expr], optional: &[u32]) -> Result<Node, EvalError> {
-        let elements: Vec<Node> = elements.iter().map(|element| self.node(element)).collect::<Result<_, _>>()?;
+        let elements: Vec<Node> =
+            elements.iter().map(|element| self.node(element)).collect::<Result<_, _>>()?;
         let constants = elements.iter().all(|element| matches!(element, Node::Constant(_)));
         let node = Node::List(Box::new(ListNode { elements, optional: optional.to_vec() }));
         if constants { constant(&node).map(Node::constant) } else { Ok(node) }
@@ -116,7 +127,8 @@ impl Planner<'_> {
             .collect();
         let planned = planned?;
         let is_constant = |node: &Node| matches!(node, Node::Constant(_));
-        let constants = planned.iter().all(|entry| is_constant(&entry.key) && is_constant(&entry.value));
+        let constants =
+            planned.iter().all(|entry| is_constant(&entry.key) && is_constant(&entry.value));
         let node = Node::Map(planned.into());
         if constants { constant(&node).map(Node::constant) } else { Ok(node) }
     }

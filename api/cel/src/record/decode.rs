@@ -23,14 +23,17 @@ pub fn decode(json: &data::Value) -> Result<Value<'static>, MalformedRecord> {
         "double" => Value::Double(number(held)?),
         "string" => Value::string(text(held)?),
         "bytes" => {
-            let bytes = STANDARD.decode(text(held)?).map_err(|error| MalformedRecord(error.to_string()))?;
+            let bytes =
+                STANDARD.decode(text(held)?).map_err(|error| MalformedRecord(error.to_string()))?;
             Value::bytes(bytes)
         }
         "list" => Value::list(items(held)?.iter().map(decode).collect::<Result<_, _>>()?),
         "map" => {
             let mut table = Table::new();
             for entry in items(held)? {
-                let [key, value] = items(entry)? else { return Err(malformed()) };
+                let [key, value] = items(entry)? else {
+                    return Err(malformed());
+                };
                 table.insert(decode(key)?, decode(value)?);
             }
             Value::map(table)
@@ -38,7 +41,8 @@ pub fn decode(json: &data::Value) -> Result<Value<'static>, MalformedRecord> {
         "timestamp" => {
             let (seconds, nanos) = parts(held)?;
             let nanos = u32::try_from(nanos).map_err(|_| malformed())?;
-            let at = Timestamp::from_unix(seconds, nanos).map_err(|error| MalformedRecord(error.to_owned()))?;
+            let at = Timestamp::from_unix(seconds, nanos)
+                .map_err(|error| MalformedRecord(error.to_owned()))?;
             Value::Timestamp(at)
         }
         "duration" => {

@@ -18,15 +18,25 @@ pub fn encode(value: &Value<'_>) -> data::Value {
         Value::Double(value) => tagged("double", text(&double(*value))),
         Value::String(value) => tagged("string", text(value)),
         Value::Bytes(bytes) => tagged("bytes", text(&STANDARD.encode(&**bytes))),
-        Value::Timestamp(at) => tagged("timestamp", parts(at.unix_seconds(), i64::from(at.subsecond_nanos()))),
-        Value::Duration(span) => tagged("duration", parts(span.whole_seconds(), i64::from(span.subsecond_nanos()))),
+        Value::Timestamp(at) => {
+            tagged("timestamp", parts(at.unix_seconds(), i64::from(at.subsecond_nanos())))
+        }
+        Value::Duration(span) => {
+            tagged("duration", parts(span.whole_seconds(), i64::from(span.subsecond_nanos())))
+        }
         Value::Type(name) => tagged("type", text(name)),
-        Value::List(list) => tagged("list", data::Value::List(list.iter().map(|item| encode(&item)).collect())),
+        Value::List(list) => {
+            tagged("list", data::Value::List(list.iter().map(|item| encode(&item)).collect()))
+        }
         Value::Map(map) => {
-            let entries = map.iter().map(|(key, value)| data::Value::List(vec![encode(&key), encode(&value)]));
+            let entries = map
+                .iter()
+                .map(|(key, value)| data::Value::List(vec![encode(&key), encode(&value)]));
             tagged("map", data::Value::List(entries.collect()))
         }
-        Value::Optional(held) => tagged("optional", held.as_ref().map_or(data::Value::Null, |held| encode(held))),
+        Value::Optional(held) => {
+            tagged("optional", held.as_ref().map_or(data::Value::Null, |held| encode(held)))
+        }
         Value::Opaque(value) => opaque(value.type_name(), &value.text()),
         Value::Error(error) => opaque("error", &error.to_string()),
     }

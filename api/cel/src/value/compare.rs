@@ -36,8 +36,12 @@ impl Value<'_> {
             (Self::Uint(left), Value::Int(right)) => int_to_uint(*right, *left).reverse(),
             (Self::Double(left), _) if left.is_nan() => return Err(EvalError::new(UNORDERED)),
             (Self::Double(left), Value::Double(right)) => return doubles(left.partial_cmp(right)),
-            (Self::Double(left), Value::Int(right)) => return doubles(double_to_int(*left, *right)),
-            (Self::Double(left), Value::Uint(right)) => return doubles(double_to_uint(*left, *right)),
+            (Self::Double(left), Value::Int(right)) => {
+                return doubles(double_to_int(*left, *right));
+            }
+            (Self::Double(left), Value::Uint(right)) => {
+                return doubles(double_to_uint(*left, *right));
+            }
             (Self::Int(left), Value::Double(right)) => {
                 return doubles(double_to_int(*right, *left).map(Ordering::reverse));
             }

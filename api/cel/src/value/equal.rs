@@ -20,9 +20,15 @@ impl Value<'_> {
     }
 
     /// Whether this equals `other`; each pair of elements takes one of `steps`, and when none is left the evaluation ends.
-    pub(crate) fn equals_within(&self, other: &Value<'_>, steps: &mut u64) -> Result<bool, EvalError> {
+    pub(crate) fn equals_within(
+        &self,
+        other: &Value<'_>,
+        steps: &mut u64,
+    ) -> Result<bool, EvalError> {
         Ok(match (self, other) {
-            (Self::Null, _) | (_, Value::Null) => matches!((self, other), (Self::Null, Value::Null)),
+            (Self::Null, _) | (_, Value::Null) => {
+                matches!((self, other), (Self::Null, Value::Null))
+            }
             (Self::Bool(left), Value::Bool(right)) => left == right,
             (Self::Int(left), Value::Int(right)) => left == right,
             (Self::Uint(left), Value::Uint(right)) => left == right,
@@ -30,10 +36,18 @@ impl Value<'_> {
             (Self::Double(left), Value::Double(right)) => left == right,
             (Self::Int(left), Value::Uint(right)) => int_to_uint(*left, *right).is_eq(),
             (Self::Uint(left), Value::Int(right)) => int_to_uint(*right, *left).is_eq(),
-            (Self::Double(left), Value::Int(right)) => double_to_int(*left, *right) == Some(Ordering::Equal),
-            (Self::Int(left), Value::Double(right)) => double_to_int(*right, *left) == Some(Ordering::Equal),
-            (Self::Double(left), Value::Uint(right)) => double_to_uint(*left, *right) == Some(Ordering::Equal),
-            (Self::Uint(left), Value::Double(right)) => double_to_uint(*right, *left) == Some(Ordering::Equal),
+            (Self::Double(left), Value::Int(right)) => {
+                double_to_int(*left, *right) == Some(Ordering::Equal)
+            }
+            (Self::Int(left), Value::Double(right)) => {
+                double_to_int(*right, *left) == Some(Ordering::Equal)
+            }
+            (Self::Double(left), Value::Uint(right)) => {
+                double_to_uint(*left, *right) == Some(Ordering::Equal)
+            }
+            (Self::Uint(left), Value::Double(right)) => {
+                double_to_uint(*right, *left) == Some(Ordering::Equal)
+            }
             (Self::String(left), Value::String(right)) => left == right,
             (Self::Bytes(left), Value::Bytes(right)) => left == right,
             (Self::Timestamp(left), Value::Timestamp(right)) => left == right,
@@ -41,7 +55,9 @@ impl Value<'_> {
             (Self::Type(left), Value::Type(right)) => left == right,
             (Self::List(left), Value::List(right)) => return equal_lists(left, right, steps),
             (Self::Map(left), Value::Map(right)) => return equal_maps(left, right, steps),
-            (Self::List(list), _) if list.is_declared() => return Err(EvalError::no_such_overload()),
+            (Self::List(list), _) if list.is_declared() => {
+                return Err(EvalError::no_such_overload());
+            }
             (Self::Map(map), _) if map.is_declared() => return Err(EvalError::no_such_overload()),
             (Self::Optional(left), Value::Optional(right)) => match (left, right) {
                 (Some(left), Some(right)) => return left.equals_within(right, steps),
@@ -79,8 +95,11 @@ fn equal_lists(left: &List<'_>, right: &List<'_>, steps: &mut u64) -> Result<boo
             let declared = left.is_declared();
             for (left, right) in left.iter().zip(right.iter()) {
                 step(steps)?;
-                let equal =
-                    if declared { left.equals_within(&right, steps)? } else { left.matches_element(&right, steps)? };
+                let equal = if declared {
+                    left.equals_within(&right, steps)?
+                } else {
+                    left.matches_element(&right, steps)?
+                };
                 if !equal {
                     return Ok(false);
                 }
@@ -117,7 +136,9 @@ fn equal_lists(left: &List<'_>, right: &List<'_>, steps: &mut u64) -> Result<boo
 
 /// Whether two elements of a `map` list have the same keys.
 pub(super) fn same_element(left: &Value<'_>, right: &Value<'_>, keys: &[crate::ast::Name]) -> bool {
-    let (Value::Map(left), Value::Map(right)) = (left, right) else { return false };
+    let (Value::Map(left), Value::Map(right)) = (left, right) else {
+        return false;
+    };
     keys.iter().all(|key| match (left.get_str(key), right.get_str(key)) {
         (Some(left), Some(right)) => left.equals(&right).unwrap_or(false),
         (left, right) => left.is_none() && right.is_none(),
@@ -133,7 +154,9 @@ fn equal_maps(left: &Map<'_>, right: &Map<'_>, steps: &mut u64) -> Result<bool, 
     }
     for (key, value) in left.iter() {
         step(steps)?;
-        let Some(other) = right.find(&key)? else { return Ok(false) };
+        let Some(other) = right.find(&key)? else {
+            return Ok(false);
+        };
         let equal = if left.is_declared() {
             value.equals_within(&other, steps)?
         } else {
@@ -147,7 +170,11 @@ fn equal_maps(left: &Map<'_>, right: &Map<'_>, steps: &mut u64) -> Result<bool, 
 }
 
 /// Whether the fields of an object that its schema does not declare are those of `right`, as far as it has them.
-fn undeclared_fields_equal(left: &Map<'_>, right: &Map<'_>, steps: &mut u64) -> Result<bool, EvalError> {
+fn undeclared_fields_equal(
+    left: &Map<'_>,
+    right: &Map<'_>,
+    steps: &mut u64,
+) -> Result<bool, EvalError> {
     let undeclared = left.undeclared();
     if !undeclared.is_empty() && right.object().is_none() {
         return Err(EvalError::no_such_overload());

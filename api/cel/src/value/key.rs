@@ -50,14 +50,20 @@ impl<'a> Key<'a> {
         match value {
             Value::Int(value) => [u64::try_from(*value).ok().map(Key::Uint), None],
             Value::Uint(value) => [i64::try_from(*value).ok().map(Key::Int), None],
-            Value::Double(value) => [whole_int(*value).map(Key::Int), whole_uint(*value).map(Key::Uint)],
+            Value::Double(value) => {
+                [whole_int(*value).map(Key::Int), whole_uint(*value).map(Key::Uint)]
+            }
             _ => [None, None],
         }
     }
 }
 
 /// The integer that `value` is exactly.
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "checked to be exact")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "checked to be exact"
+)]
 pub(crate) fn whole_int(value: f64) -> Option<i64> {
     let whole = value > i64::MIN as f64 && value < i64::MAX as f64 && value.fract() == 0.0;
     whole.then_some(value as i64)

@@ -23,7 +23,10 @@ impl Value<'_> {
                 _ => false,
             },
             Type::Map(key, value) => match self {
-                Self::Map(map) => map.iter().next().is_none_or(|(first, held)| first.is_of(key) && held.is_of(value)),
+                Self::Map(map) => map
+                    .iter()
+                    .next()
+                    .is_none_or(|(first, held)| first.is_of(key) && held.is_of(value)),
                 _ => false,
             },
             Type::Optional(inner) => match self {

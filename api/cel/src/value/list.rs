@@ -77,7 +77,9 @@ impl<'a> List<'a> {
             ListRepr::Borrowed(items) => items.get(index).map(Value::lent),
             ListRepr::Tree(items, shape) => items.get(index).map(|item| shape.element().read(item)),
             ListRepr::Json(view) => view.element(index),
-            ListRepr::Numbers(end) => (index < *end).then(|| i64::try_from(index).map_or(Value::Null, Value::Int)),
+            ListRepr::Numbers(end) => {
+                (index < *end).then(|| i64::try_from(index).map_or(Value::Null, Value::Int))
+            }
         }
     }
 
@@ -104,7 +106,9 @@ impl<'a> List<'a> {
     fn shape(&self) -> Option<&'a Shape> {
         match &self.0 {
             ListRepr::Tree(_, shape @ Shape::List(_)) | ListRepr::Summed(_, shape) => Some(shape),
-            ListRepr::Json(view) => Some(view.shape()).filter(|shape| matches!(shape, Shape::List(_))),
+            ListRepr::Json(view) => {
+                Some(view.shape()).filter(|shape| matches!(shape, Shape::List(_)))
+            }
             _ => None,
         }
     }
@@ -125,20 +129,22 @@ impl<'a> List<'a> {
         for item in other.iter() {
             let place = match semantics {
                 ListSemantics::Atomic => None,
-                ListSemantics::Set => sum.iter().position(|known| known.equals(&item).unwrap_or(false)),
-                ListSemantics::Map(keys) => sum.iter().position(|known| same_element(known, &item, keys)),
+                ListSemantics::Set => {
+                    sum.iter().position(|known| known.equals(&item).unwrap_or(false))
+                }
+                ListSemantics::Map(keys) => {
+                    sum.iter().position(|known| same_element(known, &item, keys))
+                }
             };
             match place {
                 Some(at) => sum[at] = item,
                 None => sum.push(item),
             }
         }
-        Self(
-            shape.map_or_else(
-                || ListRepr::Shared(Arc::clone(&items)),
-                |shape| ListRepr::Summed(Arc::clone(&items), shape),
-            ),
-        )
+        Self(shape.map_or_else(
+            || ListRepr::Shared(Arc::clone(&items)),
+            |shape| ListRepr::Summed(Arc::clone(&items), shape),
+        ))
     }
 
     /// Whether this list grows without being copied: nothing else holds it.

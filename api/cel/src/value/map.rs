@@ -69,7 +69,9 @@ impl<'a> Map<'a> {
     pub fn find(&self, key: &Value<'_>) -> Result<Option<Value<'a>>, EvalError> {
         match (&self.0, key) {
             (MapRepr::Tree(..) | MapRepr::Json(_), Value::String(key)) => Ok(self.get_str(key)),
-            (MapRepr::Tree(..) | MapRepr::Json(_), _) if self.is_declared() => Err(EvalError::no_such_overload()),
+            (MapRepr::Tree(..) | MapRepr::Json(_), _) if self.is_declared() => {
+                Err(EvalError::no_such_overload())
+            }
             _ => Ok(self.get(key)),
         }
     }

@@ -186,7 +186,9 @@ impl<'a> Value<'a> {
             Self::String(text) => text.is_empty(),
             Self::Bytes(bytes) => bytes.is_empty(),
             Self::Duration(value) => value.nanos() == 0,
-            Self::Timestamp(value) => value.unix_seconds() == FIRST_SECOND && value.subsecond_nanos() == 0,
+            Self::Timestamp(value) => {
+                value.unix_seconds() == FIRST_SECOND && value.subsecond_nanos() == 0
+            }
             Self::List(list) => list.is_empty(),
             Self::Map(map) => map.is_empty(),
             Self::Type(_) | Self::Optional(_) | Self::Opaque(_) | Self::Error(_) => false,

@@ -16,7 +16,9 @@ impl Value<'_> {
             Self::Timestamp(value) => Value::Timestamp(value),
             Self::Duration(value) => Value::Duration(value),
             Self::Type(name) => Value::Type(name.into_owned()),
-            Self::List(list) => Value::List(List::from(list.iter().map(Value::into_owned).collect::<Vec<_>>())),
+            Self::List(list) => {
+                Value::List(List::from(list.iter().map(Value::into_owned).collect::<Vec<_>>()))
+            }
             Self::Map(map) => {
                 let mut table = Table::new();
                 for (key, value) in map.iter() {

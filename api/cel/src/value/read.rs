@@ -16,18 +16,29 @@ impl Shape {
         match (self, value) {
             (_, data::Value::Null) => Value::Null,
             (Self::Dyn | Self::Bool, data::Value::Bool(value)) => Value::Bool(*value),
-            (Self::Double, value) => value.as_f64().map_or_else(|| not_declared("float"), Value::Double),
-            (Self::Dyn | Self::Int | Self::IntOrString, data::Value::Int(value)) => Value::Int(*value),
+            (Self::Double, value) => {
+                value.as_f64().map_or_else(|| not_declared("float"), Value::Double)
+            }
+            (Self::Dyn | Self::Int | Self::IntOrString, data::Value::Int(value)) => {
+                Value::Int(*value)
+            }
             (Self::Dyn, data::Value::UInt(value)) => Value::Uint(*value),
             (Self::Dyn, data::Value::Float(value)) => Value::Double(*value),
             (Self::Dyn | Self::String | Self::IntOrString, data::Value::String(text)) => {
                 Value::String(Text::Borrowed(text))
             }
-            (Self::Bytes | Self::Date | Self::Timestamp | Self::Duration, data::Value::String(text)) => {
-                self.read_text(text).unwrap_or_else(|text| Value::Error(Arc::new(EvalError::new(text))))
+            (
+                Self::Bytes | Self::Date | Self::Timestamp | Self::Duration,
+                data::Value::String(text),
+            ) => self
+                .read_text(text)
+                .unwrap_or_else(|text| Value::Error(Arc::new(EvalError::new(text)))),
+            (Self::Dyn | Self::List(_), data::Value::List(items)) => {
+                Value::List(List::tree(items, self))
             }
-            (Self::Dyn | Self::List(_), data::Value::List(items)) => Value::List(List::tree(items, self)),
-            (Self::Dyn | Self::Map(_) | Self::Object(_), data::Value::Map(map)) => Value::Map(Map::tree(map, self)),
+            (Self::Dyn | Self::Map(_) | Self::Object(_), data::Value::Map(map)) => {
+                Value::Map(Map::tree(map, self))
+            }
             _ => not_declared(self.expected()),
         }
     }
@@ -35,13 +46,22 @@ impl Shape {
     fn read_text<'a>(&self, text: &str) -> Result<Value<'a>, String> {
         Ok(match self {
             Self::Bytes => {
-                let bytes = STANDARD.decode(text).map_err(|error| invalid("byte formatted string", text, &error))?;
+                let bytes = STANDARD
+                    .decode(text)
+                    .map_err(|error| invalid("byte formatted string", text, &error))?;
                 Value::bytes(bytes)
             }
-            Self::Date => Value::Timestamp(timestamp(&format!("{text}T00:00:00Z"), "date formatted string", text)?),
-            Self::Timestamp => Value::Timestamp(timestamp(text, "date-time formatted string", text)?),
+            Self::Date => Value::Timestamp(timestamp(
+                &format!("{text}T00:00:00Z"),
+                "date formatted string",
+                text,
+            )?),
+            Self::Timestamp => {
+                Value::Timestamp(timestamp(text, "date-time formatted string", text)?)
+            }
             _ => Value::Duration(
-                Duration::parse(text).ok_or_else(|| format!("Invalid duration {text}: unable to parse it"))?,
+                Duration::parse(text)
+                    .ok_or_else(|| format!("Invalid duration {text}: unable to parse it"))?,
             ),
         })
     }

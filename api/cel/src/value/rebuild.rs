@@ -13,7 +13,9 @@ impl<'a> Value<'a> {
     /// This value after it was read from a variable or chosen by `?:`.
     pub(crate) fn rebuilt(self) -> Self {
         match self {
-            Self::Optional(Some(held)) if needs_rebuilding(&held) => Self::some(rebuilt_inner(&held)),
+            Self::Optional(Some(held)) if needs_rebuilding(&held) => {
+                Self::some(rebuilt_inner(&held))
+            }
             value => value,
         }
     }

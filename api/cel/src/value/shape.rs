@@ -130,7 +130,11 @@ impl Shape {
 
     /// The data of the property of `map` that expressions call `name`, and how it is read.
     #[inline]
-    pub(crate) fn property<'a>(&'a self, map: &'a data::Map, name: &str) -> Option<(&'a data::Value, &'a Shape)> {
+    pub(crate) fn property<'a>(
+        &'a self,
+        map: &'a data::Map,
+        name: &str,
+    ) -> Option<(&'a data::Value, &'a Shape)> {
         if let Self::Object(object) = self {
             let field = object.field(name)?;
             let value = entry(map, &field.key).filter(|value| !value.is_null())?;

@@ -34,7 +34,8 @@ fn every_record_is_answered_as_the_reference_answers_it() {
     for (file, records) in files(&directory) {
         let found = differences.len();
         records.iter().for_each(|record| compare(record, &library, &mut differences));
-        let wrong: BTreeSet<_> = differences[found..].iter().map(|difference| &difference.id).collect();
+        let wrong: BTreeSet<_> =
+            differences[found..].iter().map(|difference| &difference.id).collect();
         counts.insert(file, (records.len() - wrong.len(), records.len()));
     }
     eprintln!("{}", report(&counts, &differences));
@@ -62,11 +63,14 @@ fn every_record_is_answered_as_the_reference_answers_it() {
 /// Counts of right answers, by file; writes all differences to a file and names it.
 fn report(counts: &BTreeMap<String, (usize, usize)>, differences: &[Difference]) -> String {
     let all = counts.values().fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
-    let line = |file: &str, (right, all): (usize, usize)| format!("{file:16} {right:4} of {all:4}\n");
+    let line =
+        |file: &str, (right, all): (usize, usize)| format!("{file:16} {right:4} of {all:4}\n");
     let mut text: String = counts.iter().map(|(file, count)| line(file, *count)).collect();
     text += &line("all", all);
     let lines = differences.iter().map(|Difference { id, aspect, expected, found }| {
-        serde_json::json!({"id": id, "aspect": aspect, "expected": expected, "found": found}).to_string() + "\n"
+        serde_json::json!({"id": id, "aspect": aspect, "expected": expected, "found": found})
+            .to_string()
+            + "\n"
     });
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cel_differences.jsonl");
     std::fs::write(&path, lines.collect::<String>()).expect("the report can be written");
@@ -92,7 +96,9 @@ fn compare(record: &Record, library: &Arc<Library>, differences: &mut Vec<Differ
                 differ("stage", "none".to_owned(), issues.to_string());
             }
         }
-        (Ok(_), Some((stage, text))) => differ("stage", format!("{stage} {text}"), "none".to_owned()),
+        (Ok(_), Some((stage, text))) => {
+            differ("stage", format!("{stage} {text}"), "none".to_owned())
+        }
         (Ok(checked), None) => {
             evaluation::compare(record, &environment, &checked, &mut differ);
             if let Some(expected) = record.json["type"].as_str() {
@@ -100,7 +106,11 @@ fn compare(record: &Record, library: &Arc<Library>, differences: &mut Vec<Differ
             }
             if let Some([min, max]) = record.json["estimate"].as_array().map(Vec::as_slice) {
                 let found = estimate(&checked, &UnknownSizes);
-                differ("estimate", format!("[{min}, {max}]"), format!("[{}, {}]", found.min, found.max));
+                differ(
+                    "estimate",
+                    format!("[{min}, {max}]"),
+                    format!("[{}, {}]", found.min, found.max),
+                );
             }
         }
     }

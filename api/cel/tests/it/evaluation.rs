@@ -38,7 +38,9 @@ pub(crate) fn compare(
             }
             None => differ_error(expected_error, None, differ),
         },
-        Err(error) => differ_error(expected_error, Some(&("eval".to_owned(), error.to_string())), differ),
+        Err(error) => {
+            differ_error(expected_error, Some(&("eval".to_owned(), error.to_string())), differ)
+        }
     }
     if let Some(cost) = record.json.get("cost").and_then(serde_json::Value::as_u64) {
         differ("cost", cost.to_string(), evaluation.cost.to_string());
@@ -56,7 +58,11 @@ fn differ_error(
         return differ("stage", "none".to_owned(), format!("{stage} {text}"));
     };
     if expected_stage != stage {
-        return differ("stage", format!("{expected_stage} {expected_text}"), format!("{stage} {text}"));
+        return differ(
+            "stage",
+            format!("{expected_stage} {expected_text}"),
+            format!("{stage} {text}"),
+        );
     }
     if !expected_text.starts_with("internal error: ") {
         differ("text", expected_text.to_owned(), text.clone());
@@ -93,7 +99,9 @@ pub(crate) fn canonical(value: &Tree) -> String {
             parts.sort();
             format!("{{{}}}", parts.join(", "))
         }
-        Tree::List(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(", ")),
+        Tree::List(items) => {
+            format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(", "))
+        }
         other => format!("{other:?}"),
     }
 }

@@ -34,10 +34,18 @@ fn on_small_stack(source: String) -> Result<(), String> {
     let run = move || {
         let started = Instant::now();
         let result = compile(&environment(), &source);
-        assert!(started.elapsed() < TIME_MAX, "{} bytes took {:?}", source.len(), started.elapsed());
+        assert!(
+            started.elapsed() < TIME_MAX,
+            "{} bytes took {:?}",
+            source.len(),
+            started.elapsed()
+        );
         result
     };
-    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(run).expect("a thread can be started");
+    let thread = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(run)
+        .expect("a thread can be started");
     thread.join().expect("no expression breaks its thread")
 }
 
@@ -60,7 +68,8 @@ fn nesting_is_allowed_up_to_its_limit_and_no_further() {
         ("l.filter(y, [", "true", "][0]).size() == 1"),
     ];
     for (open, middle, close) in forms {
-        let nested = |depth: usize| format!("{}{middle}{}", open.repeat(depth), close.repeat(depth));
+        let nested =
+            |depth: usize| format!("{}{middle}{}", open.repeat(depth), close.repeat(depth));
         let _ = on_small_stack(nested(120));
         for depth in [248, 249, 250, 300, 5_000] {
             let _ = on_small_stack(nested(depth));
@@ -68,7 +77,10 @@ fn nesting_is_allowed_up_to_its_limit_and_no_further() {
         expect_error(nested(5_000), "");
     }
     assert_eq!(on_small_stack(format!("{}x{}", "(".repeat(249), ")".repeat(249))), Ok(()));
-    expect_error(format!("{}x{}", "(".repeat(250), ")".repeat(250)), "expression recursion limit exceeded: 250");
+    expect_error(
+        format!("{}x{}", "(".repeat(250), ")".repeat(250)),
+        "expression recursion limit exceeded: 250",
+    );
     expect_error("x + ".repeat(251) + "x", "max recursion depth exceeded");
     expect_error("(".repeat(90_000), "expression recursion limit exceeded: 250");
     expect_error("[".repeat(90_000), "expression recursion limit exceeded: 250");
@@ -87,12 +99,21 @@ fn long_expressions_are_read_to_their_limit() {
     expect_error("x.a".to_owned() + &".a".repeat(49_000), "max recursion depth exceeded");
     expect_error("-1".to_owned() + &".a".repeat(49_000), "max recursion depth exceeded");
     expect_error("x".to_owned() + &" $".repeat(40_000), "1 more errors were truncated");
-    expect_error("[".to_owned() + &"1 2, ".repeat(19_000), "error recovery token lookahead limit exceeded: 256");
+    expect_error(
+        "[".to_owned() + &"1 2, ".repeat(19_000),
+        "error recovery token lookahead limit exceeded: 256",
+    );
     expect_error("(1 2) + ".repeat(11_000), "error recovery attempt limit exceeded: 30");
-    expect_error("[1 ".to_owned() + &") ".repeat(40_000), "error recovery token lookahead limit exceeded: 256");
+    expect_error(
+        "[1 ".to_owned() + &") ".repeat(40_000),
+        "error recovery token lookahead limit exceeded: 256",
+    );
     expect_error("a.b.".repeat(24_000), "");
     expect_error("l.exists(".repeat(10_000), "");
-    expect_error("{".repeat(50_000) + &"}".repeat(50_000), "expression recursion limit exceeded: 250");
+    expect_error(
+        "{".repeat(50_000) + &"}".repeat(50_000),
+        "expression recursion limit exceeded: 250",
+    );
 }
 
 #[test]
@@ -107,8 +128,13 @@ fn types_do_not_grow_without_bound() {
     let doubled = |times: usize| format!("[1]{}", ".map(y, {y: y})".repeat(times));
     assert_eq!(on_small_stack(doubled(8)), Ok(()));
     expect_error(doubled(60), "type of expression has more than 10000 parts");
-    expect_error(doubled(60) + " == " + &doubled(60), "type of expression has more than 10000 parts");
-    let bound = (1..60).map(|n| format!("[[]].all(v{n}, v{} == [{{v{n}: v{n}}}] && ", n - 1)).collect::<String>();
+    expect_error(
+        doubled(60) + " == " + &doubled(60),
+        "type of expression has more than 10000 parts",
+    );
+    let bound = (1..60)
+        .map(|n| format!("[[]].all(v{n}, v{} == [{{v{n}: v{n}}}] && ", n - 1))
+        .collect::<String>();
     let bound = format!("[[]].all(v0, {bound}true{}", ")".repeat(60));
     let _ = on_small_stack(bound);
     let _ = on_small_stack(doubled(12) + &".sort()".repeat(200));
@@ -119,7 +145,8 @@ struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % bound
     }
 }
@@ -127,14 +154,16 @@ impl Numbers {
 #[test]
 fn any_sequence_of_tokens_is_answered() {
     const WORDS: [&str; 48] = [
-        "x", "l", "d", "1", "2u", "1.5", "'a'", "b'b'", "true", "null", "in", "(", ")", "[", "]", "{", "}", ".", ",",
-        ":", "?", "-", "!", "+", "*", "/", "%", "==", "!=", "<", ">=", "&&", "||", "has", "all", "map", "optMap",
-        "size", "`e`", "$", "=", "'", "\"", "if", "int", "é", "\n", "// c\n",
+        "x", "l", "d", "1", "2u", "1.5", "'a'", "b'b'", "true", "null", "in", "(", ")", "[", "]",
+        "{", "}", ".", ",", ":", "?", "-", "!", "+", "*", "/", "%", "==", "!=", "<", ">=", "&&",
+        "||", "has", "all", "map", "optMap", "size", "`e`", "$", "=", "'", "\"", "if", "int", "é",
+        "\n", "// c\n",
     ];
     let environment = environment();
     let mut numbers = Numbers(1);
     for _ in 0..4_000 {
-        let words: Vec<&str> = (0..numbers.below(24)).map(|_| WORDS[numbers.below(WORDS.len())]).collect();
+        let words: Vec<&str> =
+            (0..numbers.below(24)).map(|_| WORDS[numbers.below(WORDS.len())]).collect();
         let source = words.join(if numbers.below(2) == 0 { "" } else { " " });
         if let Err(error) = compile(&environment, &source) {
             assert!(error.starts_with("ERROR: <input>:"), "{source:?}: {error}");
@@ -144,8 +173,7 @@ fn any_sequence_of_tokens_is_answered() {
 
 #[test]
 fn any_change_of_a_right_expression_is_answered() {
-    const RIGHT: &str =
-        "l.all(y, y > 0 && [1, 2].exists(z, z == y)) ? d.a.?b.orValue('c') == 'd' : {'k': -x}['k'] < 0x1F";
+    const RIGHT: &str = "l.all(y, y > 0 && [1, 2].exists(z, z == y)) ? d.a.?b.orValue('c') == 'd' : {'k': -x}['k'] < 0x1F";
     let environment = environment();
     assert_eq!(compile(&environment, RIGHT), Ok(()));
     let mut numbers = Numbers(7);

@@ -49,7 +49,10 @@ pub(crate) fn files(directory: &Path) -> Vec<(String, Vec<Record>)> {
         .map(|entry| entry.expect("an entry can be read").path())
         .collect();
     files.sort();
-    files.iter().map(|path| (path.file_stem().expect("a name").to_string_lossy().into_owned(), read(path))).collect()
+    files
+        .iter()
+        .map(|path| (path.file_stem().expect("a name").to_string_lossy().into_owned(), read(path)))
+        .collect()
 }
 
 fn read(path: &Path) -> Vec<Record> {
@@ -57,7 +60,8 @@ fn read(path: &Path) -> Vec<Record> {
     text.lines()
         .map(|line| {
             let json: Json = serde_json::from_str(line).expect("a record is JSON");
-            let text = |field: &str| json[field].as_str().expect("a record has this field").to_owned();
+            let text =
+                |field: &str| json[field].as_str().expect("a record has this field").to_owned();
             Record { id: text("id"), expr: text("expr"), json }
         })
         .collect()

@@ -34,11 +34,15 @@ fn the_public_suite_is_answered() {
                 continue;
             }
             all += 1;
-            let words = ["file", "section", "name"].map(|word| test[word].as_str().expect("a test has a name"));
+            let words = ["file", "section", "name"]
+                .map(|word| test[word].as_str().expect("a test has a name"));
             let id = words.join("/");
             let answer = differences.get(&id).filter(|answer| answer["expr"] == test["expr"]);
             if let Err(why) = check(test, answer, &library) {
-                wrong.push(format!("--- {id} | {}\n{why}", test["expr"].as_str().unwrap_or_default()));
+                wrong.push(format!(
+                    "--- {id} | {}\n{why}",
+                    test["expr"].as_str().unwrap_or_default()
+                ));
             }
         }
     }
@@ -56,7 +60,9 @@ fn read(path: &Path) -> Json {
 }
 
 fn declares_functions(test: &Json) -> bool {
-    test["type_env"].as_array().is_some_and(|declared| declared.iter().any(|one| one["kind"] == "function"))
+    test["type_env"]
+        .as_array()
+        .is_some_and(|declared| declared.iter().any(|one| one["kind"] == "function"))
 }
 
 /// Compares one answer: with that of release 1.35 where the suite's is another.
@@ -69,7 +75,9 @@ fn check(test: &Json, answer: Option<&Json>, library: &Arc<Library>) -> Result<(
         Ok(program) => program,
         // A server always checks: what a test evaluates without a check may be refused.
         Err(error) if test["disable_check"] == true && error.stage() == "check" => return Ok(()),
-        Err(error) => return expect_error(answer, expected_error, error.stage(), &error.to_string()),
+        Err(error) => {
+            return expect_error(answer, expected_error, error.stage(), &error.to_string());
+        }
     };
     if let Some(expected) = answer.and_then(|answer| answer["type"].as_str()) {
         same("type", expected, &program.result_type().to_string())?;
@@ -96,17 +104,22 @@ fn check(test: &Json, answer: Option<&Json>, library: &Arc<Library>) -> Result<(
                 return Err(format!("expected {expected_error}, found {value:?}"));
             }
             let expected = decode(&tree(expected)).map(|expected| canonical(&encode(&expected)));
-            same("result", &expected.map_err(|error| error.to_string())?, &canonical(&encode(&value)))
+            same(
+                "result",
+                &expected.map_err(|error| error.to_string())?,
+                &canonical(&encode(&value)),
+            )
         }
     }
 }
 
 fn environment(test: &Json, library: &Arc<Library>) -> Environment {
     let declared = test["type_env"].as_array().into_iter().flatten();
-    let environment = declared.fold(Environment::new(Arc::clone(library)), |environment, variable| {
-        let name = variable["name"].as_str().expect("a variable has a name");
-        environment.with_variable(name, read_type(&variable["type"]))
-    });
+    let environment =
+        declared.fold(Environment::new(Arc::clone(library)), |environment, variable| {
+            let name = variable["name"].as_str().expect("a variable has a name");
+            environment.with_variable(name, read_type(&variable["type"]))
+        });
     match test["container"].as_str() {
         Some(container) => environment.in_container(container),
         None => environment,
@@ -114,7 +127,12 @@ fn environment(test: &Json, library: &Arc<Library>) -> Environment {
 }
 
 /// An error is as release 1.35 gives it; the suite itself only says that there is one.
-fn expect_error(answer: Option<&Json>, expected: &Json, stage: &str, text: &str) -> Result<(), String> {
+fn expect_error(
+    answer: Option<&Json>,
+    expected: &Json,
+    stage: &str,
+    text: &str,
+) -> Result<(), String> {
     match (answer, expected) {
         (_, Json::Null) => Err(format!("expected a value, found {stage}: {text}")),
         (None, _) => Ok(()),
@@ -126,5 +144,9 @@ fn expect_error(answer: Option<&Json>, expected: &Json, stage: &str, text: &str)
 }
 
 fn same(what: &str, expected: &str, found: &str) -> Result<(), String> {
-    if expected == found { Ok(()) } else { Err(format!("{what}: expected {expected}\nfound {found}")) }
+    if expected == found {
+        Ok(())
+    } else {
+        Err(format!("{what}: expected {expected}\nfound {found}"))
+    }
 }

@@ -34,13 +34,18 @@ const LAST_GROUP: i64 = 16_100;
 pub(super) fn objects(names: &Names, catalogue: &Catalogue) -> Vec<BootstrapObject> {
     let versions = catalogue.group_versions().into_iter();
     let own = names.group("apiregistration");
-    versions.filter(|(group, _)| *group != own).map(|(group, version)| wanted(names, group, version)).collect()
+    versions
+        .filter(|(group, _)| *group != own)
+        .map(|(group, version)| wanted(names, group, version))
+        .collect()
 }
 
 fn wanted(names: &Names, group: &str, version: &str) -> BootstrapObject {
     let neutral = names.neutral(group);
-    let group_priority =
-        GROUPS.iter().find(|(known, _)| *known == neutral).map_or(LAST_GROUP, |(_, priority)| *priority);
+    let group_priority = GROUPS
+        .iter()
+        .find(|(known, _)| *known == neutral)
+        .map_or(LAST_GROUP, |(_, priority)| *priority);
     let mut own = Map::from([
         ("version", Value::from(version)),
         ("groupPriorityMinimum", group_priority.into()),
@@ -81,13 +86,17 @@ mod tests {
 
     #[test]
     fn names_and_priorities() {
-        let check = |group: &str, version: &str, name: &str, group_priority: i64, version_priority: i64| {
-            let wanted = wanted(Naming::Svc.names(), group, version);
-            let own = wanted.fields.get("spec").unwrap();
-            let number = |field: &str| own.get(field).and_then(Value::as_i64).unwrap();
-            assert_eq!(wanted.name, name);
-            assert_eq!((number("groupPriorityMinimum"), number("versionPriority")), (group_priority, version_priority));
-        };
+        let check =
+            |group: &str, version: &str, name: &str, group_priority: i64, version_priority: i64| {
+                let wanted = wanted(Naming::Svc.names(), group, version);
+                let own = wanted.fields.get("spec").unwrap();
+                let number = |field: &str| own.get(field).and_then(Value::as_i64).unwrap();
+                assert_eq!(wanted.name, name);
+                assert_eq!(
+                    (number("groupPriorityMinimum"), number("versionPriority")),
+                    (group_priority, version_priority)
+                );
+            };
         check("", "v1", "v1.", 18_000, 1);
         check("autoscaling", "v2", "v2.autoscaling", 17_500, 30);
         check("certificates.svc.io", "v1beta1", "v1beta1.certificates.svc.io", 17_300, 9);

@@ -37,13 +37,14 @@ pub(super) fn objects(names: &Names) -> Vec<BootstrapObject> {
     for name in mandatory::NAMES {
         // How much the exempt level has and lends is up to its administrators.
         let creates_only = name == mandatory::EXEMPT;
-        let own_level = mandatory::level(name).map(|own| BootstrapObject { creates_only, ..level(names, name, own) });
+        let own_level = mandatory::level(name)
+            .map(|own| BootstrapObject { creates_only, ..level(names, name, own) });
         objects.extend(own_level);
         objects.extend(mandatory::schema(name).map(|own| flow_schema(names, name, own)));
     }
-    objects.extend(
-        LEVELS.iter().map(|(name, shares, lendable, queues)| level(names, name, limited(*shares, *lendable, *queues))),
-    );
+    objects.extend(LEVELS.iter().map(|(name, shares, lendable, queues)| {
+        level(names, name, limited(*shares, *lendable, *queues))
+    }));
     objects.extend(schemas(names));
     objects
 }
@@ -77,7 +78,8 @@ fn flow_schema(names: &Names, name: &str, own: Map) -> BootstrapObject {
 }
 
 fn limited(shares: i64, lendable: i64, (queues, hand): (i64, i64)) -> Map {
-    let queuing = Map::from([("queues", queues), ("handSize", hand), ("queueLengthLimit", QUEUE_LENGTH)]);
+    let queuing =
+        Map::from([("queues", queues), ("handSize", hand), ("queueLengthLimit", QUEUE_LENGTH)]);
     let response = Map::from([("type", Value::from("Queue")), ("queuing", queuing.into())]);
     let limited = Map::from([
         ("nominalConcurrencyShares", Value::from(shares)),
@@ -88,27 +90,72 @@ fn limited(shares: i64, lendable: i64, (queues, hand): (i64, i64)) -> Map {
 }
 
 fn schemas(names: &Names) -> Vec<BootstrapObject> {
-    let all_users =
-        || vec![subject(GROUP, well_known::GROUP_UNAUTHENTICATED), subject(GROUP, well_known::GROUP_AUTHENTICATED)];
+    let all_users = || {
+        vec![
+            subject(GROUP, well_known::GROUP_UNAUTHENTICATED),
+            subject(GROUP, well_known::GROUP_AUTHENTICATED),
+        ]
+    };
     let (manager, scheduler) = ("kube-controller-manager", "kube-scheduler");
     let system = |name: &str| subject(USER, &format!("system:{name}"));
     let accounts = || account(names.namespace_system);
     let leases = || vec![resources(&["coordination"], names, &["leases"], &["*"], false)];
-    let node_rules = vec![resources(&[""], names, &["nodes", "nodes/status"], &["*"], true), leases().remove(0)];
+    let node_rules =
+        vec![resources(&[""], names, &["nodes", "nodes/status"], &["*"], true), leases().remove(0)];
     let mut election = leases();
     election[0].insert("verbs", list(&["get", "create", "update"]));
     let nodes = || vec![subject(GROUP, well_known::GROUP_NODES)];
     let own_accounts = format!("{}-service-accounts", names.namespace_system);
-    let schema = |name: &str, level: &str, precedence: i64, by: &str, subjects: Vec<Map>, matched: RequestMatch| {
+    let schema = |name: &str,
+                  level: &str,
+                  precedence: i64,
+                  by: &str,
+                  subjects: Vec<Map>,
+                  matched: RequestMatch| {
         flow_schema(names, name, schema_spec(level, precedence, by, subjects, matched))
     };
     let (by_user, by_namespace) = ("ByUser", "ByNamespace");
     vec![
-        schema("global-default", "global-default", 9900, by_user, all_users(), RequestMatch::Everything),
-        schema(manager, "workload-high", 800, by_namespace, vec![system(manager)], RequestMatch::Everything),
-        schema(scheduler, "workload-high", 800, by_namespace, vec![system(scheduler)], RequestMatch::Everything),
-        schema(&own_accounts, "workload-high", 900, by_namespace, vec![accounts()], RequestMatch::Everything),
-        schema("probes", "exempt", 2, "", all_users(), RequestMatch::Paths(&["/healthz", "/readyz", "/livez"])),
+        schema(
+            "global-default",
+            "global-default",
+            9900,
+            by_user,
+            all_users(),
+            RequestMatch::Everything,
+        ),
+        schema(
+            manager,
+            "workload-high",
+            800,
+            by_namespace,
+            vec![system(manager)],
+            RequestMatch::Everything,
+        ),
+        schema(
+            scheduler,
+            "workload-high",
+            800,
+            by_namespace,
+            vec![system(scheduler)],
+            RequestMatch::Everything,
+        ),
+        schema(
+            &own_accounts,
+            "workload-high",
+            900,
+            by_namespace,
+            vec![accounts()],
+            RequestMatch::Everything,
+        ),
+        schema(
+            "probes",
+            "exempt",
+            2,
+            "",
+            all_users(),
+            RequestMatch::Paths(&["/healthz", "/readyz", "/livez"]),
+        ),
         schema(
             "service-accounts",
             "workload-low",
@@ -125,12 +172,25 @@ fn schemas(names: &Names) -> Vec<BootstrapObject> {
             vec![system(manager), system(scheduler), accounts()],
             RequestMatch::Resources(election),
         ),
-        schema("system-node-high", "node-high", 400, by_user, nodes(), RequestMatch::Resources(node_rules)),
+        schema(
+            "system-node-high",
+            "node-high",
+            400,
+            by_user,
+            nodes(),
+            RequestMatch::Resources(node_rules),
+        ),
         schema("system-nodes", "system", 500, by_user, nodes(), RequestMatch::Everything),
     ]
 }
 
-fn schema_spec(level: &str, precedence: i64, by: &str, subjects: Vec<Map>, matched: RequestMatch) -> Map {
+fn schema_spec(
+    level: &str,
+    precedence: i64,
+    by: &str,
+    subjects: Vec<Map>,
+    matched: RequestMatch,
+) -> Map {
     let subjects = Value::List(subjects.into_iter().map(Value::Map).collect());
     let rule = match matched {
         RequestMatch::Everything => mandatory::everything(subjects),
@@ -154,7 +214,13 @@ fn schema_spec(level: &str, precedence: i64, by: &str, subjects: Vec<Map>, match
     own
 }
 
-fn resources(groups: &[&str], names: &Names, resources: &[&str], verbs: &[&str], cluster: bool) -> Map {
+fn resources(
+    groups: &[&str],
+    names: &Names,
+    resources: &[&str],
+    verbs: &[&str],
+    cluster: bool,
+) -> Map {
     let groups: Vec<String> = groups.iter().map(|group| names.group(group)).collect();
     let mut rule = Map::from([
         ("verbs", list(verbs)),

@@ -35,8 +35,12 @@ const FLOW_CONTROL_RESYNC_PERIOD: Duration = Duration::from_secs(60);
 /// Makes the bootstrap objects that are missing, but for the service of the API.
 pub(super) async fn objects(context: &Context) -> Result<(), Error> {
     let names = context.names;
-    let namespaces =
-        [well_known::NAMESPACE_DEFAULT, names.namespace_system, names.namespace_public, names.namespace_node_lease];
+    let namespaces = [
+        well_known::NAMESPACE_DEFAULT,
+        names.namespace_system,
+        names.namespace_public,
+        names.namespace_node_lease,
+    ];
     let resource = &*context.resource(NAMESPACES)?;
     for name in namespaces {
         if context.store.snapshot().get(&resource.key(None, name)).is_none() {
@@ -82,14 +86,18 @@ async fn reconcile(context: &Context, wanted: &[BootstrapObject]) -> Result<(), 
         let mut puts = Vec::new();
         for object in wanted {
             let group = context.names.group(object.group);
-            let Some(resource) = catalogue.find(&group, "v1", object.plural) else { continue };
+            let Some(resource) = catalogue.find(&group, "v1", object.plural) else {
+                continue;
+            };
             puts.extend(put(context, resource, &snapshot, object)?);
         }
         if puts.is_empty() || context.writer.put_all(puts, context.options()).await?.is_some() {
             return Ok(());
         }
     }
-    Err(Error::internal("the objects that every cluster has change faster than they can be put right"))
+    Err(Error::internal(
+        "the objects that every cluster has change faster than they can be put right",
+    ))
 }
 
 fn put<'a>(
@@ -128,9 +136,12 @@ mod tests {
     #[test]
     fn every_object_has_a_name_of_its_own() {
         let names: &Names = Naming::Svc.names();
-        let all = [priority_classes(), flow_control::objects(names), vec![network::service_cidr(names)]].concat();
+        let all =
+            [priority_classes(), flow_control::objects(names), vec![network::service_cidr(names)]]
+                .concat();
         assert_eq!(all.len(), 2 + 8 + 11 + 1);
-        let mut seen: Vec<(&str, &str)> = all.iter().map(|object| (object.plural, object.name.as_str())).collect();
+        let mut seen: Vec<(&str, &str)> =
+            all.iter().map(|object| (object.plural, object.name.as_str())).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), all.len());

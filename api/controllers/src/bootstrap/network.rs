@@ -44,7 +44,10 @@ pub(crate) async fn api_service(context: &Context, port: u16) -> Result<(), Erro
         ("port", API_PORT.into()),
         ("targetPort", i64::from(port).into()),
     ]);
-    let own = Map::from([("clusterIP", Value::from(SERVICE_ADDRESS)), ("ports", Value::List(vec![https.into()]))]);
+    let own = Map::from([
+        ("clusterIP", Value::from(SERVICE_ADDRESS)),
+        ("ports", Value::List(vec![https.into()])),
+    ]);
     let labels = Map::from([("component", "apiserver"), ("provider", name)]);
     let metadata = spec("labels", labels);
     let fields = Map::from([("metadata", Value::Map(metadata)), ("spec", own.into())]);

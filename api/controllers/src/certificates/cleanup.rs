@@ -41,7 +41,9 @@ async fn sweep(context: &Context) -> Result<(), Error> {
     let snapshot = context.store.snapshot();
     for (key, entry) in snapshot.range(&resource.prefix(None), None) {
         tokio::task::consume_budget().await;
-        let Some((_, name)) = resource.parse_key(key) else { continue };
+        let Some((_, name)) = resource.parse_key(key) else {
+            continue;
+        };
         let target = Target { resource, namespace: None, name };
         let done = match stored_codec::decode(resource, entry) {
             Ok(object) if is_over(&object, now) => context.delete_at(target, entry).await,
@@ -60,15 +62,20 @@ fn is_over(object: &Value, now_ms: u64) -> bool {
         let time = time.and_then(|time| Time::parse(time).ok());
         time.is_some_and(|time| now_ms.saturating_sub(time.ms()) > limit_ms)
     };
-    let conditions = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+    let conditions =
+        object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
     let decided: Vec<&Value> = conditions
         .iter()
-        .filter(|condition| ["Approved", "Denied", "Failed"].contains(&condition.str_at(&["type"]).unwrap_or_default()))
+        .filter(|condition| {
+            ["Approved", "Denied", "Failed"]
+                .contains(&condition.str_at(&["type"]).unwrap_or_default())
+        })
         .collect();
     if decided.is_empty() {
         return older(object.str_at(&["metadata", "creationTimestamp"]), PENDING_MS);
     }
-    decided.iter().any(|condition| older(condition.str_at(&["lastUpdateTime"]), DECIDED_MS)) || expired(object, now_ms)
+    decided.iter().any(|condition| older(condition.str_at(&["lastUpdateTime"]), DECIDED_MS))
+        || expired(object, now_ms)
 }
 
 /// Whether the certificate has expired that was issued.
@@ -93,10 +100,16 @@ mod tests {
     fn requests_go_when_their_time_is_over() {
         let created = Time::from_ms(0).seconds();
         let check = |conditions: &[&str], minutes: u64, expect: bool| {
-            let conditions: Vec<_> =
-                conditions.iter().map(|kind| json!({"type": kind, "lastUpdateTime": created})).collect();
+            let conditions: Vec<_> = conditions
+                .iter()
+                .map(|kind| json!({"type": kind, "lastUpdateTime": created}))
+                .collect();
             let object = json!({"metadata": {"creationTimestamp": created}, "status": {"conditions": conditions}});
-            assert_eq!(is_over(&object.into(), minutes * MINUTE), expect, "{conditions:?} {minutes}");
+            assert_eq!(
+                is_over(&object.into(), minutes * MINUTE),
+                expect,
+                "{conditions:?} {minutes}"
+            );
         };
         for kind in ["Approved", "Denied", "Failed"] {
             check(&[kind], 60, false);
@@ -116,8 +129,10 @@ mod tests {
         let certificate = params.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().pem();
         let year = 365 * 24 * 60 * MINUTE;
         let check = |now: u64, expect: bool| {
-            let conditions = json!([{"type": "Approved", "lastUpdateTime": Time::from_ms(now).seconds()}]);
-            let status = json!({"certificate": STANDARD.encode(&certificate), "conditions": conditions});
+            let conditions =
+                json!([{"type": "Approved", "lastUpdateTime": Time::from_ms(now).seconds()}]);
+            let status =
+                json!({"certificate": STANDARD.encode(&certificate), "conditions": conditions});
             assert_eq!(is_over(&json!({"status": status}).into(), now), expect, "{now}");
         };
         check(year - MINUTE, false);

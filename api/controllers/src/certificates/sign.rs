@@ -30,22 +30,30 @@ const SHORT_MS: u64 = 8 * 60 * 60 * 1000;
 const MIN_LIFETIME_MS: u64 = 10 * 60 * 1000;
 
 /// Approves and signs for ever; returns only with an error, after which it is started again.
-pub(crate) async fn run(context: &Context, authorizer: &Authorizer, signing: Option<&Signing>) -> Result<(), Error> {
-    let Some(signing) = signing else { return pending().await };
+pub(crate) async fn run(
+    context: &Context,
+    authorizer: &Authorizer,
+    signing: Option<&Signing>,
+) -> Result<(), Error> {
+    let Some(signing) = signing else {
+        return pending().await;
+    };
     let prefix = requests(context)?.prefix(None);
     let snapshot = context.current().await?;
     let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
-    let mut next: BTreeSet<Bytes> = snapshot.range(&prefix, None).map(|(key, _)| key.clone()).collect();
+    let mut next: BTreeSet<Bytes> =
+        snapshot.range(&prefix, None).map(|(key, _)| key.clone()).collect();
     drop(snapshot);
     let mut retries = RetryQueue::default();
     loop {
         for key in std::mem::take(&mut next) {
             // Most need nothing to be waited for, and there may be very many.
             tokio::task::consume_budget().await;
-            let settled = reconcile(context, authorizer, signing, &key).await.unwrap_or_else(|error| {
-                tracing::warn!(%error, "a request for a certificate cannot be handled yet");
-                false
-            });
+            let settled =
+                reconcile(context, authorizer, signing, &key).await.unwrap_or_else(|error| {
+                    tracing::warn!(%error, "a request for a certificate cannot be handled yet");
+                    false
+                });
             match settled {
                 true => retries.forget(&key),
                 false => retries.back_off(key),
@@ -59,21 +67,33 @@ pub(crate) async fn run(context: &Context, authorizer: &Authorizer, signing: Opt
 }
 
 /// Reconciles the request of a key. False when it has to be tried again.
-async fn reconcile(context: &Context, authorizer: &Authorizer, signing: &Signing, key: &Bytes) -> Result<bool, Error> {
+async fn reconcile(
+    context: &Context,
+    authorizer: &Authorizer,
+    signing: &Signing,
+    key: &Bytes,
+) -> Result<bool, Error> {
     let resource = &*requests(context)?;
-    let Some(entry) = context.store.snapshot().get(key).cloned() else { return Ok(true) };
+    let Some(entry) = context.store.snapshot().get(key).cloned() else {
+        return Ok(true);
+    };
     let header = stored_codec::header(resource, &entry.value)?;
-    let Some(signer) = Signer::of(context.names, header.field("spec.signerName").unwrap_or_default()) else {
+    let Some(signer) =
+        Signer::of(context.names, header.field("spec.signerName").unwrap_or_default())
+    else {
         return Ok(true);
     };
     let object = stored_codec::decode(resource, &entry)?;
     let target = Target { resource, namespace: None, name: header.name() };
     let has = |kind: &str| has(&object, kind);
-    let issued = object.at(&["status", "certificate"]).is_some_and(|certificate| !certificate.is_empty());
+    let issued =
+        object.at(&["status", "certificate"]).is_some_and(|certificate| !certificate.is_empty());
     if issued || has("Denied") || has("Failed") {
         return Ok(true);
     }
-    let Some(request) = request_of(&object) else { return Ok(true) };
+    let Some(request) = request_of(&object) else {
+        return Ok(true);
+    };
     if !has("Approved") {
         return approve(context, authorizer, target, signer, (&object, &request)).await;
     }
@@ -81,7 +101,8 @@ async fn reconcile(context: &Context, authorizer: &Authorizer, signing: &Signing
     match issue(signing, signer, &object, &request, now) {
         Ok(certificate) => {
             let certificate = STANDARD.encode(certificate);
-            let set = |new: &mut Value| new.set_at(&["status", "certificate"], certificate.as_str());
+            let set =
+                |new: &mut Value| new.set_at(&["status", "certificate"], certificate.as_str());
             write(context, target, Part::Status, &object, set).await
         }
         Err(NotIssued::Refused(why)) => {
@@ -116,7 +137,9 @@ async fn approve(
     if signer != Signer::NodeClient {
         return Ok(true);
     }
-    let Ok(asked) = RequestedNames::parse(request) else { return Ok(true) };
+    let Ok(asked) = RequestedNames::parse(request) else {
+        return Ok(true);
+    };
     if signer.check(&asked, &usages(object)).is_err() {
         return Ok(true);
     }
@@ -147,7 +170,13 @@ async fn approve(
 /// The user who made the request.
 fn author(object: &Value) -> User {
     let texts = |value: &Value| -> Vec<String> {
-        value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        value
+            .as_list()
+            .unwrap_or_default()
+            .iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
     };
     let spec = |field: &str| object.at(&["spec", field]);
     let extra = spec("extra").and_then(Value::as_map).into_iter().flat_map(|map| map.iter());
@@ -159,7 +188,13 @@ fn author(object: &Value) -> User {
     }
 }
 
-fn issue(signing: &Signing, signer: Signer, object: &Value, request: &[u8], now: Time) -> Result<String, NotIssued> {
+fn issue(
+    signing: &Signing,
+    signer: Signer,
+    object: &Value,
+    request: &[u8],
+    now: Time,
+) -> Result<String, NotIssued> {
     let asked = RequestedNames::parse(request).map_err(NotIssued::Refused)?;
     let usages = signer.check(&asked, &usages(object)).map_err(NotIssued::Refused)?;
     let most = u64::try_from(signing.duration.as_millis()).unwrap_or(u64::MAX);
@@ -170,7 +205,8 @@ fn issue(signing: &Signing, signer: Signer, object: &Value, request: &[u8], now:
 
 /// From when to when a certificate lasts.
 fn validity(now: Time, wanted_seconds: Option<u64>, most_ms: u64) -> (Time, Time) {
-    let wanted = wanted_seconds.map_or(most_ms, |seconds| seconds.saturating_mul(1000).max(MIN_LIFETIME_MS));
+    let wanted =
+        wanted_seconds.map_or(most_ms, |seconds| seconds.saturating_mul(1000).max(MIN_LIFETIME_MS));
     let lifetime = wanted.min(most_ms);
     let backdated = if lifetime < SHORT_MS { 0 } else { BACKDATE_MS };
     let end = now.ms().saturating_add(lifetime - backdated);
@@ -182,12 +218,14 @@ fn condition(kind: &str, reason: &str, message: &str) -> Map {
 }
 
 fn has(object: &Value, kind: &str) -> bool {
-    let conditions = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+    let conditions =
+        object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
     conditions.iter().any(|condition| condition.str_at(&["type"]) == Some(kind))
 }
 
 fn push(object: &mut Value, condition: Map) -> bool {
-    let mut conditions = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default().to_vec();
+    let mut conditions =
+        object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default().to_vec();
     conditions.push(Value::Map(condition));
     object.set_at(&["status", "conditions"], Value::List(conditions))
 }
@@ -200,7 +238,13 @@ async fn write(
     seen: &Value,
     change: impl Fn(&mut Value) -> bool + Send + Sync,
 ) -> Result<bool, Error> {
-    let options = UpdateOptions { write: context.options(), part, if_match: None, replaces: false, named: None };
+    let options = UpdateOptions {
+        write: context.options(),
+        part,
+        if_match: None,
+        replaces: false,
+        named: None,
+    };
     let version = |object: &Value| object.at(&["metadata", "resourceVersion"]).cloned();
     let again = |current: Option<&Value>| {
         let group_resource = target.resource.group_resource();
@@ -242,7 +286,8 @@ mod tests {
 
     #[test]
     fn the_author_is_read_back() {
-        let object = json!({"spec": {"username": "a", "uid": "u", "groups": ["g"], "extra": {"k": ["v"]}}});
+        let object =
+            json!({"spec": {"username": "a", "uid": "u", "groups": ["g"], "extra": {"k": ["v"]}}});
         let expect = User {
             name: "a".into(),
             uid: "u".into(),

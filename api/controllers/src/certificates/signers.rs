@@ -17,7 +17,8 @@ use quorate_registry::Resource;
 use quorate_registry::error::Error;
 use x509_parser::asn1_rs::Header;
 use x509_parser::prelude::{
-    AttributeTypeAndValue, FromDer, GeneralName, ParsedCriAttribute, ParsedExtension, X509CertificationRequest,
+    AttributeTypeAndValue, FromDer, GeneralName, ParsedCriAttribute, ParsedExtension,
+    X509CertificationRequest,
 };
 
 use crate::context::Context;
@@ -77,11 +78,18 @@ impl Signer {
     ///
     /// # Errors
     /// Why the signer issues nothing like it.
-    pub(super) fn check(self, asked: &RequestedNames, usages: &[&str]) -> Result<Vec<Usage>, String> {
-        let mut usages = usages.iter().map(|usage| Usage::parse(usage)).collect::<Result<Vec<_>, _>>()?;
+    pub(super) fn check(
+        self,
+        asked: &RequestedNames,
+        usages: &[&str],
+    ) -> Result<Vec<Usage>, String> {
+        let mut usages =
+            usages.iter().map(|usage| Usage::parse(usage)).collect::<Result<Vec<_>, _>>()?;
         usages.sort_unstable();
         let purpose = if self == Self::NodeServing { Usage::ServerAuth } else { Usage::ClientAuth };
-        let fits = |usage: &Usage| [Usage::DigitalSignature, Usage::KeyEncipherment, purpose].contains(usage);
+        let fits = |usage: &Usage| {
+            [Usage::DigitalSignature, Usage::KeyEncipherment, purpose].contains(usage)
+        };
         if let Some(other) = usages.iter().find(|usage| !fits(usage)) {
             return Err(format!("usage {other:?} is not issued by this signer"));
         }
@@ -105,7 +113,9 @@ impl Signer {
             return Err("the subject does not have exactly one common name".to_owned());
         };
         if !common_name.starts_with(USER_NODE_PREFIX) {
-            return Err(format!("the subject's common name does not begin with {USER_NODE_PREFIX}"));
+            return Err(format!(
+                "the subject's common name does not begin with {USER_NODE_PREFIX}"
+            ));
         }
         match self {
             Self::NodeServing if asked.hosts == 0 => {
@@ -114,7 +124,9 @@ impl Signer {
             Self::NodeServing if asked.others > 0 => {
                 Err("alternative names other than DNS and IP are not allowed".to_owned())
             }
-            Self::NodeClient if asked.hosts + asked.others > 0 => Err("alternative names are not allowed".to_owned()),
+            Self::NodeClient if asked.hosts + asked.others > 0 => {
+                Err("alternative names are not allowed".to_owned())
+            }
             _ => Ok(()),
         }
     }
@@ -141,7 +153,8 @@ impl RequestedNames {
     /// # Errors
     /// What is wrong with it.
     pub(super) fn parse(request: &[u8]) -> Result<Self, String> {
-        let (_, request) = X509CertificationRequest::from_der(request).map_err(|error| error.to_string())?;
+        let (_, request) =
+            X509CertificationRequest::from_der(request).map_err(|error| error.to_string())?;
         request.verify_signature().map_err(|_| UNVERIFIED.to_owned())?;
         let subject = &request.certification_request_info.subject;
         if subject.iter_attributes().any(|part| part.as_str().is_err()) {
@@ -157,7 +170,9 @@ impl RequestedNames {
             ParsedCriAttribute::ExtensionRequest(wish) => Some((attribute.value, &wish.extensions)),
             _ => None,
         });
-        let Some((set, extensions)) = wishes.next() else { return Ok(asked) };
+        let Some((set, extensions)) = wishes.next() else {
+            return Ok(asked);
+        };
         // Only the first one would be checked, and an issuer might issue all of them.
         if wishes.next().is_some() || !is_all(set) {
             return Err("the request asks for extensions more than once".to_owned());
@@ -188,7 +203,8 @@ fn text(part: &AttributeTypeAndValue<'_>) -> String {
 
 /// Whether a set (DER) that was read up to the end of its first value has no other one.
 fn is_all(set: &[u8]) -> bool {
-    Header::from_der(set).is_ok_and(|(read, header)| header.length().definite().is_ok_and(|long| long == read.len()))
+    Header::from_der(set)
+        .is_ok_and(|(read, header)| header.length().definite().is_ok_and(|long| long == read.len()))
 }
 
 #[cfg(test)]
@@ -218,19 +234,35 @@ mod tests {
     fn signers_are_found_by_name_in_both_profiles() {
         for naming in [Naming::Svc, Naming::Kubernetes] {
             let names = naming.names();
-            let found = [names.signer_client, names.signer_client_node_agent, names.signer_node_agent_serving];
+            let found = [
+                names.signer_client,
+                names.signer_client_node_agent,
+                names.signer_node_agent_serving,
+            ];
             let found = found.map(|name| Signer::of(names, name));
-            assert_eq!(found, [Some(Signer::Client), Some(Signer::NodeClient), Some(Signer::NodeServing)]);
+            assert_eq!(
+                found,
+                [Some(Signer::Client), Some(Signer::NodeClient), Some(Signer::NodeServing)]
+            );
             assert_eq!(Signer::of(names, names.signer_legacy_unknown), None);
         }
     }
 
     #[test]
     fn clients_are_clients_and_nothing_else() {
-        let anybody =
-            RequestedNames { common_names: vec!["a".into(); 2], hosts: 1, others: 1, ..RequestedNames::default() };
+        let anybody = RequestedNames {
+            common_names: vec!["a".into(); 2],
+            hosts: 1,
+            others: 1,
+            ..RequestedNames::default()
+        };
         check(Signer::Client, &anybody, &["client auth"], true);
-        check(Signer::Client, &anybody, &["key encipherment", "client auth", "digital signature"], true);
+        check(
+            Signer::Client,
+            &anybody,
+            &["key encipherment", "client auth", "digital signature"],
+            true,
+        );
         check(Signer::Client, &anybody, &["digital signature"], false);
         check(Signer::Client, &anybody, &["client auth", "server auth"], false);
         check(Signer::Client, &anybody, &["client auth", "cert sign"], false);
@@ -242,7 +274,9 @@ mod tests {
         check(Signer::NodeClient, &node(), &["client auth"], false);
         check(Signer::NodeClient, &node(), SERVER, false);
         check(Signer::NodeClient, &RequestedNames { hosts: 1, ..node() }, CLIENT, false);
-        for names in [vec![], vec!["a".into()], vec!["system:node:a".into(), "system:node:b".into()]] {
+        for names in
+            [vec![], vec!["a".into()], vec!["system:node:a".into(), "system:node:b".into()]]
+        {
             let asked = RequestedNames { common_names: names, hosts: 1, ..node() };
             check(Signer::NodeServing, &asked, SERVER, false);
             check(Signer::NodeClient, &RequestedNames { hosts: 0, ..asked }, CLIENT, false);
@@ -251,13 +285,20 @@ mod tests {
         check(Signer::NodeClient, &RequestedNames { organizations: two, ..node() }, CLIENT, false);
         check(Signer::NodeServing, &RequestedNames { hosts: 2, ..node() }, SERVER, true);
         check(Signer::NodeServing, &node(), SERVER, false);
-        check(Signer::NodeServing, &RequestedNames { hosts: 1, others: 1, ..node() }, SERVER, false);
+        check(
+            Signer::NodeServing,
+            &RequestedNames { hosts: 1, others: 1, ..node() },
+            SERVER,
+            false,
+        );
         check(Signer::NodeServing, &RequestedNames { hosts: 1, ..node() }, CLIENT, false);
     }
 
     #[test]
     fn a_request_is_signed_with_its_own_key() {
-        let mut params = rcgen::CertificateParams::new(vec!["a.example".to_owned(), "10.0.0.1".to_owned()]).unwrap();
+        let mut params =
+            rcgen::CertificateParams::new(vec!["a.example".to_owned(), "10.0.0.1".to_owned()])
+                .unwrap();
         params.distinguished_name.push(rcgen::DnType::CommonName, "system:node:a");
         params.distinguished_name.push(rcgen::DnType::OrganizationName, "system:nodes");
         let key = rcgen::KeyPair::generate().unwrap();
@@ -276,7 +317,10 @@ mod tests {
         params.distinguished_name.push(rcgen::DnType::OrganizationName, odd);
         let key = rcgen::KeyPair::generate().unwrap();
         let refused = RequestedNames::parse(params.serialize_request(&key).unwrap().der());
-        assert_eq!(refused, Err("the subject has a text that is of no sort which names may have".to_owned()));
+        assert_eq!(
+            refused,
+            Err("the subject has a text that is of no sort which names may have".to_owned())
+        );
     }
 
     /// Requests (DER) of an extension: a usage of keys, the name `b.example`, and alternative names
@@ -289,7 +333,10 @@ mod tests {
     fn attribute(values: &[&[u8]]) -> rcgen::Attribute {
         let values = values.concat();
         let head = [0x31, u8::try_from(values.len()).unwrap()];
-        rcgen::Attribute { oid: &[1, 2, 840, 113_549, 1, 9, 14], values: [&head[..], &values].concat() }
+        rcgen::Attribute {
+            oid: &[1, 2, 840, 113_549, 1, 9, 14],
+            values: [&head[..], &values].concat(),
+        }
     }
 
     #[test]

@@ -24,7 +24,9 @@ const HASH_BYTES: usize = 6;
 pub(crate) async fn run(context: &Context, authority: &str) -> Result<(), Error> {
     let names = context.names;
     let found = context.find(&names.group("certificates"), "v1beta1", "clustertrustbundles");
-    let Some(resource) = found.as_ref().filter(|_| !authority.is_empty()) else { return pending().await };
+    let Some(resource) = found.as_ref().filter(|_| !authority.is_empty()) else {
+        return pending().await;
+    };
     let signer = names.domain_key(SIGNER);
     let name = format!("{}:{}", signer.replace('/', ":"), hash(authority));
     loop {
@@ -40,8 +42,12 @@ pub(crate) async fn run(context: &Context, authority: &str) -> Result<(), Error>
             create(context, resource, &name, &signer, authority).await?;
         }
         for (key, entry) in snapshot.range(&resource.prefix(None), None) {
-            let Some((_, other)) = resource.parse_key(key) else { continue };
-            if other != name && stored_codec::header(resource, &entry.value)?.field("spec.signerName") == Some(&signer)
+            let Some((_, other)) = resource.parse_key(key) else {
+                continue;
+            };
+            if other != name
+                && stored_codec::header(resource, &entry.value)?.field("spec.signerName")
+                    == Some(&signer)
             {
                 context.delete_at(Target { resource, namespace: None, name: other }, entry).await?;
             }
@@ -55,7 +61,13 @@ fn hash(authority: &str) -> String {
     Sha256::digest(authority).iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
-async fn create(context: &Context, resource: &Resource, name: &str, signer: &str, bundle: &str) -> Result<(), Error> {
+async fn create(
+    context: &Context,
+    resource: &Resource,
+    name: &str,
+    signer: &str,
+    bundle: &str,
+) -> Result<(), Error> {
     let spec = Map::from([("signerName", signer), ("trustBundle", bundle)]);
     let mut object = Value::Map(Map::from([("spec", spec)]));
     object.set_at(&["metadata", "name"], name);

@@ -52,7 +52,9 @@ enum OwnerState {
 
 /// Decides about the object with this key.
 pub(super) fn decide(graph: &Graph, key: &ObjectKey, state: &Snapshot) -> Result<Decision, Error> {
-    let (Some(entry), Some(resource)) = (state.get(key), graph.resource(key)) else { return Ok(Decision::Keep) };
+    let (Some(entry), Some(resource)) = (state.get(key), graph.resource(key)) else {
+        return Ok(Decision::Keep);
+    };
     if entry.modified > graph.revision() {
         // Its change is still to be observed, and will queue it.
         return Ok(Decision::Keep);
@@ -63,9 +65,15 @@ pub(super) fn decide(graph: &Graph, key: &ObjectKey, state: &Snapshot) -> Result
         return Ok(end(graph, key, seen));
     }
     let owners = graph.owners(key);
-    let owner_states = owners.iter().map(|owner| owner_state(graph, owner, state)).collect::<Result<Vec<_>, _>>()?;
+    let owner_states = owners
+        .iter()
+        .map(|owner| owner_state(graph, owner, state))
+        .collect::<Result<Vec<_>, _>>()?;
     if owner_states.contains(&OwnerState::Keeps) {
-        let lost = owners.iter().zip(&owner_states).filter(|(_, owner_state)| **owner_state != OwnerState::Keeps);
+        let lost = owners
+            .iter()
+            .zip(&owner_states)
+            .filter(|(_, owner_state)| **owner_state != OwnerState::Keeps);
         let uids: Vec<String> = lost.map(|(owner, _)| owner.uid.clone()).collect();
         return Ok(if uids.is_empty() { Decision::Keep } else { Decision::Disown { seen, uids } });
     }
@@ -74,7 +82,8 @@ pub(super) fn decide(graph: &Graph, key: &ObjectKey, state: &Snapshot) -> Result
     }
     let waited_for = owner_states.contains(&OwnerState::Waits);
     if waited_for && graph.dependents(key).next().is_some() {
-        let would_block = owners.iter().any(|owner| owner.blocks) && graph.dependents(key).any(|key| graph.waits(key));
+        let would_block = owners.iter().any(|owner| owner.blocks)
+            && graph.dependents(key).any(|key| graph.waits(key));
         return Ok(match would_block {
             true => Decision::Unblock { seen },
             false => Decision::Delete { seen, propagation: Some(Propagation::Foreground) },
@@ -86,11 +95,21 @@ pub(super) fn decide(graph: &Graph, key: &ObjectKey, state: &Snapshot) -> Result
 /// What an object needs whose deletion has begun.
 fn end(graph: &Graph, key: &ObjectKey, seen: ObjectVersion) -> Decision {
     match graph.mark(key) {
-        Some(mark) if mark.orphan => Decision::Orphan { seen, dependents: graph.dependents(key).cloned().collect() },
-        Some(_) if graph.is_blocked(key) && graph.waits_for_itself(key) => Decision::Unblock { seen },
+        Some(mark) if mark.orphan => {
+            Decision::Orphan { seen, dependents: graph.dependents(key).cloned().collect() }
+        }
+        Some(_) if graph.is_blocked(key) && graph.waits_for_itself(key) => {
+            Decision::Unblock { seen }
+        }
         Some(_) if graph.is_blocked(key) => {
             // A dependent that waits itself is queued when what it waits for has changed.
-            Decision::Await(graph.dependents(key).filter(|dependent| !graph.waits(dependent)).cloned().collect())
+            Decision::Await(
+                graph
+                    .dependents(key)
+                    .filter(|dependent| !graph.waits(dependent))
+                    .cloned()
+                    .collect(),
+            )
         }
         Some(_) => Decision::Release { seen },
         None => Decision::Keep,
@@ -98,8 +117,12 @@ fn end(graph: &Graph, key: &ObjectKey, seen: ObjectVersion) -> Decision {
 }
 
 fn owner_state(graph: &Graph, owner: &Owner, state: &Snapshot) -> Result<OwnerState, Error> {
-    let Some(key) = &owner.key else { return Ok(OwnerState::Keeps) };
-    let (Some(entry), Some(resource)) = (state.get(key), graph.resource(key)) else { return Ok(OwnerState::Gone) };
+    let Some(key) = &owner.key else {
+        return Ok(OwnerState::Keeps);
+    };
+    let (Some(entry), Some(resource)) = (state.get(key), graph.resource(key)) else {
+        return Ok(OwnerState::Gone);
+    };
     if stored_codec::header(&resource, &entry.value)?.uid() != owner.uid {
         return Ok(OwnerState::Gone);
     }

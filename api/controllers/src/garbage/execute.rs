@@ -20,7 +20,11 @@ use quorate_registry::{Part, stored_codec};
 const CONCURRENT_DEPENDENTS: usize = 32;
 
 /// Carries out a decision.
-pub(super) async fn execute(context: &Context, key: &ObjectKey, decision: Decision) -> Result<(), Error> {
+pub(super) async fn execute(
+    context: &Context,
+    key: &ObjectKey,
+    decision: Decision,
+) -> Result<(), Error> {
     match decision {
         Decision::Keep | Decision::Await(_) => Ok(()),
         Decision::Disown { seen, uids } => disown(context, key, Some(&seen), &uids).await,
@@ -47,21 +51,31 @@ async fn delete(
     propagation: Option<Propagation>,
 ) -> Result<(), Error> {
     let snapshot = context.store.snapshot();
-    let (Some(entry), Some(resource)) = (snapshot.get(key), context.of_key(key)) else { return Ok(()) };
+    let (Some(entry), Some(resource)) = (snapshot.get(key), context.of_key(key)) else {
+        return Ok(());
+    };
     let resource = &*resource;
-    let Some((namespace, name)) = resource.parse_key(key) else { return Ok(()) };
+    let Some((namespace, name)) = resource.parse_key(key) else {
+        return Ok(());
+    };
     // What the object itself asks for goes before what its kind does by default when a client
     // deletes it.
     let object = stored_codec::decode(resource, entry)?;
-    let finalizers = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
+    let finalizers =
+        object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     let own = Propagation::of_finalizers(finalizers.iter().filter_map(Value::as_str));
     let propagation = propagation.or(own).unwrap_or(Propagation::Background);
     let options = DeleteOptions {
-        preconditions: Preconditions { uid: Some(seen.uid), resource_version: Some(seen.revision.to_string()) },
+        preconditions: Preconditions {
+            uid: Some(seen.uid),
+            resource_version: Some(seen.revision.to_string()),
+        },
         propagation: Some(propagation),
         ..DeleteOptions::default()
     };
-    ignore_overtaken(context.writer.delete(Target { resource, namespace, name }, &options).await.map(drop))
+    ignore_overtaken(
+        context.writer.delete(Target { resource, namespace, name }, &options).await.map(drop),
+    )
 }
 
 /// Takes references to owners out of an object; of any revision when none is given.
@@ -73,10 +87,13 @@ async fn disown(
 ) -> Result<(), Error> {
     let uids: HashSet<&str> = uids.iter().map(String::as_str).collect();
     change(context, key, seen, |object| {
-        let Some(references) = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut) else {
+        let Some(references) =
+            object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut)
+        else {
             return;
         };
-        references.retain(|reference| reference.str_at(&["uid"]).is_none_or(|uid| !uids.contains(uid)));
+        references
+            .retain(|reference| reference.str_at(&["uid"]).is_none_or(|uid| !uids.contains(uid)));
         if references.is_empty() {
             object.remove_at(&["metadata", "ownerReferences"]);
         }
@@ -87,7 +104,8 @@ async fn disown(
 /// Makes an object's references block none of its owners.
 async fn unblock(context: &Context, key: &ObjectKey, seen: &ObjectVersion) -> Result<(), Error> {
     change(context, key, Some(seen), |object| {
-        let references = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut);
+        let references =
+            object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut);
         for reference in references.into_iter().flatten() {
             reference.set_at(&["blockOwnerDeletion"], false);
         }
@@ -96,9 +114,18 @@ async fn unblock(context: &Context, key: &ObjectKey, seen: &ObjectVersion) -> Re
 }
 
 /// Takes a finalizer of the collector's out of an object.
-async fn release(context: &Context, key: &ObjectKey, seen: &ObjectVersion, finalizer: &str) -> Result<(), Error> {
+async fn release(
+    context: &Context,
+    key: &ObjectKey,
+    seen: &ObjectVersion,
+    finalizer: &str,
+) -> Result<(), Error> {
     change(context, key, Some(seen), |object| {
-        let Some(finalizers) = object.at_mut(&["metadata", "finalizers"]).and_then(Value::as_list_mut) else { return };
+        let Some(finalizers) =
+            object.at_mut(&["metadata", "finalizers"]).and_then(Value::as_list_mut)
+        else {
+            return;
+        };
         finalizers.retain(|other| other.as_str() != Some(finalizer));
         if finalizers.is_empty() {
             object.remove_at(&["metadata", "finalizers"]);
@@ -113,20 +140,31 @@ async fn change(
     seen: Option<&ObjectVersion>,
     mut edit: impl FnMut(&mut Value) + Send,
 ) -> Result<(), Error> {
-    let Some(resource) = context.of_key(key) else { return Ok(()) };
+    let Some(resource) = context.of_key(key) else {
+        return Ok(());
+    };
     let resource = &*resource;
-    let Some((namespace, name)) = resource.parse_key(key) else { return Ok(()) };
+    let Some((namespace, name)) = resource.parse_key(key) else {
+        return Ok(());
+    };
     let target = Target { resource, namespace, name };
-    let options =
-        UpdateOptions { write: context.options(), part: Part::Main, if_match: None, replaces: false, named: None };
+    let options = UpdateOptions {
+        write: context.options(),
+        part: Part::Main,
+        if_match: None,
+        replaces: false,
+        named: None,
+    };
     let change = |current: Option<&Value>| {
         let meant = current.filter(|object| {
             let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default();
-            seen.is_none_or(|seen| text("uid") == seen.uid && text("resourceVersion") == seen.revision.to_string())
+            seen.is_none_or(|seen| {
+                text("uid") == seen.uid && text("resourceVersion") == seen.revision.to_string()
+            })
         });
-        let mut object = meant
-            .cloned()
-            .ok_or_else(|| Error::from(Status::not_found(&target.resource.group_resource(), target.name)))?;
+        let mut object = meant.cloned().ok_or_else(|| {
+            Error::from(Status::not_found(&target.resource.group_resource(), target.name))
+        })?;
         edit(&mut object);
         Ok(object)
     };
@@ -136,7 +174,11 @@ async fn change(
 /// An object that is gone or has changed needs nothing from this decision.
 fn ignore_overtaken(done: Result<(), Error>) -> Result<(), Error> {
     match done {
-        Err(Error::Status(status)) if matches!(status.reason, Reason::NotFound | Reason::Conflict) => Ok(()),
+        Err(Error::Status(status))
+            if matches!(status.reason, Reason::NotFound | Reason::Conflict) =>
+        {
+            Ok(())
+        }
         done => done,
     }
 }

@@ -117,7 +117,10 @@ impl Graph {
                 if steps > MAX_STEPS {
                     return false;
                 }
-                let Some(owner) = owner.key.as_ref().filter(|key| owner.blocks && self.waits(key)) else { continue };
+                let Some(owner) = owner.key.as_ref().filter(|key| owner.blocks && self.waits(key))
+                else {
+                    continue;
+                };
                 if owner == key {
                     return true;
                 }
@@ -130,14 +133,24 @@ impl Graph {
     }
 
     /// Observes what a key holds now; gives the objects to queue because of it.
-    pub(super) fn observe(&mut self, key: &ObjectKey, current: Option<&Entry>) -> Result<Vec<ObjectKey>, Error> {
-        let Some(resource) = self.resource(key) else { return Ok(Vec::new()) };
-        let stored = current.map(|entry| stored_codec::header(&resource, &entry.value)).transpose()?;
+    pub(super) fn observe(
+        &mut self,
+        key: &ObjectKey,
+        current: Option<&Entry>,
+    ) -> Result<Vec<ObjectKey>, Error> {
+        let Some(resource) = self.resource(key) else {
+            return Ok(Vec::new());
+        };
+        let stored =
+            current.map(|entry| stored_codec::header(&resource, &entry.value)).transpose()?;
         let mut touched = Vec::new();
         let owners: Vec<Owner> = match &stored {
             Some(stored) => {
                 let namespace = Some(stored.namespace()).filter(|namespace| !namespace.is_empty());
-                stored.owner_references().map(|reference| self.owner(namespace, reference)).collect()
+                stored
+                    .owner_references()
+                    .map(|reference| self.owner(namespace, reference))
+                    .collect()
             }
             None => Vec::new(),
         };
@@ -160,10 +173,15 @@ impl Graph {
         Ok(touched)
     }
 
-    fn owner(&self, namespace: Option<&str>, reference: quorate_wire::stored::OwnerReference<'_>) -> Owner {
+    fn owner(
+        &self,
+        namespace: Option<&str>,
+        reference: quorate_wire::stored::OwnerReference<'_>,
+    ) -> Owner {
         let catalogue = self.catalogue.load();
-        let resource = GroupVersion::parse(reference.api_version)
-            .and_then(|version| catalogue.find_kind(&version.group, &version.version, reference.kind));
+        let resource = GroupVersion::parse(reference.api_version).and_then(|version| {
+            catalogue.find_kind(&version.group, &version.version, reference.kind)
+        });
         // A cluster-scoped object cannot be owned by a namespaced one: the reference has no
         // namespace.
         let resource = resource.filter(|resource| !resource.namespaced || namespace.is_some());
@@ -181,14 +199,19 @@ impl Graph {
                 self.unlink(key, owner);
             }
             for owner in &owners {
-                let Some(owner_key) = &owner.key else { continue };
+                let Some(owner_key) = &owner.key else {
+                    continue;
+                };
                 let dependents = self.dependents.entry(owner_key.clone()).or_default();
                 dependents.keys.insert(key.clone());
                 dependents.blocking += usize::from(owner.blocks);
             }
             let released = before.iter().filter_map(|owner| owner.key.as_ref());
-            touched
-                .extend(released.filter(|owner| self.marks.contains_key(*owner) && !self.is_blocked(owner)).cloned());
+            touched.extend(
+                released
+                    .filter(|owner| self.marks.contains_key(*owner) && !self.is_blocked(owner))
+                    .cloned(),
+            );
         }
         if !owners.is_empty() {
             self.owners.insert(key.clone(), owners);
@@ -198,7 +221,9 @@ impl Graph {
 
     fn unlink(&mut self, key: &ObjectKey, owner: &Owner) {
         let Some(owner_key) = &owner.key else { return };
-        let Some(dependents) = self.dependents.get_mut(owner_key) else { return };
+        let Some(dependents) = self.dependents.get_mut(owner_key) else {
+            return;
+        };
         dependents.keys.remove(key);
         dependents.blocking -= usize::from(owner.blocks);
         if dependents.keys.is_empty() && dependents.blocking == 0 {
@@ -208,7 +233,8 @@ impl Graph {
 }
 
 fn mark(object: &Value) -> Mark {
-    let finalizers = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
+    let finalizers =
+        object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     let has = |wanted: &str| finalizers.iter().any(|finalizer| finalizer.as_str() == Some(wanted));
     Mark { orphan: has(ORPHAN), foreground: has(FOREGROUND) }
 }

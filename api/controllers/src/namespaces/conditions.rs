@@ -21,31 +21,47 @@ pub(super) async fn report(
     found: &TerminatingNamespace,
     remaining: &Remaining,
 ) -> Result<(), Error> {
-    conditions::set_all(context, target, &of_remaining(remaining), |current| found.unchanged(target, current)).await
+    conditions::set_all(context, target, &of_remaining(remaining), |current| {
+        found.unchanged(target, current)
+    })
+    .await
 }
 
 fn of_remaining(remaining: &Remaining) -> [Condition; 5] {
     let list = |counts: &BTreeMap<String, usize>, verb: &str| {
-        let parts: Vec<_> =
-            counts.iter().map(|(what, count)| format!("{what} {verb} {count} resource instances")).collect();
+        let parts: Vec<_> = counts
+            .iter()
+            .map(|(what, count)| format!("{what} {verb} {count} resource instances"))
+            .collect();
         parts.join(", ")
     };
     let Remaining { objects, finalizers, failures, .. } = remaining;
     let content = match failures.is_empty() {
-        true => {
-            (false, "ContentDeleted", "All content successfully deleted, may be waiting on finalization".to_owned())
-        }
+        true => (
+            false,
+            "ContentDeleted",
+            "All content successfully deleted, may be waiting on finalization".to_owned(),
+        ),
         false => (true, "ContentDeletionFailed", failed(failures)),
     };
     let left = match objects.is_empty() {
         true => (false, "ContentRemoved", "All content successfully removed".to_owned()),
-        false => (true, "SomeResourcesRemain", format!("Some resources are remaining: {}", list(objects, "has"))),
+        false => (
+            true,
+            "SomeResourcesRemain",
+            format!("Some resources are remaining: {}", list(objects, "has")),
+        ),
     };
     let held = match finalizers.is_empty() {
-        true => (false, "ContentHasNoFinalizers", "All content-preserving finalizers finished".to_owned()),
+        true => (
+            false,
+            "ContentHasNoFinalizers",
+            "All content-preserving finalizers finished".to_owned(),
+        ),
         false => {
             let holders = list(finalizers, "in");
-            let message = format!("Some content in the namespace has finalizers remaining: {holders}");
+            let message =
+                format!("Some content in the namespace has finalizers remaining: {holders}");
             (true, "SomeFinalizersRemain", message)
         }
     };
@@ -75,7 +91,11 @@ fn failed(failures: &Failures) -> String {
         parts.truncate(MAX_FAILURES);
         parts.push("and others".to_owned());
     }
-    format!("Failed to delete all resource types, {} remaining: {}", failures.len(), parts.join(", "))
+    format!(
+        "Failed to delete all resource types, {} remaining: {}",
+        failures.len(),
+        parts.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -93,7 +113,8 @@ mod tests {
         remaining.finalizers.insert("example.com/f".into(), 1);
         let second = merged(first.clone(), &of_remaining(&remaining), "t2");
         assert_eq!(merged(second.clone(), &of_remaining(&remaining), "t3"), second);
-        let time = |list: &[Value], at: usize| list[at].str_at(&["lastTransitionTime"]).map(str::to_owned);
+        let time =
+            |list: &[Value], at: usize| list[at].str_at(&["lastTransitionTime"]).map(str::to_owned);
         assert_eq!((first.len(), second.len()), (5, 5));
         assert_eq!((time(&second, 3), time(&second, 4)), (Some("t1".into()), Some("t2".into())));
         let message = "Some resources are remaining: configmaps has 1 resource instances";
@@ -113,7 +134,8 @@ mod tests {
         };
         let deleted = "All content successfully deleted, may be waiting on finalization";
         check(&[], (false, "ContentDeleted", deleted));
-        let two = "Failed to delete all resource types, 2 remaining: pods p: refused, secrets s: refused";
+        let two =
+            "Failed to delete all resource types, 2 remaining: pods p: refused, secrets s: refused";
         check(&[("secrets", "s"), ("pods", "p")], (true, "ContentDeletionFailed", two));
         let many = "Failed to delete all resource types, 1 remaining: \
             pods a: refused, pods b: refused, pods c: refused, 2 more pods";
@@ -123,7 +145,8 @@ mod tests {
 
     #[test]
     fn the_message_about_failures_has_bounds() {
-        let objects: BTreeMap<_, _> = (0..100).map(|at| (format!("o{at}"), "refused".to_owned())).collect();
+        let objects: BTreeMap<_, _> =
+            (0..100).map(|at| (format!("o{at}"), "refused".to_owned())).collect();
         let failures: Failures = (0..100).map(|at| (format!("r{at}"), objects.clone())).collect();
         let message = failed(&failures);
         assert_eq!(message.matches(", ").count(), MAX_FAILURES + 1, "{message}");

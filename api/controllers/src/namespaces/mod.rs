@@ -76,7 +76,9 @@ fn back_off(bytes: usize) -> Duration {
 async fn delete_content(context: &Context, namespace: &str) -> Result<Option<usize>, Error> {
     let resource = &*context.resource(NAMESPACES)?;
     let snapshot = context.current().await?;
-    let Some(entry) = snapshot.get(&resource.key(None, namespace)) else { return Ok(None) };
+    let Some(entry) = snapshot.get(&resource.key(None, namespace)) else {
+        return Ok(None);
+    };
     let own = context.names.finalizer_namespace;
     let object = stored_codec::decode(resource, entry)?;
     let found = TerminatingNamespace::new(&object);
@@ -84,7 +86,8 @@ async fn delete_content(context: &Context, namespace: &str) -> Result<Option<usi
         return Ok(None);
     }
     let catalogue = context.catalogue.load();
-    let stored = catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
+    let stored =
+        catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
     let mut failures = Failures::default();
     for resource in stored.filter(|resource| resource.serves("delete")) {
         delete_all(context, &snapshot, resource, namespace, &mut failures).await?;
@@ -119,7 +122,9 @@ async fn delete_all(
             && let Some((key, entry)) = objects.next()
         {
             tokio::task::consume_budget().await;
-            let Some((namespace, name)) = resource.parse_key(key) else { continue };
+            let Some((namespace, name)) = resource.parse_key(key) else {
+                continue;
+            };
             let target = Target { resource, namespace, name };
             match stored_codec::header(resource, &entry.value) {
                 Ok(stored) if stored.deletion_timestamp().is_some() => {}
@@ -135,23 +140,36 @@ async fn delete_all(
     }
 }
 
-async fn delete<'t>(context: &Context, target: Target<'t>, uid: String) -> (Target<'t>, Result<(), Error>) {
+async fn delete<'t>(
+    context: &Context,
+    target: Target<'t>,
+    uid: String,
+) -> (Target<'t>, Result<(), Error>) {
     let preconditions = Preconditions { uid: Some(uid), resource_version: None };
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
     let deleted = match context.writer.delete(target, &options).await {
         // Gone, or replaced: what is left is read afterwards.
-        Err(Error::Status(status)) if matches!(status.reason, Reason::NotFound | Reason::Conflict) => Ok(()),
+        Err(Error::Status(status))
+            if matches!(status.reason, Reason::NotFound | Reason::Conflict) =>
+        {
+            Ok(())
+        }
         deleted => deleted.map(drop),
     };
     (target, deleted)
 }
 
 /// Takes the cluster's entry out of `spec.finalizers`.
-async fn finalize(context: &Context, target: Target<'_>, found: &TerminatingNamespace) -> Result<(), Error> {
+async fn finalize(
+    context: &Context,
+    target: Target<'_>,
+    found: &TerminatingNamespace,
+) -> Result<(), Error> {
     let own = context.names.finalizer_namespace;
     let change = |current: Option<&Value>| {
         let mut object = found.unchanged(target, current)?;
-        let kept: Vec<&str> = current.into_iter().flat_map(spec_finalizers).filter(|name| *name != own).collect();
+        let kept: Vec<&str> =
+            current.into_iter().flat_map(spec_finalizers).filter(|name| *name != own).collect();
         if kept.is_empty() {
             object.remove_at(&["spec", "finalizers"]);
         } else {
@@ -159,8 +177,13 @@ async fn finalize(context: &Context, target: Target<'_>, found: &TerminatingName
         }
         Ok(object)
     };
-    let options =
-        UpdateOptions { write: context.options(), part: Part::Finalize, if_match: None, replaces: false, named: None };
+    let options = UpdateOptions {
+        write: context.options(),
+        part: Part::Finalize,
+        if_match: None,
+        replaces: false,
+        named: None,
+    };
     match context.writer.update(target, options, change).await {
         Err(error) if is_settled(&error) => Ok(()),
         updated => updated.map(drop),

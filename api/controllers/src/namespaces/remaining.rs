@@ -30,11 +30,18 @@ pub(super) struct Remaining {
 }
 
 /// Records a failure that is about one object; returns any other error.
-pub(super) fn record_failure(failures: &mut Failures, target: Target<'_>, error: Error) -> Result<(), Error> {
+pub(super) fn record_failure(
+    failures: &mut Failures,
+    target: Target<'_>,
+    error: Error,
+) -> Result<(), Error> {
     if !is_object_error(&error) {
         return Err(error);
     }
-    failures.entry(target.resource.qualified()).or_default().insert(target.name.to_owned(), reason(error));
+    failures
+        .entry(target.resource.qualified())
+        .or_default()
+        .insert(target.name.to_owned(), reason(error));
     Ok(())
 }
 
@@ -42,7 +49,9 @@ pub(super) fn record_failure(failures: &mut Failures, target: Target<'_>, error:
 /// written again and again.
 fn reason(error: Error) -> String {
     let message = match error {
-        Error::Store(quorate_store::Error::NotApplied(NotApplied::OutOfSpace { .. })) => "the store is full".to_owned(),
+        Error::Store(quorate_store::Error::NotApplied(NotApplied::OutOfSpace { .. })) => {
+            "the store is full".to_owned()
+        }
         error => error.into_status().message,
     };
     message.chars().take(MAX_REASON_CHARS).collect()
@@ -58,19 +67,25 @@ pub(super) async fn remaining(
 ) -> Remaining {
     let mut remaining = Remaining::default();
     let catalogue = context.catalogue.load();
-    for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
+    for resource in
+        catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form())
+    {
         let plural = resource.qualified();
         let mut of_resource = recorded.remove(&plural).unwrap_or_default();
         for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
             tokio::task::consume_budget().await;
             *remaining.objects.entry(plural.clone()).or_default() += 1;
             remaining.bytes += entry.value.len();
-            let name = resource.parse_key(key).map_or_else(|| String::from_utf8_lossy(key), |(_, name)| name.into());
+            let name = resource
+                .parse_key(key)
+                .map_or_else(|| String::from_utf8_lossy(key), |(_, name)| name.into());
             let mut failure = of_resource.remove(&*name);
             match stored_codec::decode(resource, entry) {
                 Ok(object) => {
-                    let finalizers =
-                        object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
+                    let finalizers = object
+                        .at(&["metadata", "finalizers"])
+                        .and_then(Value::as_list)
+                        .unwrap_or_default();
                     for finalizer in finalizers.iter().filter_map(Value::as_str) {
                         *remaining.finalizers.entry(finalizer.to_owned()).or_default() += 1;
                     }
@@ -78,7 +93,11 @@ pub(super) async fn remaining(
                 Err(error) => failure = failure.or_else(|| Some(reason(error))),
             }
             if let Some(failure) = failure {
-                remaining.failures.entry(plural.clone()).or_default().insert(name.into_owned(), failure);
+                remaining
+                    .failures
+                    .entry(plural.clone())
+                    .or_default()
+                    .insert(name.into_owned(), failure);
             }
         }
     }
@@ -100,7 +119,8 @@ mod tests {
         let store = |refusal: NotApplied| Error::Store(refusal.into());
         check(Error::bad_request("no"), Some("no"));
         check(Error::internal("unreadable"), Some("Internal error occurred: unreadable"));
-        let large = "Request entity too large: the transaction has 3 bytes and the limit is 2 bytes";
+        let large =
+            "Request entity too large: the transaction has 3 bytes and the limit is 2 bytes";
         check(store(NotApplied::TooLarge { size: 3, limit: 2 }), Some(large));
         check(store(NotApplied::OutOfSpace { used: 3, limit: 2 }), Some("the store is full"));
         let long = "é".repeat(MAX_REASON_CHARS);

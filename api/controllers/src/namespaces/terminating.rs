@@ -21,7 +21,11 @@ impl TerminatingNamespace {
     }
 
     /// The namespace to change; 404 when it is gone, even if another one has its name now.
-    pub(super) fn unchanged(&self, target: Target<'_>, current: Option<&Value>) -> Result<Value, Error> {
+    pub(super) fn unchanged(
+        &self,
+        target: Target<'_>,
+        current: Option<&Value>,
+    ) -> Result<Value, Error> {
         let same = current.filter(|object| self.is(object)).cloned();
         same.ok_or_else(|| Status::not_found(&target.resource.group_resource(), target.name).into())
     }

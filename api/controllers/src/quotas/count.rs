@@ -30,10 +30,15 @@ pub(super) struct Counted {
 }
 
 /// Counts a namespace and writes it down.
-pub(super) async fn recount(context: &Context, locks: &QuotaLocks, namespace: &str) -> Result<Counted, Error> {
+pub(super) async fn recount(
+    context: &Context,
+    locks: &QuotaLocks,
+    namespace: &str,
+) -> Result<Counted, Error> {
     let now = Time::from_ms(context.env.clock.now_ms());
     let mut snapshot = context.store.snapshot();
-    let (names, quotas): (Vec<_>, Vec<_>) = quotas_of(context, &snapshot, namespace)?.into_iter().unzip();
+    let (names, quotas): (Vec<_>, Vec<_>) =
+        quotas_of(context, &snapshot, namespace)?.into_iter().unzip();
     let mut tally = Tally::new(quotas);
     count(context, &snapshot, namespace, &mut tally, now).await;
     for attempt in 0..ATTEMPTS {
@@ -43,7 +48,9 @@ pub(super) async fn recount(context: &Context, locks: &QuotaLocks, namespace: &s
         snapshot = newer;
         let mut is_written = true;
         for (name, (quota, used)) in names.iter().zip(tally.lines()) {
-            let Some(object) = read(context, &snapshot, [namespace, name])? else { continue };
+            let Some(object) = read(context, &snapshot, [namespace, name])? else {
+                continue;
+            };
             // A quota that allows something else by now is queued for that.
             let is_same = Quota::of(&object).allows_the_same(quota);
             if let Some(wanted) = quota::settled(&object, used).filter(|_| is_same) {
@@ -58,7 +65,11 @@ pub(super) async fn recount(context: &Context, locks: &QuotaLocks, namespace: &s
 }
 
 /// The quotas of a namespace that can be read, with their names.
-fn quotas_of(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<Vec<(String, Quota)>, Error> {
+fn quotas_of(
+    context: &Context,
+    snapshot: &Snapshot,
+    namespace: &str,
+) -> Result<Vec<(String, Quota)>, Error> {
     let resource = &*context.resource(QUOTAS)?;
     let entries = snapshot.range(&resource.prefix(Some(namespace)), None);
     let read = entries.filter_map(|(key, entry)| {
@@ -69,14 +80,26 @@ fn quotas_of(context: &Context, snapshot: &Snapshot, namespace: &str) -> Result<
 }
 
 /// Counts every object that a quota measures.
-async fn count(context: &Context, snapshot: &Snapshot, namespace: &str, tally: &mut Tally, now: Time) {
+async fn count(
+    context: &Context,
+    snapshot: &Snapshot,
+    namespace: &str,
+    tally: &mut Tally,
+    now: Time,
+) {
     let catalogue = context.catalogue.load();
-    for resource in catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form()) {
-        let Some(counted) = quota::Counted::of(context.names, resource) else { continue };
+    for resource in
+        catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form())
+    {
+        let Some(counted) = quota::Counted::of(context.names, resource) else {
+            continue;
+        };
         if !tally.begin(&counted) {
             continue;
         }
-        for (index, (_, entry)) in snapshot.range(&resource.prefix(Some(namespace)), None).enumerate() {
+        for (index, (_, entry)) in
+            snapshot.range(&resource.prefix(Some(namespace)), None).enumerate()
+        {
             if index % STEP == STEP - 1 {
                 tokio::task::yield_now().await;
             }
@@ -86,7 +109,13 @@ async fn count(context: &Context, snapshot: &Snapshot, namespace: &str, tally: &
 }
 
 /// Adds what differs between two states.
-fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, tally: &mut Tally, now: Time) {
+fn catch_up(
+    context: &Context,
+    [older, newer]: [&Snapshot; 2],
+    namespace: &str,
+    tally: &mut Tally,
+    now: Time,
+) {
     let catalogue = context.catalogue.load();
     for (key, before, after) in newer.changes_from(older) {
         let Some(resource) = catalogue.of_key(key).filter(|resource| resource.namespaced) else {
@@ -95,7 +124,9 @@ fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, 
         if resource.parse_key(key).is_none_or(|(own, _)| own != Some(namespace)) {
             continue;
         }
-        let Some(counted) = quota::Counted::of(context.names, resource) else { continue };
+        let Some(counted) = quota::Counted::of(context.names, resource) else {
+            continue;
+        };
         if let Some(entry) = before {
             tally.remove(&counted, &counted.read(resource, entry), now);
         }
@@ -106,7 +137,11 @@ fn catch_up(context: &Context, [older, newer]: [&Snapshot; 2], namespace: &str, 
 }
 
 /// A quota, if it is there and can be read.
-fn read(context: &Context, snapshot: &Snapshot, [namespace, name]: [&str; 2]) -> Result<Option<Value>, Error> {
+fn read(
+    context: &Context,
+    snapshot: &Snapshot,
+    [namespace, name]: [&str; 2],
+) -> Result<Option<Value>, Error> {
     let resource = &*context.resource(QUOTAS)?;
     let entry = snapshot.get(&resource.key(Some(namespace), name));
     Ok(entry.and_then(|entry| stored_codec::decode(resource, entry).ok()))
@@ -114,10 +149,19 @@ fn read(context: &Context, snapshot: &Snapshot, [namespace, name]: [&str; 2]) ->
 
 /// Writes the status of a quota; false when the quota has changed meanwhile, which its
 /// `resourceVersion` tells.
-async fn write(context: &Context, [namespace, name]: [&str; 2], wanted: &Value) -> Result<bool, Error> {
+async fn write(
+    context: &Context,
+    [namespace, name]: [&str; 2],
+    wanted: &Value,
+) -> Result<bool, Error> {
     let target = Target { resource: &*context.resource(QUOTAS)?, namespace: Some(namespace), name };
-    let options =
-        UpdateOptions { write: context.options(), part: Part::Status, if_match: None, replaces: false, named: None };
+    let options = UpdateOptions {
+        write: context.options(),
+        part: Part::Status,
+        if_match: None,
+        replaces: false,
+        named: None,
+    };
     match context.writer.update(target, options, |_| Ok(wanted.clone())).await {
         Err(error) if is_conflict(&error) => Ok(false),
         Err(error) if is_settled(&error) => Ok(true),

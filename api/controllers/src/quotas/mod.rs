@@ -66,7 +66,8 @@ async fn track(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
             if let Err(error) = &counted {
                 tracing::warn!(%error, %namespace, "the quotas of a namespace cannot be settled yet");
             }
-            let interval = (begun.elapsed() * INTERVAL_PER_COUNT).clamp(MIN_RECOUNT_INTERVAL, MAX_RECOUNT_INTERVAL);
+            let interval = (begun.elapsed() * INTERVAL_PER_COUNT)
+                .clamp(MIN_RECOUNT_INTERVAL, MAX_RECOUNT_INTERVAL);
             queue.finish(&namespace, counted.ok(), Instant::now() + interval);
         }
         let next = queue.next_due().unwrap_or(resync_at).min(resync_at);

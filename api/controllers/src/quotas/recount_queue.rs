@@ -66,7 +66,9 @@ impl RecountQueue {
     /// Observes a change.
     pub(super) fn observe(&mut self, batch: &WatchBatch) {
         for event in batch.events() {
-            let Some(Key::Object { group, resource, namespace: Some(namespace), name }) = Key::parse(&event.key) else {
+            let Some(Key::Object { group, resource, namespace: Some(namespace), name }) =
+                Key::parse(&event.key)
+            else {
                 continue;
             };
             if group.is_empty() && resource == QUOTAS {
@@ -79,13 +81,21 @@ impl RecountQueue {
 
     /// Observes a quota. Charges do not matter: only what it allows, and whether its status is
     /// about that.
-    fn observe_quota(&mut self, namespace: &str, name: &str, current: Option<&Entry>, revision: Revision) {
+    fn observe_quota(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        current: Option<&Entry>,
+        revision: Revision,
+    ) {
         let read = current.map(|entry| stored_codec::decode(&self.quotas, entry)).transpose();
         let read = read.unwrap_or_else(|error| {
             tracing::warn!(%error, namespace, name, "a quota cannot be read and is not reconciled");
             None
         });
-        let Some(quota) = read.as_ref().map(Quota::of) else { return self.forget(namespace, name) };
+        let Some(quota) = read.as_ref().map(Quota::of) else {
+            return self.forget(namespace, name);
+        };
         let found = self.namespaces.entry(namespace.to_owned()).or_default();
         let is_unsettled = quota.is_unsettled() && revision > found.counted;
         let is_known = found.quotas.get(name).is_some_and(|known| known.allows_the_same(&quota));
@@ -96,7 +106,9 @@ impl RecountQueue {
     }
 
     fn forget(&mut self, namespace: &str, name: &str) {
-        let Some(found) = self.namespaces.get_mut(namespace) else { return };
+        let Some(found) = self.namespaces.get_mut(namespace) else {
+            return;
+        };
         found.quotas.remove(name);
         if found.quotas.is_empty() {
             self.namespaces.remove(namespace);
@@ -109,13 +121,19 @@ impl RecountQueue {
 
     /// Whether what a change does to the use of a quota is neither known nor charged.
     fn needs_recount(&self, namespace: &str, event: &Event, batch: &WatchBatch) -> bool {
-        let Some(found) = self.namespaces.get(namespace) else { return false };
+        let Some(found) = self.namespaces.get(namespace) else {
+            return false;
+        };
         if batch.revision() <= found.counted || self.pending.contains(namespace) {
             return false;
         }
         let catalogue = self.catalogue.load();
-        let Some(resource) = catalogue.of_key(&event.key) else { return false };
-        let Some(counted) = quota::Counted::of(self.names, resource) else { return false };
+        let Some(resource) = catalogue.of_key(&event.key) else {
+            return false;
+        };
+        let Some(counted) = quota::Counted::of(self.names, resource) else {
+            return false;
+        };
         let is_charged = |name: &str| {
             let key = self.quotas.key(Some(namespace), name);
             batch.batch().events.iter().any(|other| other.key == key)
@@ -127,12 +145,16 @@ impl RecountQueue {
         if concerned.peek().is_none() {
             return false;
         }
-        let read = |entry: &Option<Entry>| entry.as_ref().map(|entry| counted.read(resource, entry));
+        let read =
+            |entry: &Option<Entry>| entry.as_ref().map(|entry| counted.read(resource, entry));
         let (before, after) = (read(&event.previous), read(&event.current));
         // A pod whose end is overdue was perhaps not so when it was counted, so time does not
         // matter here.
         let share = |quota: &Quota, object: &Option<Value>| {
-            object.as_ref().map(|object| quota.share(&counted, object, Time::default())).unwrap_or_default()
+            object
+                .as_ref()
+                .map(|object| quota.share(&counted, object, Time::default()))
+                .unwrap_or_default()
         };
         concerned.any(|quota| share(quota, &before) != share(quota, &after))
     }
@@ -163,7 +185,9 @@ impl RecountQueue {
 
     /// Ends a count; one that failed or was not written queues its namespace again, for `next`.
     pub(super) fn finish(&mut self, namespace: &str, counted: Option<Counted>, next: Instant) {
-        let Some(found) = self.namespaces.get_mut(namespace) else { return };
+        let Some(found) = self.namespaces.get_mut(namespace) else {
+            return;
+        };
         found.counted = counted.map_or(found.counted, |counted| counted.at);
         found.not_before = Some(next);
         if !counted.is_some_and(|counted| counted.is_written) {
@@ -194,7 +218,13 @@ mod tests {
         let names = Naming::Svc.names();
         let catalogue = CurrentCatalogue::new(builtin::catalogue_of(names));
         let quotas = catalogue.load().find("", "v1", QUOTAS).unwrap().clone();
-        RecountQueue { names, catalogue, quotas, namespaces: BTreeMap::new(), pending: BTreeSet::new() }
+        RecountQueue {
+            names,
+            catalogue,
+            quotas,
+            namespaces: BTreeMap::new(),
+            pending: BTreeSet::new(),
+        }
     }
 
     fn counted(at: u64, is_written: bool) -> Option<Counted> {
@@ -203,12 +233,22 @@ mod tests {
 
     /// A quota of pods whose status is about so many; without one when that is nothing.
     fn note(queue: &mut RecountQueue, name: &str, hard: &str, told: &str, revision: u64) {
-        let status = if told.is_empty() { json!({}) } else { json!({"hard": {"pods": told}, "used": {"pods": "0"}}) };
+        let status = if told.is_empty() {
+            json!({})
+        } else {
+            json!({"hard": {"pods": told}, "used": {"pods": "0"}})
+        };
         let spec = json!({"hard": {"pods": hard}});
-        let object = json!({"metadata": {"name": name, "uid": "u"}, "spec": spec, "status": status});
+        let object =
+            json!({"metadata": {"name": name, "uid": "u"}, "spec": spec, "status": status});
         let value = stored_codec::encode(&queue.quotas, &object.into()).unwrap();
         let revision = Revision::new(revision);
-        queue.observe_quota("a", name, Some(&Entry { value, created: revision, modified: revision }), revision);
+        queue.observe_quota(
+            "a",
+            name,
+            Some(&Entry { value, created: revision, modified: revision }),
+            revision,
+        );
     }
 
     #[tokio::test(start_paused = true)]
@@ -258,7 +298,11 @@ mod tests {
         };
         let quota = |name: &'static str, amount: &str| {
             let hard = json!({amount: "5"});
-            (QUOTAS, name, json!({"spec": {"hard": hard}, "status": {"hard": hard, "used": {amount: "0"}}}))
+            (
+                QUOTAS,
+                name,
+                json!({"spec": {"hard": hard}, "status": {"hard": hard, "used": {amount: "0"}}}),
+            )
         };
         let service = |name: &'static str, kind: &str| {
             ("services", name, json!({"spec": {"type": kind, "ports": [{"port": 80}]}}))

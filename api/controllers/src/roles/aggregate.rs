@@ -40,7 +40,9 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
     let mut watch = context.store.watch(prefix.clone(), snapshot.revision())?;
     let mut roles = BTreeMap::new();
     for (key, entry) in snapshot.range(&prefix, None) {
-        let Some((_, name)) = resource.parse_key(key) else { continue };
+        let Some((_, name)) = resource.parse_key(key) else {
+            continue;
+        };
         tokio::task::consume_budget().await;
         roles.extend(read(resource, name, entry).map(|role| (name.to_owned(), role)));
     }
@@ -61,7 +63,9 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
         };
         while let Some(changes) = batch {
             for event in changes.events() {
-                let Some((_, name)) = resource.parse_key(&event.key) else { continue };
+                let Some((_, name)) = resource.parse_key(&event.key) else {
+                    continue;
+                };
                 let now = event.current.as_ref().and_then(|entry| read(resource, name, entry));
                 observe(&mut roles, name, now, &mut touched);
             }
@@ -79,7 +83,8 @@ fn observe(
 ) {
     let before = roles.remove(name);
     // The roles that aggregate it, those that aggregate these, and so on.
-    let mut ahead: Vec<&Map> = [&before, &now].into_iter().flatten().map(|role| &role.labels).collect();
+    let mut ahead: Vec<&Map> =
+        [&before, &now].into_iter().flatten().map(|role| &role.labels).collect();
     while let Some(labels) = ahead.pop() {
         for (name, role) in roles.iter().filter(|(_, role)| role.selects(labels)) {
             if touched.insert(name.clone()) {
@@ -101,7 +106,9 @@ async fn reconcile(
     name: &str,
 ) -> Result<(), Error> {
     tokio::task::consume_budget().await;
-    let (Some(rules), Some(role)) = (aggregated_rules(roles, name), roles.get(name)) else { return Ok(()) };
+    let (Some(rules), Some(role)) = (aggregated_rules(roles, name), roles.get(name)) else {
+        return Ok(());
+    };
     if role.rules == rules {
         return Ok(());
     }
@@ -127,7 +134,8 @@ fn aggregated_rules(roles: &BTreeMap<String, RoleState>, name: &str) -> Option<V
         }
         match role.matched(roles) {
             Some(matched) => ahead.extend(matched.into_iter().rev()),
-            None => rules.extend(role.rules.iter().filter(|rule| held.insert(Rule::read(rule))).cloned()),
+            None => rules
+                .extend(role.rules.iter().filter(|rule| held.insert(Rule::read(rule))).cloned()),
         }
     }
     Some(rules)
@@ -155,7 +163,9 @@ impl RoleState {
 /// A role that cannot be read gives no rules and aggregates none.
 fn read(resource: &Resource, name: &str, entry: &Entry) -> Option<RoleState> {
     let role = stored_codec::decode(resource, entry);
-    let role = role.inspect_err(|error| tracing::error!(%error, name, "a role is left out of aggregation")).ok()?;
+    let role = role
+        .inspect_err(|error| tracing::error!(%error, name, "a role is left out of aggregation"))
+        .ok()?;
     Some(RoleState { revision: entry.modified, ..role_state(&role) })
 }
 
@@ -164,10 +174,15 @@ fn role_state(role: &Value) -> RoleState {
     let aggregation = role.get("aggregationRule").filter(|rule| !rule.is_null());
     let selectors = list(&["aggregationRule", "clusterRoleSelectors"]);
     RoleState {
-        labels: role.at(&["metadata", "labels"]).and_then(Value::as_map).cloned().unwrap_or_default(),
+        labels: role
+            .at(&["metadata", "labels"])
+            .and_then(Value::as_map)
+            .cloned()
+            .unwrap_or_default(),
         rules: list(&["rules"]).to_vec(),
         // A selector that cannot be read (none can be written) matches nothing.
-        selectors: aggregation.map(|_| selectors.iter().filter_map(|one| selector::of(one).ok()).collect()),
+        selectors: aggregation
+            .map(|_| selectors.iter().filter_map(|one| selector::of(one).ok()).collect()),
         revision: Revision::ZERO,
     }
 }
@@ -179,7 +194,8 @@ mod tests {
 
     fn role(labels: serde_json::Value, rules: &[&str], gathers: &[&str]) -> RoleState {
         let rules: Vec<_> = rules.iter().map(|verb| json!({"verbs": [verb]})).collect();
-        let selectors: Vec<_> = gathers.iter().map(|label| json!({"matchLabels": {*label: "1"}})).collect();
+        let selectors: Vec<_> =
+            gathers.iter().map(|label| json!({"matchLabels": {*label: "1"}})).collect();
         let mut role = json!({"metadata": {"labels": labels}, "rules": rules});
         if !gathers.is_empty() {
             role["aggregationRule"] = json!({"clusterRoleSelectors": selectors});
@@ -188,7 +204,9 @@ mod tests {
     }
 
     fn verbs(roles: &BTreeMap<String, RoleState>, name: &str) -> Option<Vec<String>> {
-        let text = |rule: &Value| rule.get("verbs").unwrap().as_list().unwrap()[0].as_str().unwrap().to_owned();
+        let text = |rule: &Value| {
+            rule.get("verbs").unwrap().as_list().unwrap()[0].as_str().unwrap().to_owned()
+        };
         aggregated_rules(roles, name).map(|rules| rules.iter().map(text).collect())
     }
 
@@ -200,7 +218,10 @@ mod tests {
             ("c".into(), role(json!({}), &["delete"], &[])),
             ("total".into(), role(json!({"x": "1"}), &["own"], &["y", "x"])),
         ]);
-        assert_eq!(verbs(&roles, "total"), Some(["list", "watch", "get"].map(str::to_owned).to_vec()));
+        assert_eq!(
+            verbs(&roles, "total"),
+            Some(["list", "watch", "get"].map(str::to_owned).to_vec())
+        );
         assert_eq!(verbs(&roles, "a"), None);
     }
 
@@ -214,9 +235,17 @@ mod tests {
                 ("given".into(), role(json!({"z": "1"}), &["get"], &[])),
             ])
         };
-        for held in [[&["list"][..], &[], &[]], [&[], &["watch", "get"], &["get"]], [&["get"], &["get"], &["get"]]] {
+        for held in [
+            [&["list"][..], &[], &[]],
+            [&[], &["watch", "get"], &["get"]],
+            [&["get"], &["get"], &["get"]],
+        ] {
             for name in ["a", "b", "c"] {
-                assert_eq!(verbs(&ring(held), name), Some(vec!["get".to_owned()]), "{name} of {held:?}");
+                assert_eq!(
+                    verbs(&ring(held), name),
+                    Some(vec!["get".to_owned()]),
+                    "{name} of {held:?}"
+                );
             }
         }
     }
@@ -230,7 +259,10 @@ mod tests {
             ("own".into(), role(json!({"to-admin": "1"}), &["bind"], &[])),
             ("views".into(), role(json!({"to-view": "1"}), &["get", "list"], &[])),
         ]);
-        assert_eq!(verbs(&roles, "admin"), Some(["create", "get", "list", "bind"].map(str::to_owned).to_vec()));
+        assert_eq!(
+            verbs(&roles, "admin"),
+            Some(["create", "get", "list", "bind"].map(str::to_owned).to_vec())
+        );
     }
 
     #[test]

@@ -49,7 +49,9 @@ fn put<'a>(
         return Ok(Some(Put { target, replaces: None, object }));
     };
     let found = stored_codec::decode(resource, entry)?;
-    let Some(wanted) = merged(context.names, default, &found) else { return Ok(None) };
+    let Some(wanted) = merged(context.names, default, &found) else {
+        return Ok(None);
+    };
     let replaces: Option<Entry> = Some(entry.clone());
     Ok(Some(Put { target, replaces, object: completed(context, resource, wanted)? }))
 }
@@ -61,7 +63,8 @@ fn completed(context: &Context, resource: &Resource, mut object: Value) -> Resul
 
 /// The object with what it lacks; `None` when it lacks nothing or is to be left alone.
 fn merged(names: &Names, default: &DefaultObject, found: &Value) -> Option<Value> {
-    if found.str_at(&["metadata", "annotations", names.annotation_rbac_autoupdate]) == Some("false") {
+    if found.str_at(&["metadata", "annotations", names.annotation_rbac_autoupdate]) == Some("false")
+    {
         return None;
     }
     let mut wanted = found.clone();
@@ -111,7 +114,12 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(plural: &str, name: &str, change: impl FnOnce(&mut serde_json::Value), expect: Option<&[&str]>) {
+    fn check(
+        plural: &str,
+        name: &str,
+        change: impl FnOnce(&mut serde_json::Value),
+        expect: Option<&[&str]>,
+    ) {
         let names = Naming::Svc.names();
         let all = rbac::default_objects(names, |_| true);
         let default = all.iter().find(|one| one.plural == plural && one.name == name).unwrap();
@@ -130,7 +138,12 @@ mod tests {
         let role = "system:basic-user";
         check("clusterroles", role, |_| {}, None);
         let extra = json!({"verbs": ["get"], "apiGroups": [""], "resources": ["extra"]});
-        check("clusterroles", role, |found| found["rules"].as_array_mut().unwrap().push(extra.clone()), None);
+        check(
+            "clusterroles",
+            role,
+            |found| found["rules"].as_array_mut().unwrap().push(extra.clone()),
+            None,
+        );
         let own = ["selfsubjectreviews", "extra", "\"mine\":\"kept\"", "rbac-defaults"];
         let change = |found: &mut serde_json::Value| {
             found["rules"] = json!([extra]);
@@ -138,17 +151,28 @@ mod tests {
         };
         check("clusterroles", role, change, Some(&own));
         let binding = "system:basic-user";
-        check("clusterrolebindings", binding, |found| found["subjects"] = json!(null), Some(&["system:authenticated"]));
+        check(
+            "clusterrolebindings",
+            binding,
+            |found| found["subjects"] = json!(null),
+            Some(&["system:authenticated"]),
+        );
         let other = json!({"kind": "User", "name": "joe", "apiGroup": "rbac.authorization.svc.io"});
         let both = ["joe", "system:authenticated"];
-        check("clusterrolebindings", binding, |found| found["subjects"] = json!([other]), Some(&both));
+        check(
+            "clusterrolebindings",
+            binding,
+            |found| found["subjects"] = json!([other]),
+            Some(&both),
+        );
     }
 
     #[test]
     fn what_is_protected_is_left_alone() {
         let change = |found: &mut serde_json::Value| {
             found["rules"] = json!(null);
-            found["metadata"]["annotations"]["rbac.authorization.svc.io/autoupdate"] = "false".into();
+            found["metadata"]["annotations"]["rbac.authorization.svc.io/autoupdate"] =
+                "false".into();
         };
         check("clusterroles", "system:basic-user", change, None);
     }

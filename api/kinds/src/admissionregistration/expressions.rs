@@ -71,8 +71,16 @@ mod tests {
     fn conditions() {
         let one = |name: &str, expression: &str| json!({"name": name, "expression": expression});
         check(match_conditions, json!([one("a", "true"), one("example.com/b", "true")]), &[]);
-        check(match_conditions, json!([one("", "")]), &["Required l[0].expression", "Required l[0].name"]);
-        check(match_conditions, json!([one("a", "true"), one("a", "true")]), &["Duplicate l[1].name"]);
+        check(
+            match_conditions,
+            json!([one("", "")]),
+            &["Required l[0].expression", "Required l[0].name"],
+        );
+        check(
+            match_conditions,
+            json!([one("a", "true"), one("a", "true")]),
+            &["Duplicate l[1].name"],
+        );
         check(match_conditions, json!([one("a b", "true")]), &["Invalid l[0].name"]);
         let many: Vec<Json> = (0..65).map(|number| one(&format!("n{number}"), "true")).collect();
         check(match_conditions, json!(many), &["TooMany l"]);

@@ -65,16 +65,26 @@ fn resources(list: &Field<'_>, causes: &mut Vec<Cause>) {
         return;
     }
     if has("*") && texts.iter().any(|text| *text != "*" && !text.contains('/')) {
-        causes.push(list.invalid("if '*' is present, must not specify other resources without subresources"));
+        causes.push(
+            list.invalid(
+                "if '*' is present, must not specify other resources without subresources",
+            ),
+        );
     }
     for item in list.items() {
         match item.text().split_once('/') {
             _ if item.is_empty() => causes.push(item.required("")),
             Some((resource, below)) if below != "*" && has(&format!("{resource}/*")) => {
-                causes.push(item.invalid(&format!("if '{resource}/*' is present, must not specify {}", item.text())));
+                causes.push(item.invalid(&format!(
+                    "if '{resource}/*' is present, must not specify {}",
+                    item.text()
+                )));
             }
             Some((resource, below)) if resource != "*" && has(&format!("*/{below}")) => {
-                causes.push(item.invalid(&format!("if '*/{below}' is present, must not specify {}", item.text())));
+                causes.push(item.invalid(&format!(
+                    "if '*/{below}' is present, must not specify {}",
+                    item.text()
+                )));
             }
             _ => {}
         }
@@ -116,6 +126,9 @@ mod tests {
         let object = json!({"excludeResourceRules": [rule], "matchPolicy": "Maybe"}).into();
         let mut causes = Vec::new();
         check(&Field::root(&object), &mut causes);
-        assert_eq!(shown(&causes), ["NotSupported matchPolicy", "Duplicate excludeResourceRules[0].resourceNames[1]"]);
+        assert_eq!(
+            shown(&causes),
+            ["NotSupported matchPolicy", "Duplicate excludeResourceRules[0].resourceNames[1]"]
+        );
     }
 }

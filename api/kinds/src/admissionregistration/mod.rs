@@ -20,7 +20,9 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: true }),
         "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: false }),
-        "ValidatingAdmissionPolicy" => Arc::new(validating_admission_policy::ValidatingAdmissionPolicy),
+        "ValidatingAdmissionPolicy" => {
+            Arc::new(validating_admission_policy::ValidatingAdmissionPolicy)
+        }
         "ValidatingAdmissionPolicyBinding" => {
             Arc::new(validating_admission_policy_binding::ValidatingAdmissionPolicyBinding)
         }

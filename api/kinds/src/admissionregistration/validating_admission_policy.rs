@@ -107,10 +107,15 @@ fn check_validation(validation: &Field<'_>, causes: &mut Vec<Cause>) {
             causes.push(message.invalid("message must not contain line breaks"));
         }
     } else if expression.text().contains('\n') {
-        causes.push(message.required("message must be specified if expression contains line breaks"));
+        causes
+            .push(message.required("message must be specified if expression contains line breaks"));
     }
     let reason = validation.get("reason");
-    rules::optional_one_of(&reason, &["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"], causes);
+    rules::optional_one_of(
+        &reason,
+        &["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"],
+        causes,
+    );
 }
 
 fn check_annotations(list: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -142,23 +147,28 @@ mod tests {
     fn statuses() {
         let check = |status: Json, expect: &[&str]| {
             let new = json!({ "status": status }).into();
-            let causes =
-                ValidatingAdmissionPolicy.validate_update(Naming::Svc.names(), Part::Status, &Value::Null, &new);
+            let causes = ValidatingAdmissionPolicy.validate_update(
+                Naming::Svc.names(),
+                Part::Status,
+                &Value::Null,
+                &new,
+            );
             assert_eq!(shown(&causes), expect);
         };
         check(json!({"observedGeneration": 1}), &[]);
         let warnings = json!({"expressionWarnings": [{"fieldRef": "spec.variables[0].expression", "warning": ""}]});
-        check(json!({"typeChecking": warnings}), &["Required status.typeChecking.expressionWarnings[0].warning"]);
-        let condition =
-            json!({"type": "a", "status": "X", "reason": "R", "lastTransitionTime": "2024-01-01T00:00:00Z"});
+        check(
+            json!({"typeChecking": warnings}),
+            &["Required status.typeChecking.expressionWarnings[0].warning"],
+        );
+        let condition = json!({"type": "a", "status": "X", "reason": "R", "lastTransitionTime": "2024-01-01T00:00:00Z"});
         check(json!({"conditions": [condition]}), &["NotSupported status.conditions[0].status"]);
     }
 
     #[test]
     fn policies() {
         let rule = json!({"apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["b"]});
-        let base =
-            json!({"spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]}});
+        let base = json!({"spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]}});
         let check = |field: &str, value: Json, expect: &[&str]| {
             let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
             let causes = ValidatingAdmissionPolicy.validate(Naming::Svc.names(), &object);
@@ -168,9 +178,21 @@ mod tests {
         check("failurePolicy", json!("Maybe"), &["NotSupported spec.failurePolicy"]);
         check("matchConstraints", json!(null), &["Required spec.matchConstraints"]);
         check("matchConstraints", json!({}), &["Required spec.matchConstraints.resourceRules"]);
-        check("validations", json!(null), &["Required spec.validations", "Required spec.auditAnnotations"]);
-        check("paramKind", json!({}), &["Required spec.paramKind.apiVersion", "Required spec.paramKind.kind"]);
-        check("paramKind", json!({"apiVersion": "a/b/c", "kind": "K"}), &["Invalid spec.paramKind.apiVersion"]);
+        check(
+            "validations",
+            json!(null),
+            &["Required spec.validations", "Required spec.auditAnnotations"],
+        );
+        check(
+            "paramKind",
+            json!({}),
+            &["Required spec.paramKind.apiVersion", "Required spec.paramKind.kind"],
+        );
+        check(
+            "paramKind",
+            json!({"apiVersion": "a/b/c", "kind": "K"}),
+            &["Invalid spec.paramKind.apiVersion"],
+        );
         let validation = |field: &str, value: &str, expect: &[&str]| {
             let mut validation = json!({"expression": "true"});
             validation[field] = json!(value);
@@ -182,6 +204,10 @@ mod tests {
         validation("reason", "Odd", &["NotSupported spec.validations[0].reason"]);
         let annotation = json!({"key": "k", "valueExpression": "'v'"});
         check("auditAnnotations", json!([annotation]), &[]);
-        check("auditAnnotations", json!([annotation, annotation]), &["Duplicate spec.auditAnnotations[1].key"]);
+        check(
+            "auditAnnotations",
+            json!([annotation, annotation]),
+            &["Duplicate spec.auditAnnotations[1].key"],
+        );
     }
 }

@@ -49,10 +49,16 @@ fn check_parameter(parameter: &Field<'_>, causes: &mut Vec<Cause>) {
     let (own, selector) = (parameter.get("name"), parameter.get("selector"));
     match (own.is_empty(), selector.is_set()) {
         (false, true) => {
-            causes.extend([&own, &selector].map(|field| field.forbidden("name and selector are mutually exclusive")));
+            causes.extend(
+                [&own, &selector]
+                    .map(|field| field.forbidden("name and selector are mutually exclusive")),
+            );
         }
         (true, false) => {
-            causes.extend([&own, &selector].map(|field| field.required("one of name or selector must be specified")));
+            causes.extend(
+                [&own, &selector]
+                    .map(|field| field.required("one of name or selector must be specified")),
+            );
         }
         (false, false) => causes.extend(own.invalid_for(&name::path_segment(own.text()))),
         (true, true) => rules::selector(&selector, causes),
@@ -96,14 +102,30 @@ mod tests {
         check("policyName", json!("A b"), &["Invalid spec.policyName"]);
         check("validationActions", json!([]), &["Required spec.validationActions"]);
         check("validationActions", json!(["Shout"]), &["NotSupported spec.validationActions[0]"]);
-        check("validationActions", json!(["Audit", "Audit"]), &["Duplicate spec.validationActions[1]"]);
+        check(
+            "validationActions",
+            json!(["Audit", "Audit"]),
+            &["Duplicate spec.validationActions[1]"],
+        );
         check("validationActions", json!(["Deny", "Warn"]), &["Invalid spec.validationActions"]);
         let action = "parameterNotFoundAction";
         check("paramRef", json!({"name": "n", action: "Allow"}), &[]);
         check("paramRef", json!({"selector": {}, action: "Deny"}), &[]);
-        check("paramRef", json!({"name": "n"}), &["Required spec.paramRef.parameterNotFoundAction"]);
-        check("paramRef", json!({action: "Deny"}), &["Required spec.paramRef.name", "Required spec.paramRef.selector"]);
+        check(
+            "paramRef",
+            json!({"name": "n"}),
+            &["Required spec.paramRef.parameterNotFoundAction"],
+        );
+        check(
+            "paramRef",
+            json!({action: "Deny"}),
+            &["Required spec.paramRef.name", "Required spec.paramRef.selector"],
+        );
         let both = json!({"name": "n", "selector": {}, action: "Deny"});
-        check("paramRef", both, &["Forbidden spec.paramRef.name", "Forbidden spec.paramRef.selector"]);
+        check(
+            "paramRef",
+            both,
+            &["Forbidden spec.paramRef.name", "Forbidden spec.paramRef.selector"],
+        );
     }
 }

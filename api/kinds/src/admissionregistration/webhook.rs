@@ -18,7 +18,9 @@ const MAX_TIMEOUT: i64 = 30;
 pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
     rules::name(&hook.get("name"), full_name, causes);
     hook.get("rules").items().for_each(|rule| match_resources::rule_with_operations(&rule, causes));
-    for (field, supported) in [("failurePolicy", ["Fail", "Ignore"]), ("matchPolicy", ["Equivalent", "Exact"])] {
+    for (field, supported) in
+        [("failurePolicy", ["Fail", "Ignore"]), ("matchPolicy", ["Equivalent", "Exact"])]
+    {
         rules::optional_one_of(&hook.get(field), &supported, causes);
     }
     let effects = hook.get("sideEffects");
@@ -29,7 +31,13 @@ pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
     }
     let timeout = hook.get("timeoutSeconds");
     if timeout.is_set() {
-        rules::between(&timeout, 1, MAX_TIMEOUT, "the timeout value must be between 1 and 30 seconds", causes);
+        rules::between(
+            &timeout,
+            1,
+            MAX_TIMEOUT,
+            "the timeout value must be between 1 and 30 seconds",
+            causes,
+        );
     }
     rules::selector(&hook.get("namespaceSelector"), causes);
     rules::selector(&hook.get("objectSelector"), causes);
@@ -45,7 +53,9 @@ pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
 fn full_name(text: &str) -> Vec<String> {
     let wrong = name::dns_subdomain(text);
     if wrong.is_empty() && text.split('.').count() < 3 {
-        return vec!["should be a domain with at least three segments separated by dots".to_owned()];
+        return vec![
+            "should be a domain with at least three segments separated by dots".to_owned(),
+        ];
     }
     wrong
 }
@@ -78,20 +88,30 @@ fn check_client(client: &Field<'_>, causes: &mut Vec<Cause>) {
 
 fn check_url(field: &Field<'_>, causes: &mut Vec<Cause>) {
     const FORM: &str = "; desired format: https://host[/path]";
-    let (text, fragment) = field.text().split_once('#').map_or((field.text(), None), |(text, rest)| (text, Some(rest)));
-    let (text, query) = text.split_once('?').map_or((text, None), |(text, rest)| (text, Some(rest)));
+    let (text, fragment) = field
+        .text()
+        .split_once('#')
+        .map_or((field.text(), None), |(text, rest)| (text, Some(rest)));
+    let (text, query) =
+        text.split_once('?').map_or((text, None), |(text, rest)| (text, Some(rest)));
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
     let authority = rest.split('/').next().unwrap_or_default();
-    let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    let (user, host) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
     let checks = [
-        (Some(scheme).filter(|scheme| *scheme != "https"), "'https' is the only allowed URL scheme"),
+        (
+            Some(scheme).filter(|scheme| *scheme != "https"),
+            "'https' is the only allowed URL scheme",
+        ),
         (Some(host).filter(|host| host.is_empty()), "host must be specified"),
         (user, "user information is not permitted in the URL"),
         (fragment, "fragments are not permitted in the URL"),
         (query, "query parameters are not permitted in the URL"),
     ];
     for (value, why) in checks {
-        causes.extend(value.map(|value| Cause::invalid(field.path(), value, &format!("{why}{FORM}"))));
+        causes.extend(
+            value.map(|value| Cause::invalid(field.path(), value, &format!("{why}{FORM}"))),
+        );
     }
 }
 
@@ -161,7 +181,11 @@ mod tests {
         for seconds in [0, 31] {
             check_with("/timeoutSeconds", json!(seconds), &["Invalid timeoutSeconds"]);
         }
-        check_with("/objectSelector", json!({"matchLabels": {"a b": "c"}}), &["Invalid objectSelector.matchLabels"]);
+        check_with(
+            "/objectSelector",
+            json!({"matchLabels": {"a b": "c"}}),
+            &["Invalid objectSelector.matchLabels"],
+        );
     }
 
     #[test]
@@ -169,21 +193,37 @@ mod tests {
         check_with("/admissionReviewVersions", json!(null), &["Required admissionReviewVersions"]);
         check_with("/admissionReviewVersions", json!(["v2", "v1"]), &[]);
         check_with("/admissionReviewVersions", json!(["v9"]), &["Invalid admissionReviewVersions"]);
-        check_with("/admissionReviewVersions", json!(["v1", "v1"]), &["Invalid admissionReviewVersions[1]"]);
+        check_with(
+            "/admissionReviewVersions",
+            json!(["v1", "v1"]),
+            &["Invalid admissionReviewVersions[1]"],
+        );
     }
 
     #[test]
     fn places() {
         let client = |client: Json, expect: &[&str]| check_with("/clientConfig", client, expect);
         client(json!({}), &["Required clientConfig"]);
-        client(json!({"url": "https://x/", "service": {"namespace": "n", "name": "s"}}), &["Required clientConfig"]);
+        client(
+            json!({"url": "https://x/", "service": {"namespace": "n", "name": "s"}}),
+            &["Required clientConfig"],
+        );
         for bad in ["http://x/", "https://x/?a=b", "https://x/#f", "https://u@x/"] {
             client(json!({"url": bad}), &["Invalid clientConfig.url"]);
         }
         client(json!({"url": "x"}), &["Invalid clientConfig.url", "Invalid clientConfig.url"]);
-        client(json!({"service": {"namespace": "n", "name": "s", "port": 443, "path": "/a/b"}}), &[]);
-        client(json!({"service": {"namespace": "n"}}), &["Required clientConfig.service.namespace"]);
-        client(json!({"service": {"namespace": "n", "name": "s", "port": 0}}), &["Invalid clientConfig.service.port"]);
+        client(
+            json!({"service": {"namespace": "n", "name": "s", "port": 443, "path": "/a/b"}}),
+            &[],
+        );
+        client(
+            json!({"service": {"namespace": "n"}}),
+            &["Required clientConfig.service.namespace"],
+        );
+        client(
+            json!({"service": {"namespace": "n", "name": "s", "port": 0}}),
+            &["Invalid clientConfig.service.port"],
+        );
         for path in ["a", "//", "/a b"] {
             client(
                 json!({"service": {"namespace": "n", "name": "s", "path": path}}),

@@ -51,16 +51,30 @@ impl Strategy for ApiService {
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        let (own, spec) = (Field::root(object).get("metadata.name"), Field::root(object).get("spec"));
+        let (own, spec) =
+            (Field::root(object).get("metadata.name"), Field::root(object).get("spec"));
         let (group, version) = (spec.get("group"), spec.get("version"));
         if own.text() != format!("{}.{}", version.text(), group.text()) {
-            causes.push(Cause::invalid(own.path(), own.text(), "must be `spec.version+\".\"+spec.group`"));
+            causes.push(Cause::invalid(
+                own.path(),
+                own.text(),
+                "must be `spec.version+\".\"+spec.group`",
+            ));
         }
         rules::optional_name(&group, name::dns_subdomain, &mut causes);
         let wrong = name::dns_1035_label(version.text());
         causes.extend(wrong.iter().map(|why| Cause::invalid(version.path(), version.text(), why)));
-        for (field, max) in [("groupPriorityMinimum", MAX_GROUP_PRIORITY), ("versionPriority", MAX_VERSION_PRIORITY)] {
-            rules::between(&spec.get(field), 1, max, &format!("must be positive and less than {max}"), &mut causes);
+        for (field, max) in [
+            ("groupPriorityMinimum", MAX_GROUP_PRIORITY),
+            ("versionPriority", MAX_VERSION_PRIORITY),
+        ] {
+            rules::between(
+                &spec.get(field),
+                1,
+                max,
+                &format!("must be positive and less than {max}"),
+                &mut causes,
+            );
         }
         check_service(&spec, &mut causes);
         causes
@@ -68,10 +82,15 @@ impl Strategy for ApiService {
 }
 
 fn check_service(spec: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (service, bundle, skip) = (spec.get("service"), spec.get("caBundle"), spec.get("insecureSkipTLSVerify"));
+    let (service, bundle, skip) =
+        (spec.get("service"), spec.get("caBundle"), spec.get("insecureSkipTLSVerify"));
     if !service.is_set() {
         if !bundle.is_empty() {
-            causes.push(Cause::invalid(bundle.path(), "", "local APIServices may not have a caBundle"));
+            causes.push(Cause::invalid(
+                bundle.path(),
+                "",
+                "local APIServices may not have a caBundle",
+            ));
         }
         if skip.is_true() {
             causes.push(skip.invalid("local APIServices may not have insecureSkipTLSVerify"));
@@ -83,7 +102,13 @@ fn check_service(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     let port = service.get("port");
     if port.is_set() {
-        rules::between(&port, 1, 65535, "port is not valid: must be between 1 and 65535, inclusive", causes);
+        rules::between(
+            &port,
+            1,
+            65535,
+            "port is not valid: must be between 1 and 65535, inclusive",
+            causes,
+        );
     }
     if skip.is_true() && !bundle.is_empty() {
         causes.push(skip.invalid("may not be true if caBundle is present"));
@@ -108,7 +133,8 @@ mod tests {
     #[test]
     fn services() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let causes = ApiService.validate(Naming::Svc.names(), &patched(&service(), &[(pointer, value)]));
+            let causes =
+                ApiService.validate(Naming::Svc.names(), &patched(&service(), &[(pointer, value)]));
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/spec/versionPriority", json!(1000), &[]);

@@ -50,6 +50,9 @@ mod tests {
         check(json!({"data": {"any": "thing"}, "revision": 3}), &[]);
         check(json!({"data": null, "revision": -1}), &["Required data", "Invalid revision"]);
         let (old, new) = (json!({"data": 1}).into(), json!({"data": 2}).into());
-        assert_eq!(shown(&ControllerRevision.validate_update(names, Part::Main, &old, &new)), ["Invalid data"]);
+        assert_eq!(
+            shown(&ControllerRevision.validate_update(names, Part::Main, &old, &new)),
+            ["Invalid data"]
+        );
     }
 }

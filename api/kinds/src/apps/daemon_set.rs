@@ -11,7 +11,8 @@ use crate::{rules, workload};
 use quorate_registry::strategy::status;
 use quorate_registry::{GatedFields, Part, Strategy};
 
-const TEMPLATE_GENERATION: [&str; 3] = ["metadata", "annotations", "deprecated.daemonset.template.generation"];
+const TEMPLATE_GENERATION: [&str; 3] =
+    ["metadata", "annotations", "deprecated.daemonset.template.generation"];
 
 const GATED: &[GatedFields] = &[template::gated("spec.template.spec")];
 
@@ -52,8 +53,12 @@ impl Strategy for DaemonSet {
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
-        const COUNTS: [&str; 4] =
-            ["currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady"];
+        const COUNTS: [&str; 4] = [
+            "currentNumberScheduled",
+            "desiredNumberScheduled",
+            "numberMisscheduled",
+            "numberReady",
+        ];
         object.set_at(&["status"], COUNTS.map(|field| (field, 0)));
         let generation = template_generation(object).unwrap_or_default().max(1);
         object.set_at(&TEMPLATE_GENERATION, generation.to_string());
@@ -85,7 +90,9 @@ impl Strategy for DaemonSet {
         let mut causes = Vec::new();
         let (old, new) = (Field::root(old), Field::root(new));
         match part {
-            Part::Main => rules::immutable(&old.get("spec.selector"), &new.get("spec.selector"), &mut causes),
+            Part::Main => {
+                rules::immutable(&old.get("spec.selector"), &new.get("spec.selector"), &mut causes)
+            }
             _ => check_status(&new.get("status"), &mut causes),
         }
         causes
@@ -112,13 +119,19 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
             }
             match (workload::is_zero(&missing), workload::is_zero(&surplus)) {
                 (true, true) => causes.push(missing.required("cannot be 0 when maxSurge is 0")),
-                (false, false) => causes.push(surplus.invalid("may not be set when maxUnavailable is non-zero")),
+                (false, false) => {
+                    causes.push(surplus.invalid("may not be set when maxUnavailable is non-zero"))
+                }
                 _ => {}
             }
         }
         _ => {
             let value = strategy.value().clone();
-            causes.push(Cause::not_supported(strategy.path(), value, &["RollingUpdate", "OnDelete"]));
+            causes.push(Cause::not_supported(
+                strategy.path(),
+                value,
+                &["RollingUpdate", "OnDelete"],
+            ));
         }
     }
 }
@@ -161,8 +174,10 @@ mod tests {
     fn the_generation_of_the_template() {
         let names = Naming::Svc.names();
         let of = |image: &str, generation: &str| {
-            Value::from(json!({"metadata": {"annotations": {"deprecated.daemonset.template.generation": generation}},
-                "spec": {"template": {"spec": {"image": image}}}}))
+            Value::from(
+                json!({"metadata": {"annotations": {"deprecated.daemonset.template.generation": generation}},
+                "spec": {"template": {"spec": {"image": image}}}}),
+            )
         };
         let mut object = of("a", "odd");
         DaemonSet.default(names, &mut object);

@@ -82,7 +82,10 @@ impl Strategy for Deployment {
             &mut causes,
         );
         let deadline = spec.get("progressDeadlineSeconds");
-        if deadline.int().is_some_and(|seconds| seconds <= spec.get("minReadySeconds").int().unwrap_or_default()) {
+        if deadline
+            .int()
+            .is_some_and(|seconds| seconds <= spec.get("minReadySeconds").int().unwrap_or_default())
+        {
             causes.push(deadline.invalid("must be greater than minReadySeconds"));
         }
         causes
@@ -92,7 +95,9 @@ impl Strategy for Deployment {
         let mut causes = Vec::new();
         let (old, new) = (Field::root(old), Field::root(new));
         match part {
-            Part::Main => rules::immutable(&old.get("spec.selector"), &new.get("spec.selector"), &mut causes),
+            Part::Main => {
+                rules::immutable(&old.get("spec.selector"), &new.get("spec.selector"), &mut causes)
+            }
             _ => check_status(&old.get("status"), &new.get("status"), &mut causes),
         }
         causes
@@ -107,7 +112,8 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
     let update = strategy.get("rollingUpdate");
     match strategy.get("type").text() {
         "Recreate" if update.is_set() => {
-            causes.push(update.forbidden("may not be specified when strategy `type` is 'Recreate'"));
+            causes
+                .push(update.forbidden("may not be specified when strategy `type` is 'Recreate'"));
         }
         "Recreate" => {}
         "RollingUpdate" => {
@@ -121,7 +127,11 @@ fn check_strategy(strategy: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         _ => {
             let value = strategy.value().clone();
-            causes.push(Cause::not_supported(strategy.path(), value, &["Recreate", "RollingUpdate"]));
+            causes.push(Cause::not_supported(
+                strategy.path(),
+                value,
+                &["Recreate", "RollingUpdate"],
+            ));
         }
     }
 }
@@ -144,7 +154,11 @@ fn check_status(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     workload::at_most(new, "availableReplicas", "readyReplicas", "readyReplicas", causes);
     let (had, has) = (old.get("collisionCount"), new.get("collisionCount"));
     if had.int() > has.int() {
-        causes.push(Cause::invalid(has.path(), has.int().unwrap_or_default(), "cannot be decremented"));
+        causes.push(Cause::invalid(
+            has.path(),
+            has.int().unwrap_or_default(),
+            "cannot be decremented",
+        ));
     }
 }
 
@@ -177,7 +191,10 @@ mod tests {
         };
         let rolling = |missing: &str, surplus: serde_json::Value| json!({"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": missing, "maxSurge": surplus}});
         check(json!({"type": "RollingUpdate"}), rolling("25%", json!("25%")));
-        check(json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2}}), rolling("25%", json!(2)));
+        check(
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 2}}),
+            rolling("25%", json!(2)),
+        );
         check(json!({"type": "Recreate"}), json!({"type": "Recreate"}));
     }
 
@@ -189,9 +206,18 @@ mod tests {
             let causes = Deployment.validate_update(Naming::Svc.names(), Part::Status, &old, &new);
             assert_eq!(shown(&causes), expect);
         };
-        check(json!({"replicas": 2, "readyReplicas": 1, "availableReplicas": 1, "collisionCount": 2}), &[]);
-        check(json!({"replicas": 1, "readyReplicas": 2, "collisionCount": 3}), &["Invalid status.readyReplicas"]);
-        check(json!({"terminatingReplicas": -1, "collisionCount": 2}), &["Invalid status.terminatingReplicas"]);
+        check(
+            json!({"replicas": 2, "readyReplicas": 1, "availableReplicas": 1, "collisionCount": 2}),
+            &[],
+        );
+        check(
+            json!({"replicas": 1, "readyReplicas": 2, "collisionCount": 3}),
+            &["Invalid status.readyReplicas"],
+        );
+        check(
+            json!({"terminatingReplicas": -1, "collisionCount": 2}),
+            &["Invalid status.terminatingReplicas"],
+        );
         check(
             json!({"replicas": 2, "readyReplicas": 1, "availableReplicas": 2, "collisionCount": 1}),
             &["Invalid status.availableReplicas", "Invalid status.collisionCount"],

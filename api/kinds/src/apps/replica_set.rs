@@ -54,7 +54,9 @@ impl Strategy for ReplicaSet {
         let mut causes = Vec::new();
         let (old, new) = (Field::root(old), Field::root(new));
         match part {
-            Part::Main => rules::immutable(&old.get("spec.selector"), &new.get("spec.selector"), &mut causes),
+            Part::Main => {
+                rules::immutable(&old.get("spec.selector"), &new.get("spec.selector"), &mut causes)
+            }
             _ => workload::check_replicas(&new.get("status"), &mut causes),
         }
         causes
@@ -78,14 +80,20 @@ mod tests {
             let causes = ReplicaSet.validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
             assert_eq!(shown(&causes), expect);
         };
-        let container =
-            json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+        let container = json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
         let template = json!({"metadata": {"labels": {"app": "a"}},
             "spec": {"containers": [container], "restartPolicy": "Always", "dnsPolicy": "Default"}});
-        check(json!({"replicas": 1, "selector": {"matchLabels": {"app": "a"}}, "template": template}), &[]);
+        check(
+            json!({"replicas": 1, "selector": {"matchLabels": {"app": "a"}}, "template": template}),
+            &[],
+        );
         check(
             json!({"replicas": -1, "template": template}),
-            &["Invalid spec.replicas", "Required spec.selector", "Invalid spec.template.metadata.labels"],
+            &[
+                "Invalid spec.replicas",
+                "Required spec.selector",
+                "Invalid spec.template.metadata.labels",
+            ],
         );
         let like = json!({"matchExpressions": [{"key": "a", "operator": "Like"}]});
         check(

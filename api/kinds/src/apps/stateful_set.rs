@@ -25,8 +25,10 @@ const WHY: &str = "updates to statefulset spec for fields other than 'replicas',
 /// Gated fields: `maxUnavailable` (KEP-961) and those of the pod template.
 const MAX_UNAVAILABLE: (Feature, &str) =
     (Feature::MaxUnavailableStatefulSet, "updateStrategy.rollingUpdate.maxUnavailable");
-const GATED: &[GatedFields] =
-    &[GatedFields { below: "spec", fields: &[MAX_UNAVAILABLE] }, template::gated("spec.template.spec")];
+const GATED: &[GatedFields] = &[
+    GatedFields { below: "spec", fields: &[MAX_UNAVAILABLE] },
+    template::gated("spec.template.spec"),
+];
 
 /// The strategy of StatefulSet.
 #[derive(Debug)]
@@ -47,11 +49,15 @@ impl Strategy for StatefulSet {
 
     fn default(&self, _: &Names, object: &mut Value) {
         template::default(object, &["spec", "template"]);
-        let Some(spec) = object.as_map_mut().and_then(|map| map.map_mut("spec")) else { return };
+        let Some(spec) = object.as_map_mut().and_then(|map| map.map_mut("spec")) else {
+            return;
+        };
         if let Some(strategy) = spec.map_mut("updateStrategy") {
             default_strategy(strategy);
         }
-        for claim in spec.get_mut("volumeClaimTemplates").and_then(Value::as_list_mut).into_iter().flatten() {
+        for claim in
+            spec.get_mut("volumeClaimTemplates").and_then(Value::as_list_mut).into_iter().flatten()
+        {
             claim.set_at(&["apiVersion"], "v1");
             claim.set_at(&["kind"], "PersistentVolumeClaim");
         }

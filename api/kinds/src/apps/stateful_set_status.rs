@@ -39,6 +39,9 @@ mod tests {
         };
         check(json!({"replicas": 2, "currentReplicas": 2, "readyReplicas": 1}), &[]);
         check(json!({"replicas": 1, "currentReplicas": 2}), &["Invalid s.currentReplicas"]);
-        check(json!({"replicas": 1, "readyReplicas": -1}), &["Invalid s.readyReplicas", "Invalid s.availableReplicas"]);
+        check(
+            json!({"replicas": 1, "readyReplicas": -1}),
+            &["Invalid s.readyReplicas", "Invalid s.availableReplicas"],
+        );
     }
 }

@@ -26,7 +26,11 @@ fn rules(rules: &mut Map, policies: &[(&str, i64)]) {
     rules.get_or_insert_with("selectPolicy", || "Max".into());
     let policy = |(kind, value): &(&str, i64)| {
         let period = Value::from(DEFAULT_PERIOD_SECONDS);
-        Value::from([("type", Value::from(*kind)), ("value", (*value).into()), ("periodSeconds", period)])
+        Value::from([
+            ("type", Value::from(*kind)),
+            ("value", (*value).into()),
+            ("periodSeconds", period),
+        ])
     };
     rules.get_or_insert_with("policies", || Value::List(policies.iter().map(policy).collect()));
 }
@@ -46,7 +50,9 @@ fn check_rules(rules: &Field<'_>, causes: &mut Vec<Cause>) {
     match window.int() {
         Some(..0) => causes.push(window.invalid("must be greater than or equal to zero")),
         Some(seconds) if seconds > MAX_WINDOW_SECONDS => {
-            causes.push(window.invalid(&format!("must be less than or equal to {MAX_WINDOW_SECONDS}")));
+            causes.push(
+                window.invalid(&format!("must be less than or equal to {MAX_WINDOW_SECONDS}")),
+            );
         }
         _ => {}
     }
@@ -95,12 +101,22 @@ mod tests {
             quorate_registry::patch::merge(&mut object, json!({"scaleUp": change}).into());
             let mut causes = Vec::new();
             check(&Field::root(&object), &mut causes);
-            let found: Vec<String> = causes.iter().map(|c| format!("{} {}", c.reason.as_str(), c.field)).collect();
+            let found: Vec<String> =
+                causes.iter().map(|c| format!("{} {}", c.reason.as_str(), c.field)).collect();
             assert_eq!(found, expect, "{change}");
         };
-        check(json!({"stabilizationWindowSeconds": 3600, "selectPolicy": "Disabled", "tolerance": "100m"}), &[]);
-        check(json!({"stabilizationWindowSeconds": 3601}), &["FieldValueInvalid scaleUp.stabilizationWindowSeconds"]);
-        check(json!({"stabilizationWindowSeconds": -1}), &["FieldValueInvalid scaleUp.stabilizationWindowSeconds"]);
+        check(
+            json!({"stabilizationWindowSeconds": 3600, "selectPolicy": "Disabled", "tolerance": "100m"}),
+            &[],
+        );
+        check(
+            json!({"stabilizationWindowSeconds": 3601}),
+            &["FieldValueInvalid scaleUp.stabilizationWindowSeconds"],
+        );
+        check(
+            json!({"stabilizationWindowSeconds": -1}),
+            &["FieldValueInvalid scaleUp.stabilizationWindowSeconds"],
+        );
         check(json!({"selectPolicy": "Odd"}), &["FieldValueNotSupported scaleUp.selectPolicy"]);
         check(json!({"policies": []}), &["FieldValueRequired scaleUp.policies"]);
         check(json!({"tolerance": "-1"}), &["FieldValueInvalid scaleUp.tolerance"]);

@@ -26,7 +26,8 @@ pub(super) fn to_v2(behavior: &Value) -> Option<Value> {
 fn rule_text(name: &str, value: &Value) -> String {
     match value.as_list() {
         Some(policies) if name == POLICIES => {
-            let policies: Vec<String> = policies.iter().map(|policy| text(policy, &POLICY, rule_text)).collect();
+            let policies: Vec<String> =
+                policies.iter().map(|policy| text(policy, &POLICY, rule_text)).collect();
             format!("[{}]", policies.join(","))
         }
         _ => String::from_utf8_lossy(&json::to_vec(value)).into_owned(),
@@ -49,7 +50,8 @@ fn text(value: &Value, names: &[&str], write: impl Fn(&str, &Value) -> String) -
 fn read_rule(name: &str, value: &Value) -> Option<Value> {
     match name {
         POLICIES => {
-            let policies = value.as_list()?.iter().filter_map(|policy| read(policy, &POLICY, read_rule));
+            let policies =
+                value.as_list()?.iter().filter_map(|policy| read(policy, &POLICY, read_rule));
             Some(Value::List(policies.collect()))
         }
         "selectPolicy" | "tolerance" | "type" => value.as_str().map(Value::from),
@@ -57,7 +59,11 @@ fn read_rule(name: &str, value: &Value) -> Option<Value> {
     }
 }
 
-fn read(value: &Value, names: &[&str], read: impl Fn(&str, &Value) -> Option<Value>) -> Option<Value> {
+fn read(
+    value: &Value,
+    names: &[&str],
+    read: impl Fn(&str, &Value) -> Option<Value>,
+) -> Option<Value> {
     let given = value.as_map()?;
     let mut map = Map::new();
     for name in names {
@@ -101,7 +107,10 @@ mod tests {
         };
         let rules = json!({"stabilizationWindowSeconds": 5});
         check(json!({"scaleUp": rules, "other": 1}), Some(json!({"scaleUp": rules})));
-        check(json!({"ScaleUp": {"StabilizationWindowSeconds": "5", "policies": null}}), Some(json!({"scaleUp": {}})));
+        check(
+            json!({"ScaleUp": {"StabilizationWindowSeconds": "5", "policies": null}}),
+            Some(json!({"scaleUp": {}})),
+        );
         check(json!([]), None);
     }
 }

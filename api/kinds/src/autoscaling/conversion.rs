@@ -38,18 +38,28 @@ impl HorizontalPodAutoscalerConversion {
 impl Conversion for HorizontalPodAutoscalerConversion {
     fn to_stored(&self, object: &mut Value) {
         let carried = |key: &str| {
-            let (value, _) = json::parse(object.str_at(&["metadata", "annotations", key])?.as_bytes()).ok()?;
+            let (value, _) =
+                json::parse(object.str_at(&["metadata", "annotations", key])?.as_bytes()).ok()?;
             Some(value)
         };
-        let list =
-            |key: &str| carried(key).and_then(|value| value.as_list().map(<[Value]>::to_vec)).unwrap_or_default();
-        let mut metrics: Vec<Value> = list(&self.metrics).iter().map(metric_conversion::spec_to_v2).collect();
-        let statuses: Vec<Value> = list(&self.current_metrics).iter().map(metric_conversion::status_to_v2).collect();
+        let list = |key: &str| {
+            carried(key)
+                .and_then(|value| value.as_list().map(<[Value]>::to_vec))
+                .unwrap_or_default()
+        };
+        let mut metrics: Vec<Value> =
+            list(&self.metrics).iter().map(metric_conversion::spec_to_v2).collect();
+        let statuses: Vec<Value> =
+            list(&self.current_metrics).iter().map(metric_conversion::status_to_v2).collect();
         let (conditions, behavior) = (list(&self.conditions), carried(&self.behavior));
         self.drop_annotations(object);
-        let Some(map) = object.as_map_mut() else { return };
+        let Some(map) = object.as_map_mut() else {
+            return;
+        };
         if let Some(spec) = map.map_mut("spec") {
-            if let Some(percent) = spec.remove("targetCPUUtilizationPercentage").filter(|value| !value.is_null()) {
+            if let Some(percent) =
+                spec.remove("targetCPUUtilizationPercentage").filter(|value| !value.is_null())
+            {
                 metrics.push(cpu_metric(
                     "target",
                     [("averageUtilization", percent), ("type", "Utilization".into())].into(),
@@ -62,37 +72,51 @@ impl Conversion for HorizontalPodAutoscalerConversion {
             default_spec(spec);
         }
         if let Some(status) = map.map_mut("status") {
-            let percent = status.remove("currentCPUUtilizationPercentage").filter(|value| !value.is_null());
+            let percent =
+                status.remove("currentCPUUtilizationPercentage").filter(|value| !value.is_null());
             status_to_stored(status, statuses, percent, conditions);
         }
     }
 
     fn to_served(&self, object: &mut Value) {
-        let Some(map) = object.as_map_mut() else { return };
+        let Some(map) = object.as_map_mut() else {
+            return;
+        };
         let (mut metrics, mut behavior) = (Vec::new(), None);
         if let Some(spec) = map.map_mut("spec") {
             metrics = take_list(spec, "metrics");
             behavior = spec.remove("behavior").filter(|value| !value.is_null());
             let cpu = metrics.iter().position(|metric| utilization(metric, "target").is_some());
-            if let Some(percent) = cpu.and_then(|at| utilization(&metrics.remove(at), "target").cloned()) {
+            if let Some(percent) =
+                cpu.and_then(|at| utilization(&metrics.remove(at), "target").cloned())
+            {
                 spec.insert("targetCPUUtilizationPercentage", percent);
             }
         }
         let (mut statuses, mut conditions) = (Vec::new(), Vec::new());
         if let Some(status) = map.map_mut("status") {
-            (statuses, conditions) = (take_list(status, "currentMetrics"), take_list(status, "conditions"));
+            (statuses, conditions) =
+                (take_list(status, "currentMetrics"), take_list(status, "conditions"));
             status.get_or_insert_with("currentReplicas", || 0.into());
             status.get_or_insert_with("desiredReplicas", || 0.into());
-            if let Some(percent) = statuses.iter().find_map(|metric| utilization(metric, "current")) {
+            if let Some(percent) = statuses.iter().find_map(|metric| utilization(metric, "current"))
+            {
                 status.insert("currentCPUUtilizationPercentage", percent.clone());
             }
         }
         let metrics = metrics.iter().map(metric_conversion::spec_to_v1).collect();
         let statuses = statuses.iter().map(metric_conversion::status_to_v1).collect();
-        for (key, list) in [(&self.metrics, metrics), (&self.current_metrics, statuses), (&self.conditions, conditions)]
-        {
+        for (key, list) in [
+            (&self.metrics, metrics),
+            (&self.current_metrics, statuses),
+            (&self.conditions, conditions),
+        ] {
             if !list.is_empty() {
-                annotate(map, key, String::from_utf8_lossy(&json::to_vec(&Value::List(list))).into_owned());
+                annotate(
+                    map,
+                    key,
+                    String::from_utf8_lossy(&json::to_vec(&Value::List(list))).into_owned(),
+                );
             }
         }
         if let Some(behavior) = behavior.filter(|behavior| !behavior.is_empty()) {
@@ -103,7 +127,11 @@ impl Conversion for HorizontalPodAutoscalerConversion {
 
 impl HorizontalPodAutoscalerConversion {
     fn drop_annotations(&self, object: &mut Value) {
-        let Some(annotations) = object.at_mut(&["metadata", "annotations"]).and_then(Value::as_map_mut) else { return };
+        let Some(annotations) =
+            object.at_mut(&["metadata", "annotations"]).and_then(Value::as_map_mut)
+        else {
+            return;
+        };
         annotations.retain(|key, _| !self.annotations().contains(&key));
         if annotations.is_empty() {
             object.remove_at(&["metadata", "annotations"]);
@@ -112,19 +140,28 @@ impl HorizontalPodAutoscalerConversion {
 }
 
 fn annotate(object: &mut Map, key: &str, text: String) {
-    if let Some(annotations) = object.map_mut("metadata").and_then(|metadata| metadata.map_mut("annotations")) {
+    if let Some(annotations) =
+        object.map_mut("metadata").and_then(|metadata| metadata.map_mut("annotations"))
+    {
         annotations.insert(key, text);
     }
 }
 
 /// The status of v2. The metric that v1 has a field for is not repeated among the others.
-fn status_to_stored(status: &mut Map, mut metrics: Vec<Value>, percent: Option<Value>, conditions: Vec<Value>) {
+fn status_to_stored(
+    status: &mut Map,
+    mut metrics: Vec<Value>,
+    percent: Option<Value>,
+    conditions: Vec<Value>,
+) {
     if let Some(percent) = percent {
         match metrics.iter_mut().find(|metric| utilization(metric, "current").is_some()) {
             Some(metric) => {
                 metric.set_at(&["resource", "current", "averageUtilization"], percent);
             }
-            None => metrics.insert(0, cpu_metric("current", [("averageUtilization", percent)].into())),
+            None => {
+                metrics.insert(0, cpu_metric("current", [("averageUtilization", percent)].into()))
+            }
         }
     }
     if status.get("currentReplicas").is_some_and(|value| *value == Value::Int(0)) {
@@ -137,7 +174,8 @@ fn status_to_stored(status: &mut Map, mut metrics: Vec<Value>, percent: Option<V
 
 /// The average CPU utilization in a metric, in percent.
 fn utilization<'v>(metric: &'v Value, part: &str) -> Option<&'v Value> {
-    let is_cpu = metric.str_at(&["type"]) == Some("Resource") && metric.str_at(&["resource", "name"]) == Some("cpu");
+    let is_cpu = metric.str_at(&["type"]) == Some("Resource")
+        && metric.str_at(&["resource", "name"]) == Some("cpu");
     metric.at(&["resource", part, "averageUtilization"]).filter(|value| is_cpu && !value.is_null())
 }
 
@@ -196,9 +234,11 @@ mod tests {
     fn annotations_carry_fields_that_v1_lacks() {
         let other = json!({"type": "Pods", "pods": {"metric": {"name": "m", "selector": {"matchLabels": {"a": "b"}}},
             "target": {"type": "AverageValue", "averageValue": "5"}}});
-        let rules = json!({"policies": [], "selectPolicy": "Disabled", "stabilizationWindowSeconds": 0});
+        let rules =
+            json!({"policies": [], "selectPolicy": "Disabled", "stabilizationWindowSeconds": 0});
         let behavior = json!({"scaleDown": rules, "scaleUp": rules});
-        let condition = json!({"lastTransitionTime": null, "status": "True", "type": "AbleToScale"});
+        let condition =
+            json!({"lastTransitionTime": null, "status": "True", "type": "AbleToScale"});
         check(
             json!({"metadata": {"annotations": {"k": "v"}}, "spec": {"minReplicas": 1, "metrics": [other], "behavior": behavior},
                 "status": {"currentMetrics": null, "desiredReplicas": 0, "conditions": [condition]}}),
@@ -213,7 +253,8 @@ mod tests {
     #[test]
     fn the_target_of_v1_joins_the_annotations() {
         let convert = HorizontalPodAutoscalerConversion::new(Naming::Svc.names());
-        let mut object = Value::from(json!({"metadata": {"annotations": {"autoscaling.alpha.svc.io/metrics":
+        let mut object =
+            Value::from(json!({"metadata": {"annotations": {"autoscaling.alpha.svc.io/metrics":
             r#"[{"type":"Resource","resource":{"name":"memory","targetAverageValue":"1Gi"}}]"#}},
             "spec": {"targetCPUUtilizationPercentage": 5}}));
         convert.to_stored(&mut object);

@@ -31,7 +31,8 @@ impl Strategy for HorizontalPodAutoscaler {
     }
 
     fn prepare_create(&self, _: &Names, object: &mut Value) {
-        object.set_at(&["status"], [("currentMetrics", Value::Null), ("desiredReplicas", 0.into())]);
+        object
+            .set_at(&["status"], [("currentMetrics", Value::Null), ("desiredReplicas", 0.into())]);
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
@@ -58,9 +59,13 @@ impl Strategy for HorizontalPodAutoscaler {
 pub(super) fn default_spec(spec: &mut Map) {
     spec.get_or_insert_with("minReplicas", || 1.into());
     if spec.get("metrics").is_none_or(Value::is_empty) {
-        let target = [("averageUtilization", Value::from(DEFAULT_CPU_PERCENT)), ("type", "Utilization".into())];
+        let target = [
+            ("averageUtilization", Value::from(DEFAULT_CPU_PERCENT)),
+            ("type", "Utilization".into()),
+        ];
         let resource = [("name", Value::from("cpu")), ("target", target.into())];
-        let metric = Value::from([("resource", Value::from(resource)), ("type", "Resource".into())]);
+        let metric =
+            Value::from([("resource", Value::from(resource)), ("type", "Resource".into())]);
         spec.insert("metrics", vec![metric]);
     }
     if let Some(behavior) = spec.get_mut("behavior").and_then(Value::as_map_mut) {
@@ -113,36 +118,58 @@ mod tests {
     fn rules() {
         let check = |change: serde_json::Value, expect: &[&str]| {
             let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"});
-            let mut object =
-                Value::from(json!({"spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 3}}));
+            let mut object = Value::from(
+                json!({"spec": {"scaleTargetRef": target, "minReplicas": 2, "maxReplicas": 3}}),
+            );
             quorate_registry::patch::merge(&mut object, json!({"spec": change}).into());
             let causes = HorizontalPodAutoscaler.validate(Naming::Svc.names(), &object);
-            let found: Vec<String> = causes.iter().map(|c| format!("{} {}", c.reason.as_str(), c.field)).collect();
+            let found: Vec<String> =
+                causes.iter().map(|c| format!("{} {}", c.reason.as_str(), c.field)).collect();
             assert_eq!(found, expect, "{change}");
         };
-        let core = |kind: &str| json!({"scaleTargetRef": {"apiVersion": "v1", "kind": kind, "name": "a"}});
+        let core =
+            |kind: &str| json!({"scaleTargetRef": {"apiVersion": "v1", "kind": kind, "name": "a"}});
         let version = "FieldValueInvalid spec.scaleTargetRef.apiVersion";
         check(json!({}), &[]);
         check(core("ReplicationController"), &[]);
         check(core("Deployment"), &[version]);
         check(json!({"minReplicas": 4}), &["FieldValueInvalid spec.maxReplicas"]);
-        check(json!({"minReplicas": null, "maxReplicas": 0}), &["FieldValueInvalid spec.maxReplicas"]);
-        check(json!({"minReplicas": 0}), &["FieldValueInvalid spec.minReplicas", "FieldValueForbidden spec.metrics"]);
+        check(
+            json!({"minReplicas": null, "maxReplicas": 0}),
+            &["FieldValueInvalid spec.maxReplicas"],
+        );
+        check(
+            json!({"minReplicas": 0}),
+            &["FieldValueInvalid spec.minReplicas", "FieldValueForbidden spec.metrics"],
+        );
         check(
             json!({"scaleTargetRef": {"kind": "a/b", "name": null}}),
-            &["FieldValueInvalid spec.scaleTargetRef.kind", "FieldValueRequired spec.scaleTargetRef.name"],
+            &[
+                "FieldValueInvalid spec.scaleTargetRef.kind",
+                "FieldValueRequired spec.scaleTargetRef.name",
+            ],
         );
         check(
             json!({"scaleTargetRef": null}),
-            &["FieldValueRequired spec.scaleTargetRef.kind", "FieldValueRequired spec.scaleTargetRef.name", version],
+            &[
+                "FieldValueRequired spec.scaleTargetRef.kind",
+                "FieldValueRequired spec.scaleTargetRef.name",
+                version,
+            ],
         );
     }
 
     #[test]
     fn statuses() {
         let check = |count: i64, expect: &[&str]| {
-            let new = json!({"status": {"currentReplicas": count, "desiredReplicas": count}}).into();
-            let causes = HorizontalPodAutoscaler.validate_update(Naming::Svc.names(), Part::Status, &Value::Null, &new);
+            let new =
+                json!({"status": {"currentReplicas": count, "desiredReplicas": count}}).into();
+            let causes = HorizontalPodAutoscaler.validate_update(
+                Naming::Svc.names(),
+                Part::Status,
+                &Value::Null,
+                &new,
+            );
             assert_eq!(causes.iter().map(|cause| cause.field.as_str()).collect::<Vec<_>>(), expect);
         };
         check(0, &[]);
@@ -151,8 +178,9 @@ mod tests {
 
     #[test]
     fn defaults() {
-        let mut object =
-            Value::from(json!({"spec": {"maxReplicas": 3, "behavior": {"scaleDown": {"selectPolicy": "Min"}}}}));
+        let mut object = Value::from(
+            json!({"spec": {"maxReplicas": 3, "behavior": {"scaleDown": {"selectPolicy": "Min"}}}}),
+        );
         HorizontalPodAutoscaler.default(Naming::Svc.names(), &mut object);
         let expect = json!({"spec": {"maxReplicas": 3, "minReplicas": 1,
             "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}],

@@ -116,7 +116,9 @@ pub(super) fn status_to_v1(metric: &Value) -> Value {
 pub(super) fn spec_to_v2(metric: &Value) -> Value {
     let mut metric = to_v2(metric, &TARGETS);
     for (message, _) in TARGETS {
-        let Some(target) = metric.at_mut(&[message, "target"]).and_then(Value::as_map_mut) else { continue };
+        let Some(target) = metric.at_mut(&[message, "target"]).and_then(Value::as_map_mut) else {
+            continue;
+        };
         let kind = match () {
             () if target.contains_key("averageUtilization") => "Utilization",
             () if target.contains_key("averageValue") => "AverageValue",
@@ -137,7 +139,9 @@ fn to_v1(metric: &Value, table: &[(&str, &[FieldPair])]) -> Value {
 }
 
 fn to_v2(metric: &Value, table: &[(&str, &[FieldPair])]) -> Value {
-    convert(metric, table, |message, (flat, path)| Some((path.to_vec(), message.get(flat)?.clone())))
+    convert(metric, table, |message, (flat, path)| {
+        Some((path.to_vec(), message.get(flat)?.clone()))
+    })
 }
 
 fn convert(
@@ -150,9 +154,14 @@ fn convert(
         converted.set_at(&["type"], kind.clone());
     }
     for (name, pairs) in table {
-        let Some(message) = metric.get(name).filter(|message| message.as_map().is_some()) else { continue };
+        let Some(message) = metric.get(name).filter(|message| message.as_map().is_some()) else {
+            continue;
+        };
         converted.set_at(&[name], Map::new());
-        for (path, value) in pairs.iter().filter_map(|pair| step(message, *pair)).filter(|(_, value)| !value.is_null())
+        for (path, value) in pairs
+            .iter()
+            .filter_map(|pair| step(message, *pair))
+            .filter(|(_, value)| !value.is_null())
         {
             converted.set_at(&[&[*name], path.as_slice()].concat(), value);
         }

@@ -35,13 +35,16 @@ fn check_metric(metric: &Field<'_>, causes: &mut Vec<Cause>) {
     if !TYPES.contains(&kind.text()) {
         causes.push(kind.not_supported(&TYPES));
     }
-    let present: Vec<&(&str, &str)> = SOURCES.iter().filter(|(field, _)| metric.get(field).is_set()).collect();
+    let present: Vec<&(&str, &str)> =
+        SOURCES.iter().filter(|(field, _)| metric.get(field).is_set()).collect();
     if let Some((field, _)) = present.first() {
         check_source(field, &metric.get(field), causes);
     }
     let expected = SOURCES.iter().find(|(_, name)| *name == kind.text());
     if let Some((field, _)) = expected.filter(|(field, _)| !metric.get(field).is_set()) {
-        causes.push(metric.get(field).required("must populate information for the given metric source"));
+        causes.push(
+            metric.get(field).required("must populate information for the given metric source"),
+        );
     }
     if present.len() != 1 {
         for (field, _) in present.into_iter().filter(|source| Some(*source) != expected) {
@@ -71,19 +74,27 @@ fn check_source(name: &str, source: &Field<'_>, causes: &mut Vec<Cause>) {
             causes.push(average.required("must set either a target value or averageValue"));
         }
         "external" if !value.is_set() && !average.is_set() => {
-            causes.push(average.required("must set either a target value for metric or a per-pod target"));
+            causes.push(
+                average.required("must set either a target value for metric or a per-pod target"),
+            );
         }
         "external" if value.is_set() && average.is_set() => {
-            causes.push(value.forbidden("may not set both a target value for metric and a per-pod target"));
+            causes.push(
+                value.forbidden("may not set both a target value for metric and a per-pod target"),
+            );
         }
         "pods" if !is_positive(&average) => {
             causes.push(average.required("must specify a positive target averageValue"));
         }
         "resource" | "containerResource" if !utilization.is_set() && !average.is_set() => {
-            causes.push(utilization.required("must set either a target raw value or a target utilization"));
+            causes.push(
+                utilization.required("must set either a target raw value or a target utilization"),
+            );
         }
         "resource" | "containerResource" if utilization.is_set() && average.is_set() => {
-            causes.push(average.forbidden("may not set both a target raw value and a target utilization"));
+            causes.push(
+                average.forbidden("may not set both a target raw value and a target utilization"),
+            );
         }
         _ => {}
     }
@@ -136,43 +147,59 @@ mod tests {
         let object = Value::from(json!({"m": [metric]}));
         let mut causes = Vec::new();
         super::check(&Field::root(&object).get("m"), false, &mut causes);
-        let found: Vec<String> =
-            causes.iter().map(|c| format!("{} {}", c.reason.as_str(), c.field.trim_start_matches("m[0]."))).collect();
+        let found: Vec<String> = causes
+            .iter()
+            .map(|c| format!("{} {}", c.reason.as_str(), c.field.trim_start_matches("m[0].")))
+            .collect();
         assert_eq!(found, expect, "{metric}");
     }
 
     #[test]
     fn types_and_sources() {
-        let cpu = json!({"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 5}});
+        let cpu =
+            json!({"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 5}});
         check(json!({"type": "Resource", "resource": cpu}), &[]);
         check(json!({"type": "Odd"}), &["FieldValueNotSupported type"]);
         check(json!({"type": "Resource"}), &["FieldValueRequired resource"]);
         check(json!({"type": "Pods", "resource": cpu}), &["FieldValueRequired pods"]);
-        check(json!({"resource": cpu}), &["FieldValueRequired type", "FieldValueNotSupported type"]);
+        check(
+            json!({"resource": cpu}),
+            &["FieldValueRequired type", "FieldValueNotSupported type"],
+        );
         let pods = json!({"metric": {"name": "m"}, "target": {"type": "AverageValue", "averageValue": "1"}});
-        check(json!({"type": "Resource", "resource": cpu, "pods": pods}), &["FieldValueForbidden pods"]);
+        check(
+            json!({"type": "Resource", "resource": cpu, "pods": pods}),
+            &["FieldValueForbidden pods"],
+        );
     }
 
     #[test]
     fn targets() {
-        let resource =
-            |target: serde_json::Value| json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
-        let path = |reason: &str, field: &str| format!("FieldValue{reason} resource.target.{field}");
+        let resource = |target: serde_json::Value| json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
+        let path =
+            |reason: &str, field: &str| format!("FieldValue{reason} resource.target.{field}");
         let neither = path("Required", "averageUtilization");
         check(resource(json!({"type": "Utilization"})), &[&neither]);
-        check(resource(json!({})), &[&path("Required", "type"), &path("Invalid", "type"), &neither]);
+        check(
+            resource(json!({})),
+            &[&path("Required", "type"), &path("Invalid", "type"), &neither],
+        );
         let both = json!({"type": "Utilization", "averageUtilization": 5, "averageValue": "5"});
         check(resource(both), &[&path("Forbidden", "averageValue")]);
         check(
             resource(json!({"type": "Utilization", "averageUtilization": 0})),
             &[&path("Invalid", "averageUtilization")],
         );
-        check(resource(json!({"type": "AverageValue", "averageValue": "0"})), &[&path("Invalid", "averageValue")]);
+        check(
+            resource(json!({"type": "AverageValue", "averageValue": "0"})),
+            &[&path("Invalid", "averageValue")],
+        );
     }
 
     #[test]
     fn sources_of_their_own_kind() {
-        let of = |kind: &str, name: &str, source: serde_json::Value| json!({"type": kind, name: source});
+        let of =
+            |kind: &str, name: &str, source: serde_json::Value| json!({"type": kind, name: source});
         check(
             of("Object", "object", json!({"metric": {"name": "a/b"}, "target": {"type": "Value"}})),
             &[
@@ -194,7 +221,10 @@ mod tests {
                 "containerResource",
                 json!({"target": {"type": "AverageValue", "averageValue": "1"}}),
             ),
-            &["FieldValueRequired containerResource.name", "FieldValueRequired containerResource.container"],
+            &[
+                "FieldValueRequired containerResource.name",
+                "FieldValueRequired containerResource.container",
+            ],
         );
     }
 }

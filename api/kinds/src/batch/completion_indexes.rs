@@ -89,7 +89,9 @@ mod tests {
 
     #[test]
     fn indexes_of_two_lists() {
-        let check = |one: &str, other: &str, expect: Option<i64>| assert_eq!(common(one, other, 10), expect);
+        let check = |one: &str, other: &str, expect: Option<i64>| {
+            assert_eq!(common(one, other, 10), expect)
+        };
         check("", "1", None);
         check("0,2-4", "1,5-6", None);
         check("0,2-4", "1,3", Some(3));

@@ -56,14 +56,22 @@ impl Strategy for CronJob {
             causes.push(Cause::not_supported(manual.path(), true, &["nil", "false"]));
         }
         job_spec::check(names, &job, &mut causes);
-        workload::not_negative(&spec, &["successfulJobsHistoryLimit", "failedJobsHistoryLimit"], &mut causes);
+        workload::not_negative(
+            &spec,
+            &["successfulJobsHistoryLimit", "failedJobsHistoryLimit"],
+            &mut causes,
+        );
         causes
     }
 
     fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let name = Field::root(object).get("metadata.name");
         let long = name.text().len() > MAX_NAME;
-        if long { vec![name.invalid(&format!("must be no more than {MAX_NAME} characters"))] } else { Vec::new() }
+        if long {
+            vec![name.invalid(&format!("must be no more than {MAX_NAME} characters"))]
+        } else {
+            Vec::new()
+        }
     }
 
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
@@ -75,7 +83,9 @@ fn check_schedule(field: &Field<'_>, causes: &mut Vec<Cause>) {
     if field.is_empty() {
         causes.push(field.required(""));
     } else if field.text().contains("TZ") {
-        causes.push(field.invalid("cannot use TZ or CRON_TZ in schedule, use timeZone field instead"));
+        causes.push(
+            field.invalid("cannot use TZ or CRON_TZ in schedule, use timeZone field instead"),
+        );
     } else if let Some(why) = cron_schedule::problem(field.text()) {
         causes.push(field.invalid(&why));
     }
@@ -107,10 +117,8 @@ mod tests {
     #[test]
     fn cron_jobs() {
         let check = |change: serde_json::Value, expect: &[&str]| {
-            let container =
-                json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
-            let template =
-                json!({"spec": {"containers": [container], "restartPolicy": "Never", "dnsPolicy": "Default"}});
+            let container = json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+            let template = json!({"spec": {"containers": [container], "restartPolicy": "Never", "dnsPolicy": "Default"}});
             let spec = json!({"schedule": "0 0 1 1 *", "concurrencyPolicy": "Allow", "jobTemplate": {"spec": {"template": template}}});
             let mut object = Value::from(json!({ "spec": spec }));
             quorate_registry::patch::merge(&mut object, json!({ "spec": change }).into());
@@ -126,7 +134,10 @@ mod tests {
         check(json!({"concurrencyPolicy": "Both"}), &["NotSupported spec.concurrencyPolicy"]);
         check(
             json!({"jobTemplate": {"spec": {"manualSelector": true, "selector": {}}}}),
-            &["Invalid spec.jobTemplate.spec.selector", "NotSupported spec.jobTemplate.spec.manualSelector"],
+            &[
+                "Invalid spec.jobTemplate.spec.selector",
+                "NotSupported spec.jobTemplate.spec.manualSelector",
+            ],
         );
     }
 

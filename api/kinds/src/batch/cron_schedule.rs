@@ -5,7 +5,8 @@
 /// The name, bounds and symbolic names of a field.
 type FieldRule = (&'static str, u32, u32, &'static [&'static str]);
 
-const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const FIELDS: [FieldRule; 5] = [
     ("minute", 0, 59, &[]),
@@ -26,9 +27,16 @@ pub(super) fn problem(text: &str) -> Option<String> {
     }
     let fields: Vec<&str> = text.split_whitespace().collect();
     if fields.len() != FIELDS.len() {
-        return Some(format!("expected exactly {} fields, found {}: [{text}]", FIELDS.len(), fields.len()));
+        return Some(format!(
+            "expected exactly {} fields, found {}: [{text}]",
+            FIELDS.len(),
+            fields.len()
+        ));
     }
-    fields.iter().zip(&FIELDS).find_map(|(field, rule)| field.split(',').find_map(|part| part_problem(part, rule)))
+    fields
+        .iter()
+        .zip(&FIELDS)
+        .find_map(|(field, rule)| field.split(',').find_map(|part| part_problem(part, rule)))
 }
 
 /// Whether a text is a Go duration such as `1h30m`.
@@ -37,7 +45,9 @@ fn is_duration(text: &str) -> bool {
     let mut any = false;
     while !rest.is_empty() {
         let number = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let unit = rest[number..].find(|c: char| c.is_ascii_digit() || c == '.').map_or(rest.len(), |at| number + at);
+        let unit = rest[number..]
+            .find(|c: char| c.is_ascii_digit() || c == '.')
+            .map_or(rest.len(), |at| number + at);
         if number == 0 || !UNITS.contains(&&rest[number..unit]) {
             return false;
         }
@@ -49,7 +59,8 @@ fn is_duration(text: &str) -> bool {
 /// Why a part is none of `*`, `n`, `a-b`, each with an optional `/step`.
 fn part_problem(part: &str, rule: &FieldRule) -> Option<String> {
     let (name, low, high, _) = *rule;
-    let (range, step) = part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));
+    let (range, step) =
+        part.split_once('/').map_or((part, None), |(range, step)| (range, Some(step)));
     if let Some(step) = step {
         match step.parse::<u32>() {
             Err(_) => return Some(format!("failed to parse the step of {name}: {step}")),

@@ -115,7 +115,8 @@ impl Strategy for Job {
     fn selectable(&self, object: &Value, field: &str) -> String {
         match field {
             "status.successful" => {
-                let count = object.at(&["status", "succeeded"]).and_then(Value::as_i64).unwrap_or_default();
+                let count =
+                    object.at(&["status", "succeeded"]).and_then(Value::as_i64).unwrap_or_default();
                 count.to_string()
             }
             _ => plain_field(object, field),
@@ -156,7 +157,8 @@ fn default_spec(spec: &mut Map) {
         spec.insert("completions", 1);
     }
     let limited = usize::from(is_set(spec, "backoffLimitPerIndex"));
-    let replacement = if is_set(spec, "podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
+    let replacement =
+        if is_set(spec, "podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
     for (field, value) in [
         ("parallelism", Value::from(1)),
         ("backoffLimit", BACKOFF[limited].into()),
@@ -177,14 +179,19 @@ fn check_own_labels(names: &Names, root: &Field<'_>, causes: &mut Vec<Cause>) {
         match labels.value().get(key).and_then(Value::as_str) {
             None => causes.push(Cause::required(path, &format!("must be '{expected}'"))),
             Some(value) if value != expected => {
-                causes.push(Cause::invalid(path, labels.value().clone(), &format!("must be '{expected}'")));
+                causes.push(Cause::invalid(
+                    path,
+                    labels.value().clone(),
+                    &format!("must be '{expected}'"),
+                ));
             }
             Some(_) => {}
         }
     }
     let selector = root.get("spec.selector");
-    let chosen = LabelSelector::from_object(selector.value())
-        .is_none_or(|selector| selector.matches(own.iter().map(|(key, value)| (key.as_str(), value.as_str()))));
+    let chosen = LabelSelector::from_object(selector.value()).is_none_or(|selector| {
+        selector.matches(own.iter().map(|(key, value)| (key.as_str(), value.as_str())))
+    });
     if selector.is_set() && !chosen {
         causes.push(selector.invalid("`selector` not auto-generated"));
     }
@@ -192,11 +199,14 @@ fn check_own_labels(names: &Names, root: &Field<'_>, causes: &mut Vec<Cause>) {
 
 /// Checks that job name and index make a valid host name in an Indexed job.
 fn check_host_names(job: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (own, completions) = (job.get("metadata.name"), job.get("spec.completions").int().unwrap_or_default());
+    let (own, completions) =
+        (job.get("metadata.name"), job.get("spec.completions").int().unwrap_or_default());
     if job.get("spec.completionMode").text() == "Indexed" && completions > 0 {
         let last = format!("{}-{}", own.text(), completions - 1);
         if !name::dns_label(&last).is_empty() {
-            causes.push(own.invalid(&format!("will not able to create pod with invalid DNS label: {last}")));
+            causes.push(
+                own.invalid(&format!("will not able to create pod with invalid DNS label: {last}")),
+            );
         }
     }
 }
@@ -209,8 +219,7 @@ mod tests {
     use serde_json::json;
 
     fn job(change: serde_json::Value) -> Value {
-        let container =
-            json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+        let container = json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
         let mut object = Value::from(json!({"metadata": {"name": "a", "uid": "u"},
             "spec": {"template": {"spec": {"containers": [container], "restartPolicy": "Never", "dnsPolicy": "Default"}}}}));
         quorate_registry::patch::merge(&mut object, change.into());
@@ -242,7 +251,10 @@ mod tests {
             json!({"selector": {"matchLabels": {"a": "b"}}}),
             &["Invalid spec.selector", "Invalid spec.template.metadata.labels"],
         );
-        check(json!({"manualSelector": true}), &["Required spec.selector", "Invalid spec.template.metadata.labels"]);
+        check(
+            json!({"manualSelector": true}),
+            &["Required spec.selector", "Invalid spec.template.metadata.labels"],
+        );
     }
 
     #[test]
@@ -267,11 +279,21 @@ mod tests {
             let mut spec = Value::from(given).as_map().cloned().unwrap();
             default_spec(&mut spec);
             for (field, value) in expect {
-                assert_eq!(spec.get(field).cloned().unwrap_or_default(), value.clone().into(), "{field}");
+                assert_eq!(
+                    spec.get(field).cloned().unwrap_or_default(),
+                    value.clone().into(),
+                    "{field}"
+                );
             }
         };
-        check(json!({}), &[("completions", json!(1)), ("parallelism", json!(1)), ("backoffLimit", json!(6))]);
-        check(json!({"parallelism": 3}), &[("completions", json!(null)), ("suspend", json!(false))]);
+        check(
+            json!({}),
+            &[("completions", json!(1)), ("parallelism", json!(1)), ("backoffLimit", json!(6))],
+        );
+        check(
+            json!({"parallelism": 3}),
+            &[("completions", json!(null)), ("suspend", json!(false))],
+        );
         check(json!({"backoffLimitPerIndex": 1}), &[("backoffLimit", json!(2_147_483_647))]);
         check(json!({"podFailurePolicy": {}}), &[("podReplacementPolicy", json!("Failed"))]);
     }
@@ -282,9 +304,17 @@ mod tests {
             let old = job(json!({ "spec": old }));
             let mut new = old.clone();
             quorate_registry::patch::merge(&mut new, json!({ "spec": change }).into());
-            assert_eq!(shown(&Job.validate_update(Naming::Svc.names(), Part::Main, &old, &new)), expect, "{change}");
+            assert_eq!(
+                shown(&Job.validate_update(Naming::Svc.names(), Part::Main, &old, &new)),
+                expect,
+                "{change}"
+            );
         };
-        check(json!({}), json!({"parallelism": 2, "suspend": true, "ttlSecondsAfterFinished": 9}), &[]);
+        check(
+            json!({}),
+            json!({"parallelism": 2, "suspend": true, "ttlSecondsAfterFinished": 9}),
+            &[],
+        );
         check(json!({}), json!({"completions": 3}), &["Invalid spec.completions"]);
         let indexed = json!({"completionMode": "Indexed", "completions": 2, "parallelism": 2});
         check(indexed, json!({"completions": 3, "parallelism": 3}), &[]);

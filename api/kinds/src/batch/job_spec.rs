@@ -51,7 +51,8 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     if !matches!(policy.text(), "OnFailure" | "Never") {
         causes.push(policy.required("valid values: \"OnFailure\", \"Never\""));
     } else if spec.get("podFailurePolicy").is_set() && policy.text() != "Never" {
-        causes.push(policy.invalid("only \"Never\" is supported when podFailurePolicy is specified"));
+        causes
+            .push(policy.invalid("only \"Never\" is supported when podFailurePolicy is specified"));
     }
 }
 
@@ -86,11 +87,15 @@ fn check_indexed(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let many = completions.int().is_some_and(|completions| completions > MANY_COMPLETIONS)
         && spec.get("backoffLimitPerIndex").is_set();
     if many {
-        let when = format!(" when completions are above {MANY_COMPLETIONS} and used with backoff limit per index");
+        let when = format!(
+            " when completions are above {MANY_COMPLETIONS} and used with backoff limit per index"
+        );
         at_most(&parallelism, MAX_OF_MANY, &when);
         at_most(&failed, MAX_OF_MANY, &when);
         if !failed.is_set() {
-            causes.push(failed.required(&format!("must be specified when completions is above {MANY_COMPLETIONS}")));
+            causes.push(failed.required(&format!(
+                "must be specified when completions is above {MANY_COMPLETIONS}"
+            )));
         }
     }
     if !completions.is_set() {
@@ -109,8 +114,12 @@ fn check_manager(manager: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     let parts = manager.text().split_once('/');
     match parts {
-        Some((domain, path)) if !path.is_empty() => causes.extend(manager.invalid_for(&name::dns_subdomain(domain))),
-        _ => causes.push(manager.invalid("must be a domain-prefixed path (such as \"acme.io/foo\")")),
+        Some((domain, path)) if !path.is_empty() => {
+            causes.extend(manager.invalid_for(&name::dns_subdomain(domain)))
+        }
+        _ => {
+            causes.push(manager.invalid("must be a domain-prefixed path (such as \"acme.io/foo\")"))
+        }
     }
 }
 
@@ -123,28 +132,40 @@ fn check_failure_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
         .iter()
         .flat_map(|field| {
             let list = spec.get("template.spec").get(field);
-            list.items().map(|container| container.get("name").text().to_owned()).collect::<Vec<_>>()
+            list.items()
+                .map(|container| container.get("name").text().to_owned())
+                .collect::<Vec<_>>()
         })
         .collect();
     for rule in list.items() {
-        let (action, codes, conditions) = (rule.get("action"), rule.get("onExitCodes"), rule.get("onPodConditions"));
+        let (action, codes, conditions) =
+            (rule.get("action"), rule.get("onExitCodes"), rule.get("onPodConditions"));
         rules::one_of(&action, &["Count", "FailIndex", "FailJob", "Ignore"], causes);
         if action.text() == "FailIndex" && !spec.get("backoffLimitPerIndex").is_set() {
             causes.push(action.invalid("requires the backoffLimitPerIndex to be set"));
         }
         match (codes.is_set(), conditions.is_empty()) {
-            (true, false) => {
-                causes.push(rule.invalid("specifying both OnExitCodes and OnPodConditions is not supported"))
-            }
-            (false, true) => causes.push(rule.invalid("specifying one of OnExitCodes and OnPodConditions is required")),
+            (true, false) => causes.push(
+                rule.invalid("specifying both OnExitCodes and OnPodConditions is not supported"),
+            ),
+            (false, true) => causes.push(
+                rule.invalid("specifying one of OnExitCodes and OnPodConditions is required"),
+            ),
             (true, true) => check_codes(&codes, &containers, causes),
             (false, false) => {
                 if conditions.items().len() > MAX_CONDITIONS {
-                    causes.push(Cause::too_many(conditions.path(), conditions.items().len(), MAX_CONDITIONS));
+                    causes.push(Cause::too_many(
+                        conditions.path(),
+                        conditions.items().len(),
+                        MAX_CONDITIONS,
+                    ));
                 }
                 for condition in conditions.items() {
-                    causes
-                        .extend(condition.get("type").invalid_for(&name::qualified_name(condition.get("type").text())));
+                    causes.extend(
+                        condition
+                            .get("type")
+                            .invalid_for(&name::qualified_name(condition.get("type").text())),
+                    );
                     rules::one_of(&condition.get("status"), &["False", "True", "Unknown"], causes);
                 }
             }
@@ -153,10 +174,14 @@ fn check_failure_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn check_codes(codes: &Field<'_>, containers: &HashSet<String>, causes: &mut Vec<Cause>) {
-    let (operator, values, container) = (codes.get("operator"), codes.get("values"), codes.get("containerName"));
+    let (operator, values, container) =
+        (codes.get("operator"), codes.get("values"), codes.get("containerName"));
     rules::one_of(&operator, &["In", "NotIn"], causes);
     if container.is_set() && !containers.contains(container.text()) {
-        causes.push(container.invalid("must be one of the container or initContainer names in the pod template"));
+        causes
+            .push(container.invalid(
+                "must be one of the container or initContainer names in the pod template",
+            ));
     }
     match values.items().len() {
         0 => causes.push(values.invalid("at least one value is required")),
@@ -189,7 +214,11 @@ fn check_success_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     let list = policy.get("rules");
     match list.items().len() {
-        0 => causes.push(list.required("at least one rules must be specified when the successPolicy is specified")),
+        0 => {
+            causes.push(list.required(
+                "at least one rules must be specified when the successPolicy is specified",
+            ))
+        }
         count if count > MAX_RULES => causes.push(Cause::too_many(list.path(), count, MAX_RULES)),
         _ => {}
     }
@@ -200,7 +229,9 @@ fn check_success_policy(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 fn check_success_rule(rule: &Field<'_>, completions: i64, causes: &mut Vec<Cause>) {
     let (list, count) = (rule.get("succeededIndexes"), rule.get("succeededCount"));
     if !list.is_set() && !count.is_set() {
-        causes.push(rule.required("at least one of succeededCount or succeededIndexes must be specified"));
+        causes.push(
+            rule.required("at least one of succeededCount or succeededIndexes must be specified"),
+        );
     }
     if list.text().len() > MAX_INDEXES {
         causes.push(Cause::too_long(list.path(), MAX_INDEXES));
@@ -241,10 +272,8 @@ mod tests {
     #[test]
     fn specifications() {
         let run = |change: serde_json::Value, expect: &[&str]| {
-            let container =
-                json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
-            let template =
-                json!({"spec": {"containers": [container], "restartPolicy": "Never", "dnsPolicy": "Default"}});
+            let container = json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+            let template = json!({"spec": {"containers": [container], "restartPolicy": "Never", "dnsPolicy": "Default"}});
             let mut object = Value::from(json!({"spec": {"template": template, "completions": 4}}));
             quorate_registry::patch::merge(&mut object, json!({ "spec": change }).into());
             let mut causes = Vec::new();
@@ -257,11 +286,16 @@ mod tests {
             &["Invalid spec.parallelism", "Invalid spec.ttlSecondsAfterFinished"],
         );
         run(json!({"completionMode": "Odd"}), &["NotSupported spec.completionMode"]);
-        run(json!({"completionMode": "Indexed", "completions": null}), &["Required spec.completions"]);
+        run(
+            json!({"completionMode": "Indexed", "completions": null}),
+            &["Required spec.completions"],
+        );
         run(json!({"backoffLimitPerIndex": 1}), &["Invalid spec.backoffLimitPerIndex"]);
-        run(json!({"template": {"spec": {"restartPolicy": "Always"}}}), &["Required spec.template.spec.restartPolicy"]);
-        let rule =
-            json!({"action": "FailJob", "onExitCodes": {"containerName": "c", "operator": "In", "values": [3, 4]}});
+        run(
+            json!({"template": {"spec": {"restartPolicy": "Always"}}}),
+            &["Required spec.template.spec.restartPolicy"],
+        );
+        let rule = json!({"action": "FailJob", "onExitCodes": {"containerName": "c", "operator": "In", "values": [3, 4]}});
         run(json!({"podFailurePolicy": {"rules": [rule]}, "podReplacementPolicy": "Failed"}), &[]);
         run(
             json!({"podFailurePolicy": {"rules": [rule]}, "template": {"spec": {"restartPolicy": "OnFailure"}}}),
@@ -293,7 +327,10 @@ mod tests {
             assert_eq!(shown(&causes), expect, "{change}");
         };
         run(json!({}), &[]);
-        run(json!({"maxFailedIndexes": 5, "backoffLimitPerIndex": 1}), &["Invalid maxFailedIndexes"]);
+        run(
+            json!({"maxFailedIndexes": 5, "backoffLimitPerIndex": 1}),
+            &["Invalid maxFailedIndexes"],
+        );
         let many = |change: serde_json::Value, expect: &[&str]| {
             let mut all = json!({"completions": 200_000, "backoffLimitPerIndex": 1, "maxFailedIndexes": 10_000});
             for (key, value) in change.as_object().unwrap() {
@@ -308,10 +345,17 @@ mod tests {
         );
         many(json!({"maxFailedIndexes": 10_001}), &["Invalid maxFailedIndexes"]);
         many(json!({"maxFailedIndexes": 100_001}), &["Invalid maxFailedIndexes"; 2]);
-        many(json!({"backoffLimitPerIndex": null, "maxFailedIndexes": null, "parallelism": 20_000}), &[]);
-        let rule = |rule: serde_json::Value, expect: &[&str]| run(json!({"successPolicy": {"rules": [rule]}}), expect);
-        let (list, count) =
-            ("Invalid successPolicy.rules[0].succeededIndexes", "Invalid successPolicy.rules[0].succeededCount");
+        many(
+            json!({"backoffLimitPerIndex": null, "maxFailedIndexes": null, "parallelism": 20_000}),
+            &[],
+        );
+        let rule = |rule: serde_json::Value, expect: &[&str]| {
+            run(json!({"successPolicy": {"rules": [rule]}}), expect)
+        };
+        let (list, count) = (
+            "Invalid successPolicy.rules[0].succeededIndexes",
+            "Invalid successPolicy.rules[0].succeededCount",
+        );
         rule(json!({"succeededIndexes": "0,2-3", "succeededCount": 3}), &[]);
         rule(json!({"succeededIndexes": "0-1", "succeededCount": 3}), &[count]);
         rule(json!({"succeededCount": 5}), &[count]);

@@ -11,13 +11,18 @@ use crate::field::Field;
 use crate::{rules, workload};
 
 /// A terminal condition, and the condition that must precede it (KEP-3329 and KEP-3998).
-const TERMINAL_CONDITIONS: [(&str, &str); 2] = [("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")];
+const TERMINAL_CONDITIONS: [(&str, &str); 2] =
+    [("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")];
 const CONDITIONS: &str = "conditions";
 
 /// Checks a status and its change.
 pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     let (before, after, spec) = (old.get("status"), new.get("status"), new.get("spec"));
-    workload::not_negative(&after, &["active", "succeeded", "failed", "ready", "terminating"], causes);
+    workload::not_negative(
+        &after,
+        &["active", "succeeded", "failed", "ready", "terminating"],
+        causes,
+    );
     let (ready, active) = (after.get("ready"), after.get("active").int().unwrap_or_default());
     if ready.int().is_some_and(|ready| ready > active) {
         causes.push(ready.invalid("cannot set more ready pods than active"));
@@ -32,7 +37,9 @@ pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
 
 fn holds(status: &Field<'_>, kind: &str) -> bool {
     let list = status.get(CONDITIONS);
-    list.items().any(|condition| condition.get("type").text() == kind && condition.get("status").text() == "True")
+    list.items().any(|condition| {
+        condition.get("type").text() == kind && condition.get("status").text() == "True"
+    })
 }
 
 fn wrong_conditions(status: &Field<'_>, why: &str, causes: &mut Vec<Cause>) {
@@ -49,7 +56,11 @@ fn check_conditions(status: &Field<'_>, causes: &mut Vec<Cause>) {
         ("SuccessCriteriaMet", "Failed"),
     ] {
         if holds(status, one) && holds(status, other) {
-            wrong_conditions(status, &format!("cannot set {one}=True and {other}=true conditions"), causes);
+            wrong_conditions(
+                status,
+                &format!("cannot set {one}=True and {other}=true conditions"),
+                causes,
+            );
         }
     }
     for (ending, first) in TERMINAL_CONDITIONS {
@@ -96,27 +107,38 @@ fn check_indexes(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes
     let (completed, failed) = (after.get("completedIndexes"), after.get("failedIndexes"));
     let changed = |list: &str| before.get(list).value() != after.get(list).value();
     let (new_completed, new_failed) = (changed("completedIndexes"), changed("failedIndexes"));
-    let (completions, limited) = (spec.get("completions").int(), spec.get("backoffLimitPerIndex").is_set());
-    for (list, name, is_new) in
-        [(&completed, "completedIndexes", new_completed), (&failed, "failedIndexes", new_failed && limited)]
-    {
-        if let Some(Err(why)) =
-            completions.filter(|_| is_new).map(|completions| completion_indexes::count(list.text(), completions))
+    let (completions, limited) =
+        (spec.get("completions").int(), spec.get("backoffLimitPerIndex").is_set());
+    for (list, name, is_new) in [
+        (&completed, "completedIndexes", new_completed),
+        (&failed, "failedIndexes", new_failed && limited),
+    ] {
+        if let Some(Err(why)) = completions
+            .filter(|_| is_new)
+            .map(|completions| completion_indexes::count(list.text(), completions))
         {
             causes.push(list.invalid(&format!("error parsing {name}: {why}")));
         }
     }
     if new_completed && !completed.is_empty() && spec.get("completionMode").text() != "Indexed" {
-        causes.push(completed.invalid("cannot set non-empty completedIndexes when non-indexed completion mode"));
+        causes.push(
+            completed
+                .invalid("cannot set non-empty completedIndexes when non-indexed completion mode"),
+        );
     }
     if new_failed && failed.is_set() && !limited {
-        causes.push(failed.invalid("cannot set non-null failedIndexes when backoffLimitPerIndex is null"));
+        causes.push(
+            failed.invalid("cannot set non-null failedIndexes when backoffLimitPerIndex is null"),
+        );
     }
-    let common = completions
-        .filter(|_| new_completed || new_failed)
-        .and_then(|completions| completion_indexes::common(completed.text(), failed.text(), completions));
+    let common = completions.filter(|_| new_completed || new_failed).and_then(|completions| {
+        completion_indexes::common(completed.text(), failed.text(), completions)
+    });
     if let Some(index) = common {
-        causes.push(failed.invalid(&format!("failedIndexes and completedIndexes overlap at index: {index}")));
+        causes.push(
+            failed
+                .invalid(&format!("failedIndexes and completedIndexes overlap at index: {index}")),
+        );
     }
 }
 
@@ -135,7 +157,9 @@ fn check_times(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
         causes.push(end.required("completionTime is required for Complete jobs"));
     }
     if !complete && end.is_set() {
-        causes.push(end.invalid("cannot set completionTime when there is no Complete=True condition"));
+        causes.push(
+            end.invalid("cannot set completionTime when there is no Complete=True condition"),
+        );
     }
     if (complete || holds(after, "Failed")) && !start.is_set() {
         causes.push(start.required("startTime is required for finished job"));
@@ -151,17 +175,31 @@ fn check_times(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
 
 /// Checks that a terminal state stays, and that counts do not decrease, but for indexes of a job
 /// that was scaled down.
-fn check_progress(before: &Field<'_>, after: &Field<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_progress(
+    before: &Field<'_>,
+    after: &Field<'_>,
+    spec: &Field<'_>,
+    causes: &mut Vec<Cause>,
+) {
     for kind in ["Complete", "Failed", "FailureTarget", "SuccessCriteriaMet"] {
         if holds(before, kind) && !holds(after, kind) {
             let terminal = if matches!(kind, "Complete" | "Failed") { "terminal " } else { "" };
-            wrong_conditions(after, &format!("cannot disable the {terminal}{kind}=True condition"), causes);
+            wrong_conditions(
+                after,
+                &format!("cannot disable the {terminal}{kind}=True condition"),
+                causes,
+            );
         }
     }
     let elastic = spec.get("completionMode").text() == "Indexed"
         && spec.get("completions").value() == spec.get("parallelism").value();
-    for count in ["failed", "succeeded"].into_iter().filter(|count| !(elastic && *count == "succeeded")) {
-        let (had, has) = (before.get(count).int().unwrap_or_default(), after.get(count).int().unwrap_or_default());
+    for count in
+        ["failed", "succeeded"].into_iter().filter(|count| !(elastic && *count == "succeeded"))
+    {
+        let (had, has) = (
+            before.get(count).int().unwrap_or_default(),
+            after.get(count).int().unwrap_or_default(),
+        );
         if has < had && has >= 0 {
             let why = format!("cannot decrease the {count} counter");
             causes.push(Cause::invalid(after.get(count).path(), has, &why));
@@ -179,7 +217,8 @@ mod tests {
     #[test]
     fn statuses() {
         let run = |old: serde_json::Value, new: serde_json::Value, expect: &[&str]| {
-            let (old, new) = (Value::from(json!({"status": old})), Value::from(json!({"status": new})));
+            let (old, new) =
+                (Value::from(json!({"status": old})), Value::from(json!({"status": new})));
             let mut causes = Vec::new();
             check(&Field::root(&old), &Field::root(&new), &mut causes);
             assert_eq!(shown(&causes), expect, "{new:?}");
@@ -188,16 +227,29 @@ mod tests {
         let done = json!([condition("SuccessCriteriaMet"), condition("Complete")]);
         let (start, end) = ("2024-01-01T00:00:00Z", "2024-01-01T00:01:00Z");
         run(json!({}), json!({"active": 1, "ready": 1}), &[]);
-        run(json!({}), json!({"active": -1, "ready": 0}), &["Invalid status.active", "Invalid status.ready"]);
+        run(
+            json!({}),
+            json!({"active": -1, "ready": 0}),
+            &["Invalid status.active", "Invalid status.ready"],
+        );
         run(json!({}), json!({"startTime": start, "completionTime": end, "conditions": done}), &[]);
-        run(json!({}), json!({"startTime": start, "conditions": done}), &["Required status.completionTime"]);
-        run(json!({}), json!({"startTime": start, "completionTime": end}), &["Invalid status.completionTime"]);
+        run(
+            json!({}),
+            json!({"startTime": start, "conditions": done}),
+            &["Required status.completionTime"],
+        );
+        run(
+            json!({}),
+            json!({"startTime": start, "completionTime": end}),
+            &["Invalid status.completionTime"],
+        );
         run(
             json!({}),
             json!({"conditions": [condition("Failed")]}),
             &["Invalid status.conditions", "Required status.startTime"],
         );
-        let ended = json!({"startTime": start, "completionTime": end, "conditions": done, "succeeded": 2});
+        let ended =
+            json!({"startTime": start, "completionTime": end, "conditions": done, "succeeded": 2});
         run(
             ended.clone(),
             json!({"startTime": start}),
@@ -206,8 +258,16 @@ mod tests {
         run(ended.clone(), ended, &[]);
     }
 
-    fn changed(spec: serde_json::Value, old: serde_json::Value, new: serde_json::Value, expect: &[&str]) {
-        let (old, new) = (Value::from(json!({"status": old})), Value::from(json!({"spec": spec, "status": new})));
+    fn changed(
+        spec: serde_json::Value,
+        old: serde_json::Value,
+        new: serde_json::Value,
+        expect: &[&str],
+    ) {
+        let (old, new) = (
+            Value::from(json!({"status": old})),
+            Value::from(json!({"spec": spec, "status": new})),
+        );
         let mut causes = Vec::new();
         check(&Field::root(&old), &Field::root(&new), &mut causes);
         assert_eq!(shown(&causes), expect, "{new:?}");
@@ -215,7 +275,8 @@ mod tests {
 
     #[test]
     fn lists_of_indexes() {
-        let indexed = json!({"completionMode": "Indexed", "completions": 3, "backoffLimitPerIndex": 1});
+        let indexed =
+            json!({"completionMode": "Indexed", "completions": 3, "backoffLimitPerIndex": 1});
         let lists = |completed: &str, failed: &str| json!({"completedIndexes": completed, "failedIndexes": failed});
         changed(indexed.clone(), json!({}), lists("0,1", "2"), &[]);
         changed(indexed.clone(), lists("0-9", ""), lists("0-9", ""), &[]);
@@ -235,12 +296,20 @@ mod tests {
             format!("Invalid {at}.succeeded[2]"),
             format!("Duplicate {at}.failed[0]"),
         ];
-        changed(json!({}), json!({}), uncounted(&["a", "a", ""], &["a"]), &expect.each_ref().map(String::as_str));
+        changed(
+            json!({}),
+            json!({}),
+            uncounted(&["a", "a", ""], &["a"]),
+            &expect.each_ref().map(String::as_str),
+        );
     }
 
     #[test]
     fn running_jobs_have_a_start_time() {
-        let (old, new) = (json!({"startTime": "2024-01-01T00:00:00Z"}), json!({"startTime": "2025-01-01T00:00:00Z"}));
+        let (old, new) = (
+            json!({"startTime": "2024-01-01T00:00:00Z"}),
+            json!({"startTime": "2025-01-01T00:00:00Z"}),
+        );
         changed(json!({}), json!({}), new.clone(), &[]);
         changed(json!({}), old.clone(), new.clone(), &["Required status.startTime"]);
         changed(json!({}), old.clone(), json!({}), &["Required status.startTime"]);
@@ -250,7 +319,8 @@ mod tests {
     #[test]
     fn counts_of_scaled_down_jobs() {
         let check = |parallelism: i64, expect: &[&str]| {
-            let spec = json!({"completionMode": "Indexed", "completions": 2, "parallelism": parallelism});
+            let spec =
+                json!({"completionMode": "Indexed", "completions": 2, "parallelism": parallelism});
             changed(spec, json!({"succeeded": 3}), json!({"succeeded": 2}), expect);
         };
         check(2, &[]);

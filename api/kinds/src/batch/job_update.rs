@@ -27,7 +27,9 @@ pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     check_completions(&before, &after, causes);
     rules::immutable(&before.get("selector"), &after.get("selector"), causes);
     check_template(old, new, causes);
-    for field in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"] {
+    for field in
+        ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]
+    {
         rules::immutable(&before.get(field), &after.get(field), causes);
     }
 }

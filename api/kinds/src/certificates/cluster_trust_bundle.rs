@@ -29,7 +29,13 @@ impl Strategy for ClusterTrustBundle {
         false
     }
 
-    fn permission(&self, names: &Names, _: Part, _: Option<&Value>, new: &Value) -> Result<Option<Permission>, String> {
+    fn permission(
+        &self,
+        names: &Names,
+        _: Part,
+        _: Option<&Value>,
+        new: &Value,
+    ) -> Result<Option<Permission>, String> {
         let signer = signer_of(new);
         Ok((!signer.is_empty()).then(|| signer::permission(names, "attest", "attest for", signer)))
     }
@@ -40,7 +46,8 @@ impl Strategy for ClusterTrustBundle {
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let signer = signer_of(object);
-        let mut causes = check_name(object.str_at(&["metadata", "name"]).unwrap_or_default(), signer);
+        let mut causes =
+            check_name(object.str_at(&["metadata", "name"]).unwrap_or_default(), signer);
         if !signer.is_empty() {
             causes.extend(signer::check("spec.signerName", signer));
         }
@@ -82,7 +89,9 @@ fn check_name(own: &str, signer: &str) -> Vec<Cause> {
         false => own.strip_prefix(&prefix),
     };
     let Some(rest) = rest else {
-        let why = format!("ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}");
+        let why = format!(
+            "ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"
+        );
         return vec![Cause::invalid(FIELD, own, &why)];
     };
     name::dns_subdomain(rest).iter().map(|why| Cause::invalid(FIELD, own, why)).collect()
@@ -100,9 +109,11 @@ fn check_bundle(text: &str) -> Result<(), String> {
             return Err(format!("entry {index} has PEM block headers"));
         }
         let certificate = pem_text::certificate(block);
-        let certificate = certificate.ok_or_else(|| format!("entry {index} does not parse as X.509"))?;
+        let certificate =
+            certificate.ok_or_else(|| format!("entry {index} does not parse as X.509"))?;
         let constraints = certificate.basic_constraints().ok().flatten();
-        let constraints = constraints.ok_or_else(|| format!("entry {index} does not have basic constraints set"))?;
+        let constraints = constraints
+            .ok_or_else(|| format!("entry {index} does not have basic constraints set"))?;
         if !constraints.value.ca {
             return Err(format!("entry {index} does not have the CA bit set"));
         }
@@ -141,7 +152,10 @@ mod tests {
         check(&format!("# one\n{one}\n# two\n{two}"), Ok(()));
         check("", Err("at least one trust anchor must be provided"));
         check(&certificate(Some(false)), Err("entry 0 does not have the CA bit set"));
-        check(&format!("{one}{}", certificate(None)), Err("entry 1 does not have basic constraints set"));
+        check(
+            &format!("{one}{}", certificate(None)),
+            Err("entry 1 does not have basic constraints set"),
+        );
         check(&format!("{one}{two}{one}"), Err("duplicate trust anchor (indices [0 2])"));
         check(&one.replacen("-----\n", "-----\nA: b\n\n", 1), Err("entry 0 has PEM block headers"));
         check(&one.replace("CERTIFICATE", "X"), Err("entry 0 has bad block type: X"));
@@ -165,12 +179,18 @@ mod tests {
 
     #[test]
     fn the_signer_stays_and_is_asked() {
-        let bundle = |signer: &str| Value::from(json!({"metadata": {"name": "a"}, "spec": {"signerName": signer}}));
+        let bundle = |signer: &str| {
+            Value::from(json!({"metadata": {"name": "a"}, "spec": {"signerName": signer}}))
+        };
         let names = Naming::Svc.names();
         let check = |old: &str, new: &str, changes: usize, asked: bool| {
             let (old, new) = (bundle(old), bundle(new));
-            assert_eq!(ClusterTrustBundle.validate_update(names, Part::Main, &old, &new).len(), changes);
-            let permission = ClusterTrustBundle.permission(names, Part::Main, Some(&old), &new).unwrap();
+            assert_eq!(
+                ClusterTrustBundle.validate_update(names, Part::Main, &old, &new).len(),
+                changes
+            );
+            let permission =
+                ClusterTrustBundle.permission(names, Part::Main, Some(&old), &new).unwrap();
             assert_eq!(permission.is_some_and(|permission| permission.verb == "attest"), asked);
         };
         check("", "", 0, false);

@@ -56,7 +56,11 @@ pub(super) fn check(object: &Value) -> Vec<Cause> {
             _ => "",
         };
         if !excluded.is_empty() && seen.contains(excluded) {
-            causes.push(Cause::invalid(FIELD, kind, "Approved and Denied conditions are mutually exclusive"));
+            causes.push(Cause::invalid(
+                FIELD,
+                kind,
+                "Approved and Denied conditions are mutually exclusive",
+            ));
         }
         if !seen.insert(kind) && !kind.is_empty() {
             causes.push(Cause::duplicate(path.child("type"), kind));
@@ -69,7 +73,10 @@ pub(super) fn check(object: &Value) -> Vec<Cause> {
 pub(super) fn check_change(part: Part, old: &Value, new: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut forbid = |what: &str, kind: &str| {
-        causes.push(Cause::forbidden(FIELD, &format!("updates may not {what} a condition of type {kind:?}")));
+        causes.push(Cause::forbidden(
+            FIELD,
+            &format!("updates may not {what} a condition of type {kind:?}"),
+        ));
     };
     for kind in PERMANENT {
         let (before, after) = (of_type(old, kind), of_type(new, kind));
@@ -94,7 +101,9 @@ pub(super) fn keep_decision(old: &Value, new: &mut Value) {
             continue;
         }
         let list = new.at_mut(&["status", "conditions"]).and_then(Value::as_list_mut);
-        for condition in list.into_iter().flatten().filter(|condition| text(condition, "type") == kind) {
+        for condition in
+            list.into_iter().flatten().filter(|condition| text(condition, "type") == kind)
+        {
             if let Some(kept) = before.next() {
                 *condition = kept;
             }
@@ -105,15 +114,20 @@ pub(super) fn keep_decision(old: &Value, new: &mut Value) {
 /// Sets the times that the client left out: `lastTransitionTime` changes only with the status.
 pub(super) fn set_times(old: &Value, new: &mut Value, now: Time) {
     let now = now.seconds();
-    let identity = |condition: &Value| ["type", "status"].map(|field| text(condition, field).to_owned());
+    let identity =
+        |condition: &Value| ["type", "status"].map(|field| text(condition, field).to_owned());
     let mut known = HashMap::new();
     for condition in all(old) {
         known.entry(identity(condition)).or_insert_with(|| text(condition, "lastTransitionTime"));
     }
     let list = new.at_mut(&["status", "conditions"]).and_then(Value::as_list_mut);
     for condition in list.into_iter().flatten() {
-        let since =
-            known.get(&identity(condition)).copied().filter(|since| !since.is_empty()).unwrap_or(&now).to_owned();
+        let since = known
+            .get(&identity(condition))
+            .copied()
+            .filter(|since| !since.is_empty())
+            .unwrap_or(&now)
+            .to_owned();
         for (field, time) in [("lastUpdateTime", &now), ("lastTransitionTime", &since)] {
             if text(condition, field).is_empty() {
                 condition.set_at(&[field], time.as_str());
@@ -128,7 +142,10 @@ mod tests {
     use serde_json::json;
 
     fn with(conditions: &[(&str, &str)]) -> Value {
-        let list: Vec<_> = conditions.iter().map(|(kind, status)| json!({"type": kind, "status": status})).collect();
+        let list: Vec<_> = conditions
+            .iter()
+            .map(|(kind, status)| json!({"type": kind, "status": status}))
+            .collect();
         json!({"status": {"conditions": list}}).into()
     }
 
@@ -142,17 +159,35 @@ mod tests {
             assert_eq!(shown(&check(&with(conditions))), expect, "{conditions:?}");
         };
         check(&[("Approved", "True"), ("Failed", "True"), ("Other", "Unknown")], &[]);
-        check(&[("Other", "True"), ("Approved", "False")], &["FieldValueNotSupported status.conditions[1].status"]);
-        check(&[("Approved", "True"), ("Denied", "True")], &["FieldValueInvalid status.conditions"]);
-        check(&[("Denied", "True"), ("Approved", "True")], &["FieldValueInvalid status.conditions"]);
-        check(&[("Other", "True"), ("Other", "False")], &["FieldValueDuplicate status.conditions[1].type"]);
+        check(
+            &[("Other", "True"), ("Approved", "False")],
+            &["FieldValueNotSupported status.conditions[1].status"],
+        );
+        check(
+            &[("Approved", "True"), ("Denied", "True")],
+            &["FieldValueInvalid status.conditions"],
+        );
+        check(
+            &[("Denied", "True"), ("Approved", "True")],
+            &["FieldValueInvalid status.conditions"],
+        );
+        check(
+            &[("Other", "True"), ("Other", "False")],
+            &["FieldValueDuplicate status.conditions[1].type"],
+        );
     }
 
     #[test]
     fn how_conditions_may_change() {
         let check = |part: Part, old: &[&str], new: &[&str], expect: usize| {
-            let object = |kinds: &[&str]| with(&kinds.iter().map(|kind| (*kind, "True")).collect::<Vec<_>>());
-            assert_eq!(check_change(part, &object(old), &object(new)).len(), expect, "{part:?} {old:?} {new:?}");
+            let object = |kinds: &[&str]| {
+                with(&kinds.iter().map(|kind| (*kind, "True")).collect::<Vec<_>>())
+            };
+            assert_eq!(
+                check_change(part, &object(old), &object(new)).len(),
+                expect,
+                "{part:?} {old:?} {new:?}"
+            );
         };
         check(Part::Approval, &[], &["Approved"], 0);
         check(Part::Approval, &[], &["Denied"], 0);

@@ -14,7 +14,9 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "CertificateSigningRequest" => Arc::new(certificate_signing_request::CertificateSigningRequest),
+        "CertificateSigningRequest" => {
+            Arc::new(certificate_signing_request::CertificateSigningRequest)
+        }
         "ClusterTrustBundle" => Arc::new(cluster_trust_bundle::ClusterTrustBundle),
         _ => return None,
     })

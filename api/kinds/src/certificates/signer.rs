@@ -8,7 +8,8 @@ use quorate_registry::Permission;
 const MAX_DOMAIN: usize = name::MAX_SUBDOMAIN_LEN;
 /// Bytes of the path after the slash, at most: a domain, a dot and a label.
 const MAX_PATH: usize = name::MAX_SUBDOMAIN_LEN + name::MAX_LABEL_LEN + 1;
-const FORM: &str = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+const FORM: &str =
+    "must be a fully qualified domain and path of the form 'example.com/signer-name'";
 
 /// Checks a signer name: a domain, a slash and a path.
 pub(super) fn check(field: &str, signer: &str) -> Vec<Cause> {
@@ -23,7 +24,11 @@ pub(super) fn check(field: &str, signer: &str) -> Vec<Cause> {
     let mut check = |part: &str, labels: &dyn Fn(&str) -> Vec<String>| {
         for label in part.split('.') {
             for why in labels(label) {
-                causes.push(Cause::invalid(field, part, &format!("validating label {label:?}: {why}")));
+                causes.push(Cause::invalid(
+                    field,
+                    part,
+                    &format!("validating label {label:?}: {why}"),
+                ));
             }
         }
     };
@@ -41,7 +46,12 @@ pub(super) fn check(field: &str, signer: &str) -> Vec<Cause> {
 
 /// The permission for a verb on a signer: on its name, or on all signers of its domain. `what`
 /// completes the message "user not permitted to".
-pub(super) fn permission(names: &Names, verb: &'static str, what: &str, signer: &str) -> Permission {
+pub(super) fn permission(
+    names: &Names,
+    verb: &'static str,
+    what: &str,
+    signer: &str,
+) -> Permission {
     let domain = signer.split('/').next().unwrap_or_default();
     Permission {
         verb,
@@ -58,14 +68,23 @@ mod tests {
 
     #[test]
     fn a_name_is_a_domain_and_a_path() {
-        let check = |signer: &str, expect: usize| assert_eq!(check("f", signer).len(), expect, "{signer}");
+        let check =
+            |signer: &str, expect: usize| assert_eq!(check("f", signer).len(), expect, "{signer}");
         check("example.com/a", 0);
         check("sub.example.com/a.b-c", 0);
         check(&format!("{}.com/a", "x".repeat(63)), 0);
         check(&format!("{}.com/a", "x".repeat(64)), 1);
-        for one in
-            ["signer", "example.com", "example/a", "example.com/", "a.b/c/d", "A.b/c", "a.b/C", "a_.b/c", "a.b/c..d"]
-        {
+        for one in [
+            "signer",
+            "example.com",
+            "example/a",
+            "example.com/",
+            "a.b/c/d",
+            "A.b/c",
+            "a.b/C",
+            "a_.b/c",
+            "a.b/c..d",
+        ] {
             check(one, 1);
         }
         check(&format!("{}/a", vec!["x".repeat(60); 5].join(".")), 1);
@@ -74,9 +93,13 @@ mod tests {
 
     #[test]
     fn a_permission_is_for_one_signer_or_for_a_domain() {
-        let permission = permission(quorate_meta::Naming::Svc.names(), "sign", "sign requests with", "a.b/c");
+        let permission =
+            permission(quorate_meta::Naming::Svc.names(), "sign", "sign requests with", "a.b/c");
         assert_eq!(permission.names, ["a.b/c", "a.b/*"]);
         assert_eq!(permission.group, "certificates.svc.io");
-        assert_eq!(permission.refusal, "user not permitted to sign requests with signerName \"a.b/c\"");
+        assert_eq!(
+            permission.refusal,
+            "user not permitted to sign requests with signerName \"a.b/c\""
+        );
     }
 }

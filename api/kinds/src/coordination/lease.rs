@@ -63,7 +63,10 @@ mod tests {
     #[test]
     fn leases() {
         let check = |spec: serde_json::Value, expect: &[&str]| {
-            assert_eq!(shown(&Lease.validate(Naming::Svc.names(), &json!({ "spec": spec }).into())), expect);
+            assert_eq!(
+                shown(&Lease.validate(Naming::Svc.names(), &json!({ "spec": spec }).into())),
+                expect
+            );
         };
         check(json!({}), &[]);
         check(json!({"leaseDurationSeconds": 15, "leaseTransitions": 0}), &[]);

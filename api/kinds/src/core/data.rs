@@ -13,7 +13,9 @@ const KEY_FORM: &str = "a valid config key must consist of alphanumeric characte
 
 /// Checks the keys of the map at `field`.
 pub(super) fn check_keys(object: &Value, field: &str, causes: &mut Vec<Cause>) {
-    let Some(map) = object.get(field).and_then(Value::as_map) else { return };
+    let Some(map) = object.get(field).and_then(Value::as_map) else {
+        return;
+    };
     for key in map.keys() {
         for problem in key_problems(key) {
             causes.push(Cause::invalid(Path::from(field).key(key), key, &problem));
@@ -27,7 +29,9 @@ pub(super) fn key_problems(key: &str) -> Vec<String> {
     if key.len() > MAX_KEY_BYTES {
         problems.push(format!("must be no more than {MAX_KEY_BYTES} characters"));
     }
-    if key.is_empty() || !key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.')) {
+    if key.is_empty()
+        || !key.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    {
         problems.push(KEY_FORM.to_owned());
     }
     match key {
@@ -91,8 +95,9 @@ mod tests {
 
     #[test]
     fn sizes_are_those_of_the_type() {
-        let object =
-            Value::from(serde_json::json!({"data": {"a": "xyz", "b": "é"}, "binaryData": {"a": "AAEC/w==", "b": ""}}));
+        let object = Value::from(
+            serde_json::json!({"data": {"a": "xyz", "b": "é"}, "binaryData": {"a": "AAEC/w==", "b": ""}}),
+        );
         assert_eq!(text_bytes(&object, "data"), 5);
         assert_eq!(base64_bytes(&object, "binaryData"), 4);
         assert_eq!(base64_bytes(&object, "none"), 0);

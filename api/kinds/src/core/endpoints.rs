@@ -29,7 +29,11 @@ impl Strategy for Endpoints {
             && Time::parse(text).is_err()
         {
             let path = Path::new("metadata.annotations").key(&annotation);
-            causes.push(Cause::invalid(path, text, "should be RFC 3339 (2006-01-02T15:04:05Z07:00)"));
+            causes.push(Cause::invalid(
+                path,
+                text,
+                "should be RFC 3339 (2006-01-02T15:04:05Z07:00)",
+            ));
         }
         for subset in Field::root(object).get("subsets").items() {
             check_subset(&subset, &mut causes);
@@ -41,7 +45,9 @@ impl Strategy for Endpoints {
         let mut warnings = Vec::new();
         for subset in Field::root(new).get("subsets").items() {
             for list in ["addresses", "notReadyAddresses"].map(|field| subset.get(field)) {
-                warnings.extend(list.items().filter_map(|own| address_warnings::of_address(&own.get("ip"))));
+                warnings.extend(
+                    list.items().filter_map(|own| address_warnings::of_address(&own.get("ip"))),
+                );
             }
         }
         warnings
@@ -77,7 +83,11 @@ fn check_subset(subset: &Field<'_>, causes: &mut Vec<Cause>) {
 
 /// Why a text is no label of a host name.
 fn host_name(text: &str) -> Vec<String> {
-    if text.contains('.') { vec!["must not contain dots".to_owned()] } else { name::dns_label(text) }
+    if text.contains('.') {
+        vec!["must not contain dots".to_owned()]
+    } else {
+        name::dns_label(text)
+    }
 }
 
 #[cfg(test)]
@@ -90,19 +100,30 @@ mod tests {
     #[test]
     fn subsets() {
         let ports = json!([{"name": "h", "port": 80, "protocol": "TCP"}, {"name": "d", "port": 53, "protocol": "UDP"}]);
-        let base =
-            json!({"subsets": [{"addresses": [{"ip": "10.1.1.1", "hostname": "h", "nodeName": "n"}], "ports": ports}]});
+        let base = json!({"subsets": [{"addresses": [{"ip": "10.1.1.1", "hostname": "h", "nodeName": "n"}], "ports": ports}]});
         let check = |pointer: &str, value: Json, expect: &[&str]| {
             let object = patched(&base, &[(&format!("/subsets{pointer}"), value)]);
-            assert_eq!(shown(&Endpoints.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
+            assert_eq!(
+                shown(&Endpoints.validate(Naming::Svc.names(), &object)),
+                expect,
+                "{pointer}"
+            );
         };
         check("", json!([]), &[]);
         check("/0/addresses", json!(null), &["Required subsets[0]"]);
         for bad in ["x", "127.0.0.1", "169.254.1.1", "fe80::1"] {
             check("/0/addresses/0/ip", json!(bad), &["Invalid subsets[0].addresses[0].ip"]);
         }
-        check("/0/notReadyAddresses", json!([{"ip": "x"}]), &["Invalid subsets[0].notReadyAddresses[0].ip"]);
-        check("/0/addresses/0/hostname", json!("a.b"), &["Invalid subsets[0].addresses[0].hostname"]);
+        check(
+            "/0/notReadyAddresses",
+            json!([{"ip": "x"}]),
+            &["Invalid subsets[0].notReadyAddresses[0].ip"],
+        );
+        check(
+            "/0/addresses/0/hostname",
+            json!("a.b"),
+            &["Invalid subsets[0].addresses[0].hostname"],
+        );
         check("/0/ports/0/name", json!(null), &["Required subsets[0].ports[0].name"]);
         check("/0/ports/0/port", json!(0), &["Invalid subsets[0].ports[0].port"]);
         check("/0/ports/0/protocol", json!("ICMP"), &["NotSupported subsets[0].ports[0].protocol"]);

@@ -42,7 +42,8 @@ impl Strategy for Event {
 pub(crate) fn problems(names: &Names, object: &Value, reporter: &str) -> Vec<Cause> {
     let mut causes = Vec::new();
     let text = |keys: &[&str]| object.str_at(keys).unwrap_or_default();
-    let (own, involved) = (text(&["metadata", "namespace"]), text(&["involvedObject", "namespace"]));
+    let (own, involved) =
+        (text(&["metadata", "namespace"]), text(&["involvedObject", "namespace"]));
     let has_event_time = object.get("eventTime").is_some_and(|time| !time.is_empty());
     let agrees = match (has_event_time, involved.is_empty()) {
         (false, true) => own.is_empty() || own == well_known::NAMESPACE_DEFAULT,
@@ -73,11 +74,19 @@ fn check_event_time_fields(object: &Value, reporter: &str, causes: &mut Vec<Caus
             causes.push(Cause::required(field, ""));
         }
         if text(field).len() > MAX_WORD_BYTES {
-            causes.push(Cause::invalid(field, "", &format!("can have at most {MAX_WORD_BYTES} characters")));
+            causes.push(Cause::invalid(
+                field,
+                "",
+                &format!("can have at most {MAX_WORD_BYTES} characters"),
+            ));
         }
     }
     if text("message").len() > MAX_MESSAGE_BYTES {
-        causes.push(Cause::invalid("message", "", &format!("can have at most {MAX_MESSAGE_BYTES} characters")));
+        causes.push(Cause::invalid(
+            "message",
+            "",
+            &format!("can have at most {MAX_MESSAGE_BYTES} characters"),
+        ));
     }
 }
 
@@ -90,9 +99,12 @@ mod tests {
     #[test]
     fn the_namespaces_agree() {
         let check = |own: &str, involved: &str, expect: usize| {
-            let object =
-                json!({"metadata": {"namespace": own}, "involvedObject": {"namespace": involved}, "eventTime": null});
-            assert_eq!(Event.validate(Naming::Svc.names(), &object.into()).len(), expect, "{own} {involved}");
+            let object = json!({"metadata": {"namespace": own}, "involvedObject": {"namespace": involved}, "eventTime": null});
+            assert_eq!(
+                Event.validate(Naming::Svc.names(), &object.into()).len(),
+                expect,
+                "{own} {involved}"
+            );
         };
         check("a", "a", 0);
         check("a", "b", 1);
@@ -110,13 +122,17 @@ mod tests {
         object.set_at(&["action"], "");
         object.set_at(&["reason"], "x".repeat(129));
         let causes = Event.validate(Naming::Svc.names(), &object);
-        assert_eq!(causes.iter().map(|c| c.field.as_str()).collect::<Vec<_>>(), ["action", "reason"]);
+        assert_eq!(
+            causes.iter().map(|c| c.field.as_str()).collect::<Vec<_>>(),
+            ["action", "reason"]
+        );
     }
 
     #[test]
     fn the_source_is_one_of_two_fields() {
-        let check =
-            |object: serde_json::Value, expect: &str| assert_eq!(Event.selectable(&object.into(), "source"), expect);
+        let check = |object: serde_json::Value, expect: &str| {
+            assert_eq!(Event.selectable(&object.into(), "source"), expect)
+        };
         check(json!({"source": {"component": "a"}, "reportingComponent": "b"}), "a");
         check(json!({"source": {}, "reportingComponent": "b"}), "b");
         check(json!({}), "");

@@ -29,8 +29,12 @@ impl Strategy for LimitRange {
 
     fn default(&self, _: &Names, object: &mut Value) {
         rules::null_when_empty(object, &["spec", "limits"]);
-        for item in object.at_mut(&["spec", "limits"]).and_then(Value::as_list_mut).into_iter().flatten() {
-            if let Some(item) = item.as_map_mut().filter(|item| item.get_str("type") == Some("Container")) {
+        for item in
+            object.at_mut(&["spec", "limits"]).and_then(Value::as_list_mut).into_iter().flatten()
+        {
+            if let Some(item) =
+                item.as_map_mut().filter(|item| item.get_str("type") == Some("Container"))
+            {
                 default_item(item);
             }
         }
@@ -53,7 +57,9 @@ impl Strategy for LimitRange {
 
 /// Defaults `default` to `max`, and `defaultRequest` to `default` or `min`.
 fn default_item(item: &mut Map) {
-    let amounts = |item: &Map, field: &str| item.get(field).and_then(Value::as_map).cloned().unwrap_or_default();
+    let amounts = |item: &Map, field: &str| {
+        item.get(field).and_then(Value::as_map).cloned().unwrap_or_default()
+    };
     let (max, min) = (amounts(item, "max"), amounts(item, "min"));
     let mut default = amounts(item, "default");
     default.add_missing(max);
@@ -77,7 +83,8 @@ fn check_type(kind: &Field<'_>, causes: &mut Vec<Cause>) {
 
 fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
     let part = |field: &str| item.get(field);
-    let (min, max, default, request) = (part("min"), part("max"), part("default"), part("defaultRequest"));
+    let (min, max, default, request) =
+        (part("min"), part("max"), part("default"), part("defaultRequest"));
     let ratio = part("maxLimitRequestRatio");
     match item.get("type").text() {
         "Pod" => {
@@ -88,7 +95,8 @@ fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
             }
         }
         "PersistentVolumeClaim" if !min.get("storage").is_set() && !max.get("storage").is_set() => {
-            let why = "either minimum or maximum storage value is required, but neither was provided";
+            let why =
+                "either minimum or maximum storage value is required, but neither was provided";
             causes.push(Cause::required(item.path().child("limits"), why));
         }
         _ => {}
@@ -109,9 +117,17 @@ fn check_item(names: &Names, item: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 /// Checks a resource name; limits of containers and pods are about resources of containers.
-fn check_resource(names: &Names, kind: &str, amounts: &Field<'_>, resource: &str, causes: &mut Vec<Cause>) {
+fn check_resource(
+    names: &Names,
+    kind: &str,
+    amounts: &Field<'_>,
+    resource: &str,
+    causes: &mut Vec<Cause>,
+) {
     match kind {
-        "Pod" | "Container" => resource_names::check_container_resource(names, amounts, resource, causes),
+        "Pod" | "Container" => {
+            resource_names::check_container_resource(names, amounts, resource, causes)
+        }
         _ => resource_names::check(amounts, resource, causes),
     }
 }
@@ -126,7 +142,8 @@ struct Amount<'f, 'v> {
 fn amounts_by_resource<'f, 'v: 'f, const N: usize>(
     maps: [&'f Field<'v>; N],
 ) -> impl Iterator<Item = (&'v str, [Amount<'f, 'v>; N])> {
-    let mut rest = maps.map(|map| (map, map.value().as_map().into_iter().flat_map(Map::iter).peekable()));
+    let mut rest =
+        maps.map(|map| (map, map.value().as_map().into_iter().flat_map(Map::iter).peekable()));
     iter::from_fn(move || {
         let next = rest.iter_mut().filter_map(|(_, entries)| entries.peek());
         let resource = next.map(|(resource, _)| *resource).min()?;
@@ -146,9 +163,15 @@ fn wrong(at: &Amount<'_, '_>, resource: &str, shown: &Amount<'_, '_>, why: &str)
 }
 
 /// Checks that no amount is above those after it.
-fn check_order(resource: &str, [min, request, default, max]: [&Amount<'_, '_>; 4], causes: &mut Vec<Cause>) {
+fn check_order(
+    resource: &str,
+    [min, request, default, max]: [&Amount<'_, '_>; 4],
+    causes: &mut Vec<Cause>,
+) {
     let mut check = |small: (&Amount<'_, '_>, &str), large: (&Amount<'_, '_>, &str), at, shown| {
-        let (Some(low), Some(high)) = (small.0.quantity, large.0.quantity) else { return };
+        let (Some(low), Some(high)) = (small.0.quantity, large.0.quantity) else {
+            return;
+        };
         if low > high {
             let why = format!("{} value {low} is greater than {} value {high}", small.1, large.1);
             causes.push(wrong(at, resource, shown, &why));
@@ -163,24 +186,45 @@ fn check_order(resource: &str, [min, request, default, max]: [&Amount<'_, '_>; 4
 }
 
 /// Checks that request and limit are equal for resources that cannot be overcommitted.
-fn check_equal(resource: &str, request: &Amount<'_, '_>, default: &Amount<'_, '_>, causes: &mut Vec<Cause>) {
-    let (Some(asked), Some(limit)) = (request.quantity, default.quantity) else { return };
+fn check_equal(
+    resource: &str,
+    request: &Amount<'_, '_>,
+    default: &Amount<'_, '_>,
+    causes: &mut Vec<Cause>,
+) {
+    let (Some(asked), Some(limit)) = (request.quantity, default.quantity) else {
+        return;
+    };
     if asked != limit {
-        let why = format!("default value {limit} must equal to defaultRequest value {asked} in {resource}");
+        let why = format!(
+            "default value {limit} must equal to defaultRequest value {asked} in {resource}"
+        );
         causes.push(wrong(request, resource, request, &why));
     }
 }
 
-fn check_ratio(resource: &str, ratio: &Amount<'_, '_>, [min, max]: [&Amount<'_, '_>; 2], causes: &mut Vec<Cause>) {
+fn check_ratio(
+    resource: &str,
+    ratio: &Amount<'_, '_>,
+    [min, max]: [&Amount<'_, '_>; 2],
+    causes: &mut Vec<Cause>,
+) {
     let Some(asked) = ratio.quantity else { return };
     if asked < Quantity::from_units(1) {
         causes.push(wrong(ratio, resource, ratio, &format!("ratio {asked} is less than 1")));
     }
-    let (Some(low), Some(high)) = (min.quantity, max.quantity) else { return };
+    let (Some(low), Some(high)) = (min.quantity, max.quantity) else {
+        return;
+    };
     // The message shows an inexact number, as in Kubernetes.
     let most = high.millis() as f64 / low.millis() as f64;
     if asked.millis() as f64 / 1000.0 > most {
-        causes.push(wrong(ratio, resource, ratio, &format!("ratio {asked} is greater than max/min = {most:.6}")));
+        causes.push(wrong(
+            ratio,
+            resource,
+            ratio,
+            &format!("ratio {asked} is greater than max/min = {most:.6}"),
+        ));
     }
 }
 
@@ -205,21 +249,29 @@ mod tests {
 
     #[test]
     fn amounts_of_a_resource() {
-        let object = Value::from(json!({"a": {"cpu": "1", "pods": "2"}, "b": {"memory": "3", "pods": "4"}, "c": {}}));
+        let object = Value::from(
+            json!({"a": {"cpu": "1", "pods": "2"}, "b": {"memory": "3", "pods": "4"}, "c": {}}),
+        );
         let root = Field::root(&object);
         let (a, b, c) = (root.get("a"), root.get("b"), root.get("c"));
         let all: Vec<_> = amounts_by_resource([&a, &b, &c])
-            .map(|(resource, amounts)| (resource, amounts.map(|amount| amount.quantity.map(Quantity::units))))
+            .map(|(resource, amounts)| {
+                (resource, amounts.map(|amount| amount.quantity.map(Quantity::units)))
+            })
             .collect();
-        let expect =
-            [("cpu", [Some(1), None, None]), ("memory", [None, Some(3), None]), ("pods", [Some(2), Some(4), None])];
+        let expect = [
+            ("cpu", [Some(1), None, None]),
+            ("memory", [None, Some(3), None]),
+            ("pods", [Some(2), Some(4), None]),
+        ];
         assert_eq!(all, expect);
     }
 
     #[test]
     fn items() {
         let check = |limits: serde_json::Value, expect: &[&str]| {
-            let causes = LimitRange.validate(Naming::Svc.names(), &json!({"spec": {"limits": limits}}).into());
+            let causes = LimitRange
+                .validate(Naming::Svc.names(), &json!({"spec": {"limits": limits}}).into());
             assert_eq!(shown(&causes), expect);
         };
         let of = |field: &str, amounts: serde_json::Value| json!([{"type": "Pod", field: amounts}]);
@@ -243,7 +295,10 @@ mod tests {
         check(ratio("3"), &["Invalid spec.limits[0].maxLimitRequestRatio[cpu]"]);
         check(of("max", json!({"foo": "1"})), &["Invalid spec.limits[0].max[foo]"; 2]);
         check(of("max", json!({"storage": "1"})), &["Invalid spec.limits[0].max[storage]"]);
-        check(json!([{"type": "PersistentVolumeClaim", "max": {"storage": "1", "pods": "1"}}]), &[]);
+        check(
+            json!([{"type": "PersistentVolumeClaim", "max": {"storage": "1", "pods": "1"}}]),
+            &[],
+        );
         let pages = |request: &str| json!([{"type": "Container", "default": {"hugepages-2Mi": "4Mi"}, "defaultRequest": {"hugepages-2Mi": request}}]);
         check(pages("4Mi"), &[]);
         check(pages("2Mi"), &["Invalid spec.limits[0].defaultRequest[hugepages-2Mi]"]);

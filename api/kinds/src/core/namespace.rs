@@ -61,26 +61,36 @@ impl Strategy for Namespace {
 
     fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let path = Path::new(FINALIZERS);
-        finalizers(object).iter().flat_map(|finalizer| finalizer_causes(names, &path, finalizer)).collect()
+        finalizers(object)
+            .iter()
+            .flat_map(|finalizer| finalizer_causes(names, &path, finalizer))
+            .collect()
     }
 
     fn validate_update(&self, names: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
         if part == Part::Finalize {
             let path = Path::new(FINALIZERS);
             let all = finalizers(new).iter().enumerate();
-            return all.flat_map(|(index, own)| finalizer_causes(names, &path.index(index), own)).collect();
+            return all
+                .flat_map(|(index, own)| finalizer_causes(names, &path.index(index), own))
+                .collect();
         }
         if part != Part::Status {
             return Vec::new();
         }
         let phase = new.str_at(&["status", "phase"]).unwrap_or_default();
-        let deleting = new.at(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
+        let deleting =
+            new.at(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_null());
         let (expected, why) = if deleting {
             (TERMINATING, "may only be 'Terminating' if `deletionTimestamp` is not empty")
         } else {
             (ACTIVE, "may only be 'Active' if `deletionTimestamp` is empty")
         };
-        if phase == expected { Vec::new() } else { vec![Cause::invalid("status.Phase", phase, why)] }
+        if phase == expected {
+            Vec::new()
+        } else {
+            vec![Cause::invalid("status.Phase", phase, why)]
+        }
     }
 
     fn begin_deletion(&self, object: &mut Value) {
@@ -111,7 +121,8 @@ fn finalizers(object: &Value) -> &[Value] {
 
 /// Checks a finalizer of a namespace.
 fn finalizer_causes(names: &Names, path: &Path, finalizer: &Value) -> Vec<Cause> {
-    let standard = [names.finalizer_namespace, well_known::FINALIZER_ORPHAN, well_known::FINALIZER_FOREGROUND];
+    let standard =
+        [names.finalizer_namespace, well_known::FINALIZER_ORPHAN, well_known::FINALIZER_FOREGROUND];
     let text = finalizer.as_str().unwrap_or_default();
     let mut causes = name::finalizer(path, text);
     if !text.contains('/') && !standard.contains(&text) {
@@ -151,7 +162,8 @@ mod tests {
 
     #[test]
     fn each_part_changes_its_own_fields() {
-        let old = Value::from(json!({"spec": {"finalizers": ["svc"]}, "status": {"phase": "Active"}}));
+        let old =
+            Value::from(json!({"spec": {"finalizers": ["svc"]}, "status": {"phase": "Active"}}));
         let asked = json!({"spec": {}, "status": {"phase": "Odd"}});
         let check = |part: Part, expect: serde_json::Value| {
             let mut new = Value::from(asked.clone());
@@ -170,7 +182,9 @@ mod tests {
             let object = json!({"spec": {"finalizers": [finalizer]}}).into();
             let created = Namespace.validate_create(names, &object);
             let finalized = Namespace.validate_update(names, Part::Finalize, &object, &object);
-            let fields = |causes: &[Cause]| causes.iter().map(|cause| cause.field.clone()).collect::<Vec<_>>();
+            let fields = |causes: &[Cause]| {
+                causes.iter().map(|cause| cause.field.clone()).collect::<Vec<_>>()
+            };
             assert_eq!([fields(&created), fields(&finalized)].concat(), expect, "{finalizer}");
         };
         check("svc", &[]);
@@ -184,7 +198,8 @@ mod tests {
     fn the_phase_follows_the_deletion() {
         let check = |object: serde_json::Value, expect: usize| {
             let object = object.into();
-            let causes = Namespace.validate_update(Naming::Svc.names(), Part::Status, &object, &object);
+            let causes =
+                Namespace.validate_update(Naming::Svc.names(), Part::Status, &object, &object);
             assert_eq!(causes.len(), expect);
         };
         check(json!({"metadata": {}, "status": {"phase": "Active"}}), 0);
@@ -193,16 +208,23 @@ mod tests {
             json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Terminating"}}),
             0,
         );
-        check(json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Active"}}), 1);
+        check(
+            json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "status": {"phase": "Active"}}),
+            1,
+        );
     }
 
     #[test]
     fn the_live_marker_follows_the_phase() {
         let key = b"n/a".as_slice();
-        assert!(matches!(&Namespace.companions(Step::Created, "a")[..], [Operation::Put { key: k, .. }] if k == key));
+        assert!(
+            matches!(&Namespace.companions(Step::Created, "a")[..], [Operation::Put { key: k, .. }] if k == key)
+        );
         assert!(
             matches!(&Namespace.companions(Step::Terminating, "a")[..], [Operation::Delete { key: k }] if k == key)
         );
-        assert!(matches!(&Namespace.companions(Step::Removed, "a")[..], [Operation::Delete { key: k }] if k == key));
+        assert!(
+            matches!(&Namespace.companions(Step::Removed, "a")[..], [Operation::Delete { key: k }] if k == key)
+        );
     }
 }

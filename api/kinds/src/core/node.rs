@@ -33,7 +33,8 @@ impl Strategy for Node {
         } else if one != first {
             object.set_at(&["spec", "podCIDRs"], vec![one]);
         }
-        if let Some(capacity) = object.at(&["status", "capacity"]).filter(|capacity| !capacity.is_empty()).cloned()
+        if let Some(capacity) =
+            object.at(&["status", "capacity"]).filter(|capacity| !capacity.is_empty()).cloned()
             && object.at(&["status", "allocatable"]).is_none_or(Value::is_null)
         {
             object.set_at(&["status", "allocatable"], capacity);
@@ -47,10 +48,14 @@ impl Strategy for Node {
     /// Taints a new node `not-ready`, until the node lifecycle controller removes the taint.
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         let key = names.node_taint("not-ready");
-        let mut taints =
-            object.at(&["spec", "taints"]).and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
-        let is_there =
-            |taint: &Value| taint.str_at(&["key"]) == Some(&key) && taint.str_at(&["effect"]) == Some(NO_SCHEDULE);
+        let mut taints = object
+            .at(&["spec", "taints"])
+            .and_then(Value::as_list)
+            .map(<[Value]>::to_vec)
+            .unwrap_or_default();
+        let is_there = |taint: &Value| {
+            taint.str_at(&["key"]) == Some(&key) && taint.str_at(&["effect"]) == Some(NO_SCHEDULE)
+        };
         if !taints.iter().any(is_there) {
             taints.push([("effect", NO_SCHEDULE), ("key", &key)].into());
             object.set_at(&["spec", "taints"], taints);
@@ -64,8 +69,11 @@ impl Strategy for Node {
             ("externalID", "this field is deprecated, and is unused by Kubernetes"),
         ];
         let old = old.into_iter().filter(|(field, _)| !spec.get(field).is_empty());
-        let mut warnings: Vec<String> = old.map(|(field, why)| format!("spec.{field}: {why}")).collect();
-        warnings.extend(spec.get("podCIDRs").items().flat_map(|range| address_warnings::of_range(&range)));
+        let mut warnings: Vec<String> =
+            old.map(|(field, why)| format!("spec.{field}: {why}")).collect();
+        warnings.extend(
+            spec.get("podCIDRs").items().flat_map(|range| address_warnings::of_range(&range)),
+        );
         warnings
     }
 
@@ -94,7 +102,8 @@ impl Strategy for Node {
             }
             return causes;
         }
-        let stays = |field: &str| old.get("spec").get(field).value() == new.get("spec").get(field).value();
+        let stays =
+            |field: &str| old.get("spec").get(field).value() == new.get("spec").get(field).value();
         let unset = |field: &str| old.get("spec").get(field).is_empty();
         if !unset("podCIDRs") && !stays("podCIDRs") {
             let why = "node updates may not change podCIDR except from \"\" to valid";
@@ -107,7 +116,9 @@ impl Strategy for Node {
         for field in FIXED {
             if !stays(field) {
                 causes.push(
-                    new.get("spec").get(field).forbidden("node updates may only change labels, taints, or capacity"),
+                    new.get("spec")
+                        .get(field)
+                        .forbidden("node updates may only change labels, taints, or capacity"),
                 );
             }
         }
@@ -116,9 +127,11 @@ impl Strategy for Node {
 
     fn selectable(&self, object: &Value, field: &str) -> String {
         match field {
-            "spec.unschedulable" => {
-                object.at(&["spec", "unschedulable"]).and_then(Value::as_bool).unwrap_or_default().to_string()
-            }
+            "spec.unschedulable" => object
+                .at(&["spec", "unschedulable"])
+                .and_then(Value::as_bool)
+                .unwrap_or_default()
+                .to_string(),
             _ => quorate_registry::strategy::plain_field(object, field),
         }
     }
@@ -130,7 +143,11 @@ fn check_taints(taints: &Field<'_>, causes: &mut Vec<Cause>) {
     for (index, taint) in taints.items().enumerate() {
         let taint = Field::new(taint.value(), Path::new("metadata.taints").index(index));
         let (key, value, effect) = (taint.get("key"), taint.get("value"), taint.get("effect"));
-        causes.extend(name::qualified_name(key.text()).iter().map(|why| Cause::invalid(key.path(), key.text(), why)));
+        causes.extend(
+            name::qualified_name(key.text())
+                .iter()
+                .map(|why| Cause::invalid(key.path(), key.text(), why)),
+        );
         causes.extend(value.invalid_for(&name::label_value(value.text())));
         check_taint_effect(&effect, causes);
         if !seen.insert((key.text(), effect.text())) {
@@ -163,9 +180,15 @@ mod tests {
     #[test]
     fn rules_of_the_whole() {
         let check = |spec: serde_json::Value, expect: &[&str]| {
-            assert_eq!(shown(&Node.validate(Naming::Svc.names(), &json!({ "spec": spec }).into())), expect);
+            assert_eq!(
+                shown(&Node.validate(Naming::Svc.names(), &json!({ "spec": spec }).into())),
+                expect
+            );
         };
-        check(json!({"podCIDRs": ["10.1.0.0/16", "fd00::/64"], "taints": [{"key": "k", "effect": "NoSchedule"}]}), &[]);
+        check(
+            json!({"podCIDRs": ["10.1.0.0/16", "fd00::/64"], "taints": [{"key": "k", "effect": "NoSchedule"}]}),
+            &[],
+        );
         check(json!({"podCIDRs": ["x"]}), &["Invalid spec.podCIDRs[0]"]);
         check(json!({"podCIDRs": ["10.1.0.0/16", "10.2.0.0/16"]}), &["Invalid spec.podCIDRs"]);
         check(
@@ -181,26 +204,41 @@ mod tests {
         let check = |old: serde_json::Value, new: serde_json::Value, expect: &[&str]| {
             let object = |spec: serde_json::Value| Value::from(json!({ "spec": spec }));
             assert_eq!(
-                shown(&Node.validate_update(Naming::Svc.names(), Part::Main, &object(old), &object(new))),
+                shown(&Node.validate_update(
+                    Naming::Svc.names(),
+                    Part::Main,
+                    &object(old),
+                    &object(new)
+                )),
                 expect
             );
         };
         check(json!({}), json!({"providerID": "a", "podCIDRs": ["10.1.0.0/16"]}), &[]);
-        check(json!({"providerID": "a"}), json!({"providerID": "b"}), &["Forbidden spec.providerID"]);
+        check(
+            json!({"providerID": "a"}),
+            json!({"providerID": "b"}),
+            &["Forbidden spec.providerID"],
+        );
         check(json!({"podCIDRs": ["10.1.0.0/16"]}), json!({}), &["Forbidden spec.podCIDRs"]);
     }
 
     #[test]
     fn what_is_made_of_less() {
-        let mut object = Value::from(json!({"spec": {"podCIDR": "10.1.0.0/16"}, "status": {"capacity": {"cpu": "1"}}}));
+        let mut object = Value::from(
+            json!({"spec": {"podCIDR": "10.1.0.0/16"}, "status": {"capacity": {"cpu": "1"}}}),
+        );
         Node.default(Naming::Svc.names(), &mut object);
         let expect = json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.1.0.0/16"]},
             "status": {"capacity": {"cpu": "1"}, "allocatable": {"cpu": "1"}}});
         assert_eq!(object, expect.into());
-        let mut object =
-            Value::from(json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.2.0.0/16", "fd00::/64"]}}));
+        let mut object = Value::from(
+            json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.2.0.0/16", "fd00::/64"]}}),
+        );
         Node.default(Naming::Svc.names(), &mut object);
-        assert_eq!(object, json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.1.0.0/16"]}}).into());
+        assert_eq!(
+            object,
+            json!({"spec": {"podCIDR": "10.1.0.0/16", "podCIDRs": ["10.1.0.0/16"]}}).into()
+        );
     }
 
     #[test]
@@ -216,7 +254,8 @@ mod tests {
         };
         check(Naming::Svc, "node.svc.io/not-ready", json!({}), 1);
         check(Naming::Kubernetes, "node.kubernetes.io/not-ready", json!({}), 1);
-        let own = json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": NO_SCHEDULE}]});
+        let own =
+            json!({"taints": [{"key": "node.kubernetes.io/not-ready", "effect": NO_SCHEDULE}]});
         check(Naming::Kubernetes, "node.kubernetes.io/not-ready", own.clone(), 1);
         check(Naming::Svc, "node.svc.io/not-ready", own, 2);
     }

@@ -34,7 +34,8 @@ impl Strategy for PersistentVolume {
     fn stamp(&self, _: &Names, old: Option<&Value>, new: &mut Value, now: Time) {
         const TIME: [&str; 2] = ["status", "lastPhaseTransitionTime"];
         const PHASE: [&str; 2] = ["status", "phase"];
-        let keeps_time = old.is_some_and(|old| old.at(&PHASE) == new.at(&PHASE) || old.at(&TIME) != new.at(&TIME));
+        let keeps_time = old
+            .is_some_and(|old| old.at(&PHASE) == new.at(&PHASE) || old.at(&TIME) != new.at(&TIME));
         if !keeps_time {
             new.set_at(&TIME, now.seconds());
         }
@@ -77,7 +78,11 @@ impl Strategy for PersistentVolume {
         }
         let affinity = |object| Field::root(object).get("spec.nodeAffinity");
         if affinity(old).is_set() && affinity(old).value() != affinity(new).value() {
-            causes.push(Cause::invalid("nodeAffinity", affinity(new).value().clone(), rules::IMMUTABLE));
+            causes.push(Cause::invalid(
+                "nodeAffinity",
+                affinity(new).value().clone(),
+                rules::IMMUTABLE,
+            ));
         }
         causes
     }
@@ -105,7 +110,8 @@ pub(super) fn class_annotation_warning(names: &Names, object: &Value) -> Option<
 
 /// Adds the finalizer that protects a volume or claim in use from deletion.
 pub(super) fn add_protection(object: &mut Value, finalizer: String) {
-    let finalizers = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
+    let finalizers =
+        object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     if !finalizers.iter().any(|own| own.as_str() == Some(&finalizer)) {
         let all = finalizers.iter().cloned().chain([finalizer.into()]).collect();
         object.set_at(&["metadata", "finalizers"], Value::List(all));
@@ -158,7 +164,9 @@ fn check_attributes_class(spec: &Field<'_>, causes: &mut Vec<Cause>) {
         causes.extend(class.invalid_for(&name::dns_subdomain(class.text())));
     }
     if !spec.get("csi").is_set() {
-        causes.push(spec.get("csi").required("has to be specified when using volumeAttributesClassName"));
+        causes.push(
+            spec.get("csi").required("has to be specified when using volumeAttributesClassName"),
+        );
     }
 }
 
@@ -167,14 +175,18 @@ pub(crate) fn check_inline(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     const INLINE: &str = "in the context of inline volumes";
     let forbid = |fields: &[&str], causes: &mut Vec<Cause>| {
         let given = fields.iter().map(|field| spec.get(field)).filter(|field| !field.is_empty());
-        causes.extend(given.map(|field| field.forbidden(&format!("may not be specified {INLINE}"))));
+        causes
+            .extend(given.map(|field| field.forbidden(&format!("may not be specified {INLINE}"))));
     };
     forbid(&["claimRef", "capacity"], causes);
     if !spec.get("csi").is_set() {
         causes.push(spec.get("csi").required(&format!("has to be specified {INLINE}")));
     }
-    let (modes, policy, mode) =
-        (spec.get("accessModes"), spec.get("persistentVolumeReclaimPolicy"), spec.get("volumeMode"));
+    let (modes, policy, mode) = (
+        spec.get("accessModes"),
+        spec.get("persistentVolumeReclaimPolicy"),
+        spec.get("volumeMode"),
+    );
     if modes.is_empty() {
         causes.push(modes.required(""));
     }
@@ -186,7 +198,9 @@ pub(crate) fn check_inline(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     volume_source::check(spec, causes);
     forbid(&["storageClassName"], causes);
     if !matches!(mode.text(), "" | "Filesystem") {
-        causes.push(mode.forbidden(&format!("may not specify volumeMode other than Filesystem {INLINE}")));
+        causes.push(
+            mode.forbidden(&format!("may not specify volumeMode other than Filesystem {INLINE}")),
+        );
     }
     forbid(&["volumeAttributesClassName"], causes);
 }
@@ -209,11 +223,15 @@ mod tests {
     #[test]
     fn volumes() {
         let check = |changes: &[(&str, Json)], expect: &[&str]| {
-            let causes = PersistentVolume.validate(Naming::Svc.names(), &patched(&volume(), changes));
+            let causes =
+                PersistentVolume.validate(Naming::Svc.names(), &patched(&volume(), changes));
             assert_eq!(shown(&causes), expect, "{changes:?}");
         };
         check(&[], &[]);
-        check(&[("/spec/capacity", json!(null))], &["Required spec.capacity", "NotSupported spec.capacity"]);
+        check(
+            &[("/spec/capacity", json!(null))],
+            &["Required spec.capacity", "NotSupported spec.capacity"],
+        );
         check(&[("/spec/capacity", json!({"cpu": "1"}))], &["NotSupported spec.capacity"]);
         check(&[("/spec/capacity", json!({"storage": "0"}))], &["Invalid spec.capacity[storage]"]);
         check(&[("/spec/accessModes", json!([]))], &["Required spec.accessModes"]);
@@ -225,7 +243,10 @@ mod tests {
             &["NotSupported spec.persistentVolumeReclaimPolicy"],
         );
         let recycled = ("/spec/persistentVolumeReclaimPolicy", json!("Recycle"));
-        check(&[("/spec/hostPath/path", json!("//.")), recycled], &["Forbidden spec.persistentVolumeReclaimPolicy"]);
+        check(
+            &[("/spec/hostPath/path", json!("//.")), recycled],
+            &["Forbidden spec.persistentVolumeReclaimPolicy"],
+        );
         check(&[("/spec/volumeMode", json!("Tape"))], &["NotSupported spec.volumeMode"]);
         check(&[("/spec/storageClassName", json!("A b"))], &["Invalid spec.storageClassName"]);
         check(
@@ -244,7 +265,8 @@ mod tests {
             assert_eq!(shown(&PersistentVolume.validate(Naming::Svc.names(), &object)), expect);
         };
         const TERMS: &str = "spec.nodeAffinity.required.nodeSelectorTerms";
-        let term = |term: Json| json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [term]}]}});
+        let term =
+            |term: Json| json!({"required": {"nodeSelectorTerms": [{"matchExpressions": [term]}]}});
         check(json!({}), &["Required spec.nodeAffinity.required"]);
         check(json!({"required": {"nodeSelectorTerms": []}}), &[&format!("Required {TERMS}")]);
         check(term(json!({"key": "k", "operator": "Exists"})), &[]);
@@ -286,7 +308,12 @@ mod tests {
     fn changes() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
             let new = patched(&volume(), &[(pointer, value)]);
-            let causes = PersistentVolume.validate_update(Naming::Svc.names(), Part::Main, &volume().into(), &new);
+            let causes = PersistentVolume.validate_update(
+                Naming::Svc.names(),
+                Part::Main,
+                &volume().into(),
+                &new,
+            );
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/spec/capacity/storage", json!("2Gi"), &[]);
@@ -301,7 +328,10 @@ mod tests {
         let mut object = volume().into();
         PersistentVolume.prepare_create(names, &mut object);
         PersistentVolume.stamp(names, None, &mut object, Time::from_ms(0));
-        assert_eq!(object.at(&["metadata", "finalizers"]), Some(&json!(["svc.io/pv-protection"]).into()));
+        assert_eq!(
+            object.at(&["metadata", "finalizers"]),
+            Some(&json!(["svc.io/pv-protection"]).into())
+        );
         let status = json!({"phase": "Pending", "lastPhaseTransitionTime": "1970-01-01T00:00:00Z"});
         assert_eq!(object.get("status"), Some(&status.into()));
         let mut next = object.clone();
@@ -309,6 +339,9 @@ mod tests {
         assert_eq!(next, object);
         next.set_at(&["status", "phase"], "Bound");
         PersistentVolume.stamp(names, Some(&object), &mut next, Time::from_ms(5000));
-        assert_eq!(next.str_at(&["status", "lastPhaseTransitionTime"]), Some("1970-01-01T00:00:05Z"));
+        assert_eq!(
+            next.str_at(&["status", "lastPhaseTransitionTime"]),
+            Some("1970-01-01T00:00:05Z")
+        );
     }
 }

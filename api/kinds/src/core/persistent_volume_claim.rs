@@ -8,8 +8,7 @@ use crate::rules;
 use quorate_registry::strategy::status;
 use quorate_registry::{Part, Strategy};
 
-const FIXED: &str =
-    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+const FIXED: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
 const CLAIM: &str = "PersistentVolumeClaim";
 
 /// The strategy of PersistentVolumeClaim.
@@ -83,7 +82,8 @@ impl Strategy for PersistentVolumeClaim {
         rules::immutable(&mode(old), &mode(new), &mut causes);
         let size = |object, field| rules::quantity(&Field::root(object).get(field));
         let asked = "spec.resources.requests.storage";
-        let (before, after, have) = (size(old, asked), size(new, asked), size(old, "status.capacity.storage"));
+        let (before, after, have) =
+            (size(old, asked), size(new, asked), size(old, "status.capacity.storage"));
         if after < before && after < have {
             causes.push(Cause::forbidden(
                 "spec.resources.requests.storage",
@@ -99,7 +99,10 @@ impl Strategy for PersistentVolumeClaim {
         let mut warnings: Vec<String> = class_annotation_warning(names, new).into_iter().collect();
         if !rules::quantity(&size).is_whole() {
             let text = quoted(size.text());
-            warnings.push(format!("{}: fractional byte value {text} is invalid, must be an integer", size.path()));
+            warnings.push(format!(
+                "{}: fractional byte value {text} is invalid, must be an integer",
+                size.path()
+            ));
         }
         warnings
     }
@@ -111,7 +114,9 @@ fn fixed(old: &Value, claim: &Value) -> Option<Map> {
     let was = |field: &str| old.at(&["spec", field]).is_some_and(|value| !value.is_empty());
     if old.str_at(&["status", "phase"]) == Some("Bound") {
         spec.remove("volumeAttributesClassName");
-        if let Some(requests) = spec.get_mut("resources").and_then(|resources| resources.get_mut("requests")) {
+        if let Some(requests) =
+            spec.get_mut("resources").and_then(|resources| resources.get_mut("requests"))
+        {
             requests.remove_at(&["storage"]);
         }
     }
@@ -131,7 +136,9 @@ fn fixed(old: &Value, claim: &Value) -> Option<Map> {
 fn drop_cross_namespace_source(old: Option<&Value>, new: &mut Value) {
     const SOURCE: [&str; 2] = ["spec", "dataSourceRef"];
     let source = |claim: &Value| claim.at(&SOURCE).cloned();
-    let is_foreign = |source: &Value| source.str_at(&["namespace"]).is_some_and(|namespace| !namespace.is_empty());
+    let is_foreign = |source: &Value| {
+        source.str_at(&["namespace"]).is_some_and(|namespace| !namespace.is_empty())
+    };
     let had = old.and_then(source).is_some_and(|source| is_foreign(&source));
     if !had && source(new).is_some_and(|source| is_foreign(&source)) {
         new.remove_at(&SOURCE);
@@ -140,7 +147,9 @@ fn drop_cross_namespace_source(old: Option<&Value>, new: &mut Value) {
 
 /// Copies `dataSource` to `dataSourceRef` or back. The former only allows claims and snapshots.
 fn align_sources(names: &Names, object: &mut Value) {
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else {
+        return;
+    };
     let newer = spec.get("dataSourceRef").filter(|source| !source.is_null()).cloned();
     match (spec.get("dataSource").filter(|source| !source.is_null()).cloned(), newer) {
         (Some(older), None) if is_known_source(names, &older) => {
@@ -150,7 +159,11 @@ fn align_sources(names: &Names, object: &mut Value) {
             spec.remove("dataSource");
         }
         (None, Some(newer)) if newer.str_at(&["namespace"]).unwrap_or_default().is_empty() => {
-            let fields = newer.as_map().into_iter().flat_map(Map::iter).filter(|(key, _)| *key != "namespace");
+            let fields = newer
+                .as_map()
+                .into_iter()
+                .flat_map(Map::iter)
+                .filter(|(key, _)| *key != "namespace");
             let mut older = Map::new();
             for (key, value) in fields {
                 older.insert(key, value.clone());
@@ -162,8 +175,10 @@ fn align_sources(names: &Names, object: &mut Value) {
 }
 
 fn is_known_source(names: &Names, source: &Value) -> bool {
-    let (group, kind) =
-        (source.str_at(&["apiGroup"]).unwrap_or_default(), source.str_at(&["kind"]).unwrap_or_default());
+    let (group, kind) = (
+        source.str_at(&["apiGroup"]).unwrap_or_default(),
+        source.str_at(&["kind"]).unwrap_or_default(),
+    );
     let snapshots = format!("snapshot.storage.{}", names.group_suffix);
     (group.is_empty() && kind == CLAIM) || (group == snapshots && kind == "VolumeSnapshot")
 }
@@ -175,13 +190,18 @@ fn check_sources(names: &Names, spec: &Field<'_>, causes: &mut Vec<Cause>) {
             rules::required(&source.get(field), causes);
         }
         let group = source.get("apiGroup");
-        if group.is_empty() && !source.get("kind").is_empty() && !is_known_source(names, source.value()) {
+        if group.is_empty()
+            && !source.get("kind").is_empty()
+            && !is_known_source(names, source.value())
+        {
             let why = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
             causes.push(source.invalid(why));
         }
         rules::optional_name(&group, name::dns_subdomain, causes);
     }
-    let differ = ["apiGroup", "kind", "name"].iter().any(|field| older.get(field).text() != newer.get(field).text());
+    let differ = ["apiGroup", "kind", "name"]
+        .iter()
+        .any(|field| older.get(field).text() != newer.get(field).text());
     if older.is_set() && newer.is_set() && differ {
         causes.push(Cause::invalid(spec.path(), older.value().clone(), "must match dataSourceRef"));
     }
@@ -211,7 +231,9 @@ mod tests {
         check(
             "/spec/resources/requests/storage",
             json!("1500m"),
-            &["spec.resources.requests[storage]: fractional byte value \"1500m\" is invalid, must be an integer"],
+            &[
+                "spec.resources.requests[storage]: fractional byte value \"1500m\" is invalid, must be an integer",
+            ],
         );
     }
 
@@ -226,7 +248,11 @@ mod tests {
     fn claims() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
             let object = patched(&claim(), &[(pointer, value)]);
-            assert_eq!(shown(&PersistentVolumeClaim.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
+            assert_eq!(
+                shown(&PersistentVolumeClaim.validate(Naming::Svc.names(), &object)),
+                expect,
+                "{pointer}"
+            );
         };
         check("/spec/storageClassName", json!(""), &[]);
         check("/spec/storageClassName", json!("A b"), &["Invalid spec.storageClassName"]);
@@ -234,9 +260,17 @@ mod tests {
         check("/spec/resources/requests/storage", json!("0"), &["Invalid spec.resources[storage]"]);
         check("/spec/accessModes", json!(null), &["Required spec.accessModes"]);
         check("/spec/volumeMode", json!("Tape"), &["NotSupported spec.volumeMode"]);
-        check("/spec/selector", json!({"matchLabels": {"a b": "c"}}), &["Invalid spec.selector.matchLabels"]);
+        check(
+            "/spec/selector",
+            json!({"matchLabels": {"a b": "c"}}),
+            &["Invalid spec.selector.matchLabels"],
+        );
         check("/spec/dataSource", json!({"kind": CLAIM}), &["Required spec.dataSource.name"]);
-        check("/spec/dataSourceRef", json!({"kind": "Pod", "name": "p"}), &["Invalid spec.dataSourceRef"]);
+        check(
+            "/spec/dataSourceRef",
+            json!({"kind": "Pod", "name": "p"}),
+            &["Invalid spec.dataSourceRef"],
+        );
         check("/status/capacity", json!({"storage": "-1"}), &["Invalid status.capacity[storage]"]);
     }
 
@@ -274,18 +308,35 @@ mod tests {
     #[test]
     fn mutable_fields() {
         let check = |old: &[(&str, Json)], pointer: &str, value: Json, expect: &[&str]| {
-            let (old, new) = (patched(&claim(), old), patched(&claim(), &[old, &[(pointer, value)]].concat()));
-            let causes = PersistentVolumeClaim.validate_update(Naming::Svc.names(), Part::Main, &old, &new);
+            let (old, new) =
+                (patched(&claim(), old), patched(&claim(), &[old, &[(pointer, value)]].concat()));
+            let causes =
+                PersistentVolumeClaim.validate_update(Naming::Svc.names(), Part::Main, &old, &new);
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         const SIZE: &str = "/spec/resources/requests/storage";
         check(&[], "/metadata/name", json!("a"), &[]);
         check(&[], "/spec/accessModes", json!(["ReadWriteMany"]), &["Forbidden spec"]);
-        check(&[], "/spec/volumeMode", json!("Block"), &["Forbidden spec", "Invalid spec.volumeMode"]);
+        check(
+            &[],
+            "/spec/volumeMode",
+            json!("Block"),
+            &["Forbidden spec", "Invalid spec.volumeMode"],
+        );
         check(&[], SIZE, json!("2Gi"), &["Forbidden spec"]);
         check(&[], "/spec/volumeName", json!("v"), &[]);
-        check(&[("/spec/volumeName", json!("v"))], "/spec/volumeName", json!("w"), &["Forbidden spec"]);
-        check(&[("/spec/storageClassName", json!(null))], "/spec/storageClassName", json!("x"), &[]);
+        check(
+            &[("/spec/volumeName", json!("v"))],
+            "/spec/volumeName",
+            json!("w"),
+            &["Forbidden spec"],
+        );
+        check(
+            &[("/spec/storageClassName", json!(null))],
+            "/spec/storageClassName",
+            json!("x"),
+            &[],
+        );
         let bound = [("/status", json!({"phase": "Bound", "capacity": {"storage": "1Gi"}}))];
         check(&bound, SIZE, json!("2Gi"), &[]);
         check(&bound, SIZE, json!("500Mi"), &["Forbidden spec.resources.requests.storage"]);

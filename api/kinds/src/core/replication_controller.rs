@@ -33,7 +33,10 @@ impl Strategy for ReplicationController {
 
     fn default(&self, _: &Names, object: &mut Value) {
         template::default(object, &["spec", "template"]);
-        let Some(labels) = object.at(&TEMPLATE_LABELS).filter(|labels| !labels.is_empty()).cloned() else { return };
+        let Some(labels) = object.at(&TEMPLATE_LABELS).filter(|labels| !labels.is_empty()).cloned()
+        else {
+            return;
+        };
         for path in [["spec", "selector"], ["metadata", "labels"]] {
             if object.at(&path).is_none_or(Value::is_empty) {
                 object.set_at(&path, labels.clone());
@@ -101,8 +104,9 @@ mod tests {
 
     #[test]
     fn the_template_names_what_is_missing() {
-        let mut object =
-            Value::from(json!({"metadata": {}, "spec": {"template": {"metadata": {"labels": {"app": "a"}}}}}));
+        let mut object = Value::from(
+            json!({"metadata": {}, "spec": {"template": {"metadata": {"labels": {"app": "a"}}}}}),
+        );
         ReplicationController.default(Naming::Svc.names(), &mut object);
         assert_eq!(object.str_at(&["spec", "selector", "app"]), Some("a"));
         assert_eq!(object.str_at(&["metadata", "labels", "app"]), Some("a"));
@@ -111,10 +115,14 @@ mod tests {
     #[test]
     fn rules_of_the_whole() {
         let check = |spec: serde_json::Value, expect: &[&str]| {
-            let causes = ReplicationController.validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
+            let causes = ReplicationController
+                .validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
             assert_eq!(shown(&causes), expect);
         };
         check(json!({"selector": {"a": "b"}}), &["Required spec.template"]);
-        check(json!({"replicas": -1}), &["Required spec.selector", "Invalid spec.replicas", "Required spec.template"]);
+        check(
+            json!({"replicas": -1}),
+            &["Required spec.selector", "Invalid spec.replicas", "Required spec.template"],
+        );
     }
 }

@@ -99,10 +99,13 @@ impl Strategy for ResourceQuota {
 /// Removes the usage of resources that the quota no longer limits, and all usage when its scopes
 /// change: no controller keeps these numbers up to date.
 fn drop_usage(old: &Value, new: &mut Value) {
-    let chooses_others =
-        ["scopes", "scopeSelector"].into_iter().any(|field| not_empty(old, field) != not_empty(new, field));
+    let chooses_others = ["scopes", "scopeSelector"]
+        .into_iter()
+        .any(|field| not_empty(old, field) != not_empty(new, field));
     let limited = new.at(&["spec", "hard"]).and_then(Value::as_map).cloned().unwrap_or_default();
-    let Some(used) = new.at_mut(&["status", "used"]).and_then(Value::as_map_mut) else { return };
+    let Some(used) = new.at_mut(&["status", "used"]).and_then(Value::as_map_mut) else {
+        return;
+    };
     used.retain(|name, _| !chooses_others && limited.contains_key(name));
     if used.is_empty() {
         new.remove_at(&["status", "used"]);
@@ -118,8 +121,12 @@ fn check_amounts(names: &Names, amounts: &Field<'_>, causes: &mut Vec<Cause>) {
     for (resource, amount) in amounts.entries() {
         let wrong = name::qualified_name(resource);
         causes.extend(wrong.iter().map(|why| Cause::invalid(amount.path(), resource, why)));
-        let pages = ["hugepages-", "requests.hugepages-"].iter().any(|prefix| resource.starts_with(prefix));
-        let known = resource.contains('/') || COMPUTE.contains(&resource) || OTHER.contains(&resource) || pages;
+        let pages =
+            ["hugepages-", "requests.hugepages-"].iter().any(|prefix| resource.starts_with(prefix));
+        let known = resource.contains('/')
+            || COMPUTE.contains(&resource)
+            || OTHER.contains(&resource)
+            || pages;
         if wrong.is_empty() && !known {
             let why = "must be a standard resource type or fully qualified";
             causes.push(Cause::invalid(amount.path(), resource, why));
@@ -155,24 +162,38 @@ fn check_scopes(spec: &Field<'_>, causes: &mut Vec<Cause>) {
 fn scope_applies(scope: &str, resource: &str) -> bool {
     let compute = COMPUTE.contains(&resource)
         || resource.starts_with("hugepages-")
-        || matches!(resource, "requests.ephemeral-storage" | "limits.ephemeral-storage" | "count/pods");
+        || matches!(
+            resource,
+            "requests.ephemeral-storage" | "limits.ephemeral-storage" | "count/pods"
+        );
     match scope {
         "BestEffort" => matches!(resource, "pods" | "count/pods"),
-        "NotBestEffort" | "Terminating" | "NotTerminating" | "PriorityClass" | "CrossNamespacePodAffinity" => compute,
-        "VolumeAttributesClass" => resource == "persistentvolumeclaims" || resource == "requests.storage",
+        "NotBestEffort"
+        | "Terminating"
+        | "NotTerminating"
+        | "PriorityClass"
+        | "CrossNamespacePodAffinity" => compute,
+        "VolumeAttributesClass" => {
+            resource == "persistentvolumeclaims" || resource == "requests.storage"
+        }
         _ => true,
     }
 }
 
 fn check_scope_selector(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     for term in spec.get("scopeSelector.matchExpressions").items() {
-        let (scope, operator, values) = (term.get("scopeName"), term.get("operator"), term.get("values"));
+        let (scope, operator, values) =
+            (term.get("scopeName"), term.get("operator"), term.get("values"));
         if !SCOPES.contains(&scope.text()) {
             causes.push(scope.invalid("unsupported scope"));
         }
         let only_there = matches!(
             scope.text(),
-            "BestEffort" | "NotBestEffort" | "Terminating" | "NotTerminating" | "CrossNamespacePodAffinity"
+            "BestEffort"
+                | "NotBestEffort"
+                | "Terminating"
+                | "NotTerminating"
+                | "CrossNamespacePodAffinity"
         );
         if only_there && operator.text() != "Exists" {
             let why = "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, \
@@ -206,20 +227,34 @@ mod tests {
 
     #[test]
     fn usage_of_other_objects_is_dropped() {
-        let check = |before: serde_json::Value, after: serde_json::Value, expect: serde_json::Value| {
+        let check = |before: serde_json::Value,
+                     after: serde_json::Value,
+                     expect: serde_json::Value| {
             let status = json!({"hard": {"pods": "9", "secrets": "9"}, "used": {"pods": "1", "secrets": "2"}});
             let old = Value::from(json!({"spec": before, "status": status}));
             let mut new = Value::from(json!({"spec": after, "status": {"used": {"pods": "7"}}}));
             ResourceQuota.prepare_update(Naming::Svc.names(), Part::Main, &old, &mut new);
             let expect = Some(Value::from(expect)).filter(|used| !used.is_null());
             assert_eq!(new.at(&["status", "used"]), expect.as_ref());
-            assert_eq!(new.at(&["status", "hard"]), old.at(&["status", "hard"]), "the reported limits are not changed");
+            assert_eq!(
+                new.at(&["status", "hard"]),
+                old.at(&["status", "hard"]),
+                "the reported limits are not changed"
+            );
         };
         let both = || json!({"pods": "9", "secrets": "9"});
         let used = json!({"pods": "1", "secrets": "2"});
         check(json!({"hard": both()}), json!({"hard": both()}), used.clone());
-        check(json!({"hard": both()}), json!({"hard": {"pods": "5", "secrets": "1", "cpu": "1"}}), used.clone());
-        check(json!({"hard": both()}), json!({"hard": {"pods": "5", "cpu": "1"}}), json!({"pods": "1"}));
+        check(
+            json!({"hard": both()}),
+            json!({"hard": {"pods": "5", "secrets": "1", "cpu": "1"}}),
+            used.clone(),
+        );
+        check(
+            json!({"hard": both()}),
+            json!({"hard": {"pods": "5", "cpu": "1"}}),
+            json!({"pods": "1"}),
+        );
         check(json!({"hard": both()}), json!({"hard": {"cpu": "1"}}), json!(null));
         check(json!({"hard": both()}), json!({}), json!(null));
         let of = |classes: &[&str]| {
@@ -229,18 +264,27 @@ mod tests {
         check(of(&["a"]), of(&["a"]), used.clone());
         check(of(&["a"]), of(&["b"]), json!(null));
         check(json!({"hard": both()}), of(&["b"]), json!(null));
-        check(json!({"hard": both(), "scopes": ["BestEffort"]}), json!({"hard": both()}), json!(null));
+        check(
+            json!({"hard": both(), "scopes": ["BestEffort"]}),
+            json!({"hard": both()}),
+            json!(null),
+        );
         check(json!({"hard": both(), "scopes": []}), json!({"hard": both()}), used);
         let mut new = Value::from(json!({"status": {"used": {"pods": "3"}}}));
         let old = Value::from(json!({"spec": {"hard": both()}}));
         ResourceQuota.prepare_update(Naming::Svc.names(), Part::Status, &old, &mut new);
-        assert_eq!(new.str_at(&["status", "used", "pods"]), Some("3"), "who writes the status knows it");
+        assert_eq!(
+            new.str_at(&["status", "used", "pods"]),
+            Some("3"),
+            "who writes the status knows it"
+        );
     }
 
     #[test]
     fn quotas() {
         let check = |spec: serde_json::Value, expect: &[&str]| {
-            let causes = ResourceQuota.validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
+            let causes =
+                ResourceQuota.validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
             assert_eq!(shown(&causes), expect);
         };
         check(
@@ -251,11 +295,23 @@ mod tests {
         check(json!({"hard": {"pods": "-1"}}), &["Invalid spec.hard[pods]"]);
         check(json!({"hard": {"pods": "500m"}}), &["Invalid spec.hard[pods]"]);
         check(json!({"hard": {"pods": "1"}, "scopes": ["Maybe"]}), &["Invalid spec.scopes"]);
-        check(json!({"hard": {"secrets": "1"}, "scopes": ["BestEffort"]}), &["Invalid spec.scopes"]);
-        check(json!({"hard": {"pods": "1"}, "scopes": ["BestEffort", "NotBestEffort"]}), &["Invalid spec.scopes"]);
+        check(
+            json!({"hard": {"secrets": "1"}, "scopes": ["BestEffort"]}),
+            &["Invalid spec.scopes"],
+        );
+        check(
+            json!({"hard": {"pods": "1"}, "scopes": ["BestEffort", "NotBestEffort"]}),
+            &["Invalid spec.scopes"],
+        );
         let term = |scope: &str, operator: &str, values: &[&str]| json!({"scopeSelector": {"matchExpressions": [{"scopeName": scope, "operator": operator, "values": values}]}});
         check(term("PriorityClass", "In", &["x"]), &[]);
-        check(term("PriorityClass", "Exists", &["x"]), &["Invalid spec.scopeSelector.matchExpressions[0].values"]);
-        check(term("BestEffort", "In", &["x"]), &["Invalid spec.scopeSelector.matchExpressions[0].operator"]);
+        check(
+            term("PriorityClass", "Exists", &["x"]),
+            &["Invalid spec.scopeSelector.matchExpressions[0].values"],
+        );
+        check(
+            term("BestEffort", "In", &["x"]),
+            &["Invalid spec.scopeSelector.matchExpressions[0].operator"],
+        );
     }
 }

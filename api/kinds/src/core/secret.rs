@@ -19,9 +19,15 @@ pub(super) struct Secret;
 
 impl Strategy for Secret {
     fn default(&self, _: &Names, object: &mut Value) {
-        let Some(map) = object.as_map_mut() else { return };
-        let Some(Value::Map(texts)) = map.remove("stringData") else { return };
-        let Some(data) = map.map_mut("data") else { return };
+        let Some(map) = object.as_map_mut() else {
+            return;
+        };
+        let Some(Value::Map(texts)) = map.remove("stringData") else {
+            return;
+        };
+        let Some(data) = map.map_mut("data") else {
+            return;
+        };
         let merged = data.merge_with(texts, |_, _, text| {
             Ok::<_, Infallible>(Some(STANDARD.encode(text.as_str().unwrap_or_default()).into()))
         });
@@ -59,16 +65,22 @@ fn check_type(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
         causes.extend(missing.map(|key| Cause::required(at(key), "")));
     };
     let kind = object.str_at(&["type"]).unwrap_or_default();
-    let Some(kind) = kind.strip_prefix(names.domain).and_then(|rest| rest.strip_prefix('/')) else { return };
+    let Some(kind) = kind.strip_prefix(names.domain).and_then(|rest| rest.strip_prefix('/')) else {
+        return;
+    };
     match kind {
         "service-account-token" => {
             let annotation = names.domain_key("service-account.name");
-            let account = object.str_at(&["metadata", "annotations", &annotation]).unwrap_or_default();
+            let account =
+                object.str_at(&["metadata", "annotations", &annotation]).unwrap_or_default();
             if account.is_empty() {
-                causes.push(Cause::required(Path::new("metadata.annotations").key(&annotation), ""));
+                causes
+                    .push(Cause::required(Path::new("metadata.annotations").key(&annotation), ""));
             }
         }
-        "basic-auth" if !contents.contains_key("username") && !contents.contains_key("password") => {
+        "basic-auth"
+            if !contents.contains_key("username") && !contents.contains_key("password") =>
+        {
             require(&["username", "password"]);
         }
         "ssh-auth" if contents.get_str("ssh-privatekey").is_none_or(str::is_empty) => {
@@ -100,7 +112,8 @@ fn check_object(contents: &Map, key: &str, causes: &mut Vec<Cause>) {
         Ok((Value::Bool(_), _)) => "bool",
         Ok(_) => "number",
     };
-    let why = format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
+    let why =
+        format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
     causes.push(Cause::invalid(&path, REDACTED, &why));
 }
 
@@ -112,8 +125,9 @@ mod tests {
 
     #[test]
     fn string_data_replaces_data() {
-        let mut object =
-            Value::from(json!({"data": {"a": "b25l", "b": "dHdv"}, "stringData": {"b": "three", "c": "four"}}));
+        let mut object = Value::from(
+            json!({"data": {"a": "b25l", "b": "dHdv"}, "stringData": {"b": "three", "c": "four"}}),
+        );
         Secret.default(Naming::Svc.names(), &mut object);
         assert_eq!(object, json!({"data": {"a": "b25l", "b": "dGhyZWU=", "c": "Zm91cg=="}}).into());
     }
@@ -124,7 +138,10 @@ mod tests {
             let object = json!({"type": kind, "data": data}).into();
             let causes = Secret.validate(Naming::Svc.names(), &object);
             assert_eq!(
-                causes.iter().map(|c| format!("{} {}", c.reason.as_str(), c.field)).collect::<Vec<_>>(),
+                causes
+                    .iter()
+                    .map(|c| format!("{} {}", c.reason.as_str(), c.field))
+                    .collect::<Vec<_>>(),
                 expect,
                 "{kind}"
             );
@@ -146,7 +163,11 @@ mod tests {
             &["FieldValueInvalid data[.dockerconfigjson]"],
         );
         for wrong in ["W10=", "MQ==", "dHJ1ZQ==", "Ingi", "Ing="] {
-            check("svc.io/dockercfg", json!({".dockercfg": wrong}), &["FieldValueInvalid data[.dockercfg]"]);
+            check(
+                "svc.io/dockercfg",
+                json!({".dockercfg": wrong}),
+                &["FieldValueInvalid data[.dockercfg]"],
+            );
         }
         check("svc.io/dockercfg", json!({".dockercfg": "bnVsbA=="}), &[]);
         check("svc.io/ssh-auth", json!({"ssh-privatekey": "eA=="}), &[]);
@@ -155,14 +176,21 @@ mod tests {
         }
         check("svc.io/dockercfg", json!({}), &["FieldValueRequired data[.dockercfg]"]);
         let annotation = "metadata.annotations[svc.io/service-account.name]";
-        check("svc.io/service-account-token", json!({}), &[&format!("FieldValueRequired {annotation}")]);
+        check(
+            "svc.io/service-account-token",
+            json!({}),
+            &[&format!("FieldValueRequired {annotation}")],
+        );
     }
 
     #[test]
     fn the_type_stays() {
         let check = |old: &str, new: &str, expect: usize| {
             let (old, new) = (json!({"type": old}).into(), json!({"type": new}).into());
-            assert_eq!(Secret.validate_update(Naming::Svc.names(), Part::Main, &old, &new).len(), expect);
+            assert_eq!(
+                Secret.validate_update(Naming::Svc.names(), Part::Main, &old, &new).len(),
+                expect
+            );
         };
         check("a", "a", 0);
         check("a", "Opaque", 1);

@@ -45,7 +45,8 @@ mod tests {
 
     #[test]
     fn only_names_of_secrets_are_kept() {
-        let mut object = Value::from(json!({"secrets": [{"name": "a", "namespace": "n"}, {"kind": "Secret"}]}));
+        let mut object =
+            Value::from(json!({"secrets": [{"name": "a", "namespace": "n"}, {"kind": "Secret"}]}));
         keep_names_of_secrets(&mut object);
         assert_eq!(object, json!({"secrets": [{"name": "a"}, {}]}).into());
     }
@@ -53,10 +54,15 @@ mod tests {
     #[test]
     fn new_deprecated_annotations_have_a_warning() {
         let check = |old: Option<serde_json::Value>, new: serde_json::Value, expect: usize| {
-            let warnings = ServiceAccount.warnings(Naming::Svc.names(), old.map(Value::from).as_ref(), &new.into());
+            let warnings = ServiceAccount.warnings(
+                Naming::Svc.names(),
+                old.map(Value::from).as_ref(),
+                &new.into(),
+            );
             assert_eq!(warnings.len(), expect);
         };
-        let annotated = || json!({"metadata": {"annotations": {"svc.io/enforce-mountable-secrets": "true"}}});
+        let annotated =
+            || json!({"metadata": {"annotations": {"svc.io/enforce-mountable-secrets": "true"}}});
         check(None, annotated(), 1);
         check(None, json!({"metadata": {}}), 0);
         check(Some(annotated()), annotated(), 0);

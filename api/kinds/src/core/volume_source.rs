@@ -17,16 +17,32 @@ const fn source(field: &'static str, required: &'static [&'static str]) -> Sourc
     Source { field, required, warning: "" }
 }
 
-const fn deprecated(field: &'static str, required: &'static [&'static str], warning: &'static str) -> Source {
+const fn deprecated(
+    field: &'static str,
+    required: &'static [&'static str],
+    warning: &'static str,
+) -> Source {
     Source { field, required, warning }
 }
 
 /// The source types, in the order in which the first one that is set counts.
 const SOURCES: [Source; 22] = [
     source("hostPath", &["path"]),
-    deprecated("gcePersistentDisk", &["pdName"], "deprecated in v1.17, non-functional in v1.28+; use CSI instead"),
-    deprecated("awsElasticBlockStore", &["volumeID"], "deprecated in v1.17, non-functional in v1.27+"),
-    deprecated("glusterfs", &["endpoints", "path"], "deprecated in v1.25, non-functional in v1.26+"),
+    deprecated(
+        "gcePersistentDisk",
+        &["pdName"],
+        "deprecated in v1.17, non-functional in v1.28+; use CSI instead",
+    ),
+    deprecated(
+        "awsElasticBlockStore",
+        &["volumeID"],
+        "deprecated in v1.17, non-functional in v1.27+",
+    ),
+    deprecated(
+        "glusterfs",
+        &["endpoints", "path"],
+        "deprecated in v1.25, non-functional in v1.26+",
+    ),
     source("nfs", &["server", "path"]),
     deprecated("rbd", &["monitors", "image"], "deprecated in v1.28, non-functional in v1.31+"),
     deprecated("quobyte", &["registry", "volume"], "deprecated in v1.22, non-functional in v1.25+"),
@@ -36,12 +52,24 @@ const SOURCES: [Source; 22] = [
     source("fc", &[]),
     source("flexVolume", &["driver"]),
     deprecated("flocker", &[], "deprecated in v1.22, non-functional in v1.25+"),
-    deprecated("azureFile", &["secretName", "shareName"], "deprecated in v1.21, non-functional in v1.26+"),
+    deprecated(
+        "azureFile",
+        &["secretName", "shareName"],
+        "deprecated in v1.21, non-functional in v1.26+",
+    ),
     deprecated("vsphereVolume", &["volumePath"], "deprecated in v1.19, non-functional in v1.29+"),
-    deprecated("azureDisk", &["diskName", "diskURI"], "deprecated in v1.19, non-functional in v1.27+"),
+    deprecated(
+        "azureDisk",
+        &["diskName", "diskURI"],
+        "deprecated in v1.19, non-functional in v1.27+",
+    ),
     deprecated("photonPersistentDisk", &["pdID"], "deprecated in v1.11, non-functional in v1.16+"),
     deprecated("portworxVolume", &["volumeID"], "deprecated in v1.25, non-functional in v1.31+"),
-    deprecated("scaleIO", &["gateway", "system", "volumeName"], "deprecated in v1.16, non-functional in v1.22+"),
+    deprecated(
+        "scaleIO",
+        &["gateway", "system", "volumeName"],
+        "deprecated in v1.16, non-functional in v1.22+",
+    ),
     source("local", &["path"]),
     deprecated("storageos", &["volumeName"], "deprecated in v1.22, non-functional in v1.25+"),
     source("csi", &[]),
@@ -58,7 +86,9 @@ pub(super) fn of(volume: &Value) -> Option<(&'static str, &Value)> {
 
 /// Whether the source has not changed. `controllerExpandSecretRef` of CSI may be added later.
 pub(super) fn is_unchanged(old: &Value, new: &Value) -> bool {
-    let (Some((kind, before)), Some((other, after))) = (of(old), of(new)) else { return of(old) == of(new) };
+    let (Some((kind, before)), Some((other, after))) = (of(old), of(new)) else {
+        return of(old) == of(new);
+    };
     let mut after = after.clone();
     if kind == "csi" && before.get(EXPAND_SECRET).is_none_or(Value::is_null) {
         after.remove_at(&[EXPAND_SECRET]);
@@ -87,7 +117,9 @@ pub(super) fn check(spec: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         kind => check_source_of(kind, &field, causes),
     }
-    causes.extend(given.map(|more| spec.get(more.field).forbidden("may not specify more than 1 volume type")));
+    causes.extend(
+        given.map(|more| spec.get(more.field).forbidden("may not specify more than 1 volume type")),
+    );
 }
 
 fn check_csi(csi: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -129,13 +161,33 @@ mod tests {
             &["Forbidden spec.nfs"],
             0,
         );
-        check_spec(json!({"nfs": {"path": "p"}}), &["Required spec.nfs.server", "Invalid spec.nfs.path"], 0);
-        check_spec(json!({"csi": {}}), &["Required spec.csi.driver", "Required spec.csi.volumeHandle"], 0);
+        check_spec(
+            json!({"nfs": {"path": "p"}}),
+            &["Required spec.nfs.server", "Invalid spec.nfs.path"],
+            0,
+        );
+        check_spec(
+            json!({"csi": {}}),
+            &["Required spec.csi.driver", "Required spec.csi.volumeHandle"],
+            0,
+        );
         let csi = |secret: Json| json!({"csi": {"driver": "D.example.com", "volumeHandle": "h", "nodePublishSecretRef": secret}});
         check_spec(csi(json!({"name": "s", "namespace": "n"})), &[], 0);
-        check_spec(csi(json!({"name": "s"})), &["Required spec.csi.nodePublishSecretRef.namespace"], 0);
-        check_spec(json!({"csi": {"driver": "A_b!", "volumeHandle": "h"}}), &["Invalid spec.csi.driver"], 0);
-        check_spec(json!({"hostPath": {"path": "/x", "type": "Foo"}}), &["NotSupported spec.hostPath.type"], 0);
+        check_spec(
+            csi(json!({"name": "s"})),
+            &["Required spec.csi.nodePublishSecretRef.namespace"],
+            0,
+        );
+        check_spec(
+            json!({"csi": {"driver": "A_b!", "volumeHandle": "h"}}),
+            &["Invalid spec.csi.driver"],
+            0,
+        );
+        check_spec(
+            json!({"hostPath": {"path": "/x", "type": "Foo"}}),
+            &["NotSupported spec.hostPath.type"],
+            0,
+        );
         let iscsi = json!({"iscsi": {"targetPortal": "1.2.3.4", "iqn": "bad", "lun": 300}});
         check_spec(iscsi, &["Invalid spec.iscsi.iqn", "Invalid spec.iscsi.lun"], 0);
         check_spec(json!({"flocker": {"datasetName": "d"}}), &[], 1);
@@ -150,7 +202,8 @@ mod tests {
             let volume = |source: Json| Value::from(json!({"spec": {"csi": source}}));
             assert_eq!(is_unchanged(&volume(old), &volume(new)), expect);
         };
-        let secret = |name: &str| json!({"driver": "d", "controllerExpandSecretRef": {"name": name}});
+        let secret =
+            |name: &str| json!({"driver": "d", "controllerExpandSecretRef": {"name": name}});
         check(json!({"driver": "d"}), json!({"driver": "d"}), true);
         check(json!({"driver": "d"}), json!({"driver": "e"}), false);
         check(json!({"driver": "d"}), secret("a"), true);

@@ -54,7 +54,9 @@ impl Strategy for EndpointSlice {
         if endpoints.items().len() > MAX_ENDPOINTS {
             causes.push(Cause::too_many(endpoints.path(), endpoints.items().len(), MAX_ENDPOINTS));
         } else {
-            endpoints.items().for_each(|endpoint| check_endpoint(&endpoint, kind.text(), &mut causes));
+            endpoints
+                .items()
+                .for_each(|endpoint| check_endpoint(&endpoint, kind.text(), &mut causes));
         }
         check_ports(&object.get("ports"), &mut causes);
         causes
@@ -73,7 +75,12 @@ impl Strategy for EndpointSlice {
         }
         let mut warnings = Vec::new();
         for endpoint in Field::root(new).get("endpoints").items() {
-            warnings.extend(endpoint.get("addresses").items().filter_map(|own| address_warnings::of_address(&own)));
+            warnings.extend(
+                endpoint
+                    .get("addresses")
+                    .items()
+                    .filter_map(|own| address_warnings::of_address(&own)),
+            );
         }
         warnings
     }
@@ -93,7 +100,9 @@ fn check_endpoint(endpoint: &Field<'_>, kind: &str, causes: &mut Vec<Cause>) {
     let addresses = endpoint.get("addresses");
     match addresses.items().len() {
         0 => causes.push(addresses.required("must contain at least 1 address")),
-        count if count > MAX_ADDRESSES => causes.push(Cause::too_many(addresses.path(), count, MAX_ADDRESSES)),
+        count if count > MAX_ADDRESSES => {
+            causes.push(Cause::too_many(addresses.path(), count, MAX_ADDRESSES))
+        }
         _ => {}
     }
     for address in addresses.items() {
@@ -181,7 +190,11 @@ mod tests {
     fn slices() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
             let object = patched(&slice(), &[(pointer, value)]);
-            assert_eq!(shown(&EndpointSlice.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
+            assert_eq!(
+                shown(&EndpointSlice.validate(Naming::Svc.names(), &object)),
+                expect,
+                "{pointer}"
+            );
         };
         check("/endpoints", json!(null), &[]);
         check("/addressType", json!(null), &["Required addressType"]);
@@ -199,15 +212,25 @@ mod tests {
         check("/ports/0/name", json!("A_b"), &["Invalid ports[0].name"]);
         check("/ports/0/protocol", json!("ICMP"), &["NotSupported ports[0].protocol"]);
         check("/ports/0/port", json!(0), &["Invalid ports[0].port"]);
-        check("/endpoints", json!(vec![json!({"addresses": ["10.1.1.1"]}); 1001]), &["TooMany endpoints"]);
+        check(
+            "/endpoints",
+            json!(vec![json!({"addresses": ["10.1.1.1"]}); 1001]),
+            &["TooMany endpoints"],
+        );
     }
 
     #[test]
     fn names_instead_of_addresses() {
         let check = |address: &str, expect: usize| {
-            let object =
-                patched(&slice(), &[("/addressType", json!("FQDN")), ("/endpoints/0/addresses/0", json!(address))]);
-            assert_eq!(EndpointSlice.validate(Naming::Svc.names(), &object).len(), expect, "{address}");
+            let object = patched(
+                &slice(),
+                &[("/addressType", json!("FQDN")), ("/endpoints/0/addresses/0", json!(address))],
+            );
+            assert_eq!(
+                EndpointSlice.validate(Naming::Svc.names(), &object).len(),
+                expect,
+                "{address}"
+            );
             assert_eq!(EndpointSlice.warnings(Naming::Svc.names(), None, &object).len(), 1);
         };
         check("a.example.com", 0);
@@ -228,7 +251,8 @@ mod tests {
 
     #[test]
     fn deprecated_topology_is_dropped() {
-        let mut object = patched(&slice(), &[("/endpoints/0/deprecatedTopology", json!({"k": "v"}))]);
+        let mut object =
+            patched(&slice(), &[("/endpoints/0/deprecatedTopology", json!({"k": "v"}))]);
         EndpointSlice.prepare_create(Naming::Svc.names(), &mut object);
         assert_eq!(object, slice().into());
     }

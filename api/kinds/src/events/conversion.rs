@@ -35,7 +35,9 @@ pub(super) struct EventConversion;
 
 impl Conversion for EventConversion {
     fn to_stored(&self, object: &mut Value) {
-        let Some(map) = object.as_map_mut() else { return };
+        let Some(map) = object.as_map_mut() else {
+            return;
+        };
         for (newer, older) in NAMES {
             rename(map, newer, older);
         }
@@ -50,7 +52,9 @@ impl Conversion for EventConversion {
     }
 
     fn to_served(&self, object: &mut Value) {
-        let Some(map) = object.as_map_mut() else { return };
+        let Some(map) = object.as_map_mut() else {
+            return;
+        };
         for field in REPORTER {
             if map.get(field).is_some_and(Value::is_empty) {
                 map.remove(field);
@@ -104,7 +108,8 @@ mod tests {
 
     #[test]
     fn selected_fields_have_stored_names() {
-        let check = |newer: &str, older: &str| assert_eq!(EventConversion.stored_field(newer), older);
+        let check =
+            |newer: &str, older: &str| assert_eq!(EventConversion.stored_field(newer), older);
         check("regarding.name", "involvedObject.name");
         check("reportingController", "reportingComponent");
         check("reason", "reason");

@@ -61,10 +61,15 @@ impl Strategy for EventsV1Event {
         rules::required(&event.get("eventTime"), &mut causes);
         let kind = event.get("type");
         if !["Normal", "Warning"].contains(&kind.text()) {
-            causes.push(Cause::invalid(kind.path(), "", &format!("has invalid value: {}", kind.text())));
+            causes.push(Cause::invalid(
+                kind.path(),
+                "",
+                &format!("has invalid value: {}", kind.text()),
+            ));
         }
         let older = FIXED.iter().filter(|(field, _)| field.starts_with("deprecated"));
-        let given = older.filter(|(field, _)| !event.get(field).is_empty() && event.get(field).int() != Some(0));
+        let given = older
+            .filter(|(field, _)| !event.get(field).is_empty() && event.get(field).int() != Some(0));
         causes.extend(given.map(|(_, told_of)| Cause::invalid(*told_of, "", "needs to be unset")));
         causes
     }
@@ -100,8 +105,11 @@ mod tests {
     fn a_new_event_is_complete() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
             let (object, names) = (patched(&event(), &[(pointer, value)]), Naming::Svc.names());
-            let causes =
-                [EventsV1Event.validate(names, &object), EventsV1Event.validate_create(names, &object)].concat();
+            let causes = [
+                EventsV1Event.validate(names, &object),
+                EventsV1Event.validate_create(names, &object),
+            ]
+            .concat();
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/note", json!("words"), &[]);
@@ -124,7 +132,12 @@ mod tests {
     fn only_the_series_is_mutable() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
             let new = patched(&event(), &[(pointer, value)]);
-            let causes = EventsV1Event.validate_update(Naming::Svc.names(), Part::Main, &event().into(), &new);
+            let causes = EventsV1Event.validate_update(
+                Naming::Svc.names(),
+                Part::Main,
+                &event().into(),
+                &new,
+            );
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/series", json!({"count": 2}), &[]);

@@ -29,7 +29,8 @@ mod tests {
     #[test]
     fn every_condition_has_a_type_of_its_own() {
         let run = |kinds: &[&str], expect: &[&str]| {
-            let conditions: Vec<_> = kinds.iter().map(|kind| json!({"type": kind, "status": "True"})).collect();
+            let conditions: Vec<_> =
+                kinds.iter().map(|kind| json!({"type": kind, "status": "True"})).collect();
             let mut causes = Vec::new();
             check(&json!({"status": {"conditions": conditions}}).into(), &mut causes);
             assert_eq!(shown(&causes), expect, "{kinds:?}");

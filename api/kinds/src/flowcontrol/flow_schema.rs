@@ -41,10 +41,15 @@ impl Strategy for FlowSchema {
         match precedence.int().unwrap_or_default() {
             ..=0 => causes.push(precedence.invalid("must be a positive value")),
             1 if object.str_at(&["metadata", "name"]) != Some(EXEMPT) => {
-                causes.push(precedence.invalid("only the schema named 'exempt' may have matchingPrecedence 1"));
+                causes.push(
+                    precedence
+                        .invalid("only the schema named 'exempt' may have matchingPrecedence 1"),
+                );
             }
             number if number > MAX_PRECEDENCE => {
-                causes.push(precedence.invalid(&format!("must not be greater than {MAX_PRECEDENCE}")));
+                causes.push(
+                    precedence.invalid(&format!("must not be greater than {MAX_PRECEDENCE}")),
+                );
             }
             _ => {}
         }
@@ -59,7 +64,11 @@ impl Strategy for FlowSchema {
             causes.extend(level.invalid_for(&name::dns_subdomain(level.text())));
         }
         spec.get("rules").items().for_each(|rule| policy_rules::check(&rule, &mut causes));
-        mandatory::check_schema(object.str_at(&["metadata", "name"]).unwrap_or_default(), &spec, &mut causes);
+        mandatory::check_schema(
+            object.str_at(&["metadata", "name"]).unwrap_or_default(),
+            &spec,
+            &mut causes,
+        );
         conditions::check(object, &mut causes);
         causes
     }
@@ -76,19 +85,35 @@ mod tests {
     fn schemas() {
         let base = json!({"metadata": {"name": "a"}, "spec": {"matchingPrecedence": 1000, "priorityLevelConfiguration": {"name": "p"}}});
         let check = |pointer: &str, value: Json, expect: &[&str]| {
-            let causes = FlowSchema.validate(Naming::Svc.names(), &patched(&base, &[(pointer, value)]));
+            let causes =
+                FlowSchema.validate(Naming::Svc.names(), &patched(&base, &[(pointer, value)]));
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("/spec/distinguisherMethod", json!({"type": "ByUser"}), &[]);
-        check("/spec/distinguisherMethod", json!({"type": "ByAge"}), &["NotSupported spec.distinguisherMethod.type"]);
+        check(
+            "/spec/distinguisherMethod",
+            json!({"type": "ByAge"}),
+            &["NotSupported spec.distinguisherMethod.type"],
+        );
         for precedence in [0, 1, 10_001] {
-            check("/spec/matchingPrecedence", json!(precedence), &["Invalid spec.matchingPrecedence"]);
+            check(
+                "/spec/matchingPrecedence",
+                json!(precedence),
+                &["Invalid spec.matchingPrecedence"],
+            );
         }
         let level = "/spec/priorityLevelConfiguration/name";
         check(level, json!(""), &["Required spec.priorityLevelConfiguration.name"]);
         check(level, json!("A b"), &["Invalid spec.priorityLevelConfiguration.name"]);
-        check("/spec/rules", json!([{}]), &["Required spec.rules[0].subjects", "Required spec.rules[0]"]);
-        let exempt = patched(&base, &[("/metadata/name", json!("exempt")), ("/spec/matchingPrecedence", json!(1))]);
+        check(
+            "/spec/rules",
+            json!([{}]),
+            &["Required spec.rules[0].subjects", "Required spec.rules[0]"],
+        );
+        let exempt = patched(
+            &base,
+            &[("/metadata/name", json!("exempt")), ("/spec/matchingPrecedence", json!(1))],
+        );
         assert_eq!(shown(&FlowSchema.validate(Naming::Svc.names(), &exempt)), ["Invalid spec"]);
     }
 }

@@ -16,7 +16,9 @@ use quorate_registry::Strategy;
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "FlowSchema" => Arc::new(flow_schema::FlowSchema),
-        "PriorityLevelConfiguration" => Arc::new(priority_level_configuration::PriorityLevelConfiguration),
+        "PriorityLevelConfiguration" => {
+            Arc::new(priority_level_configuration::PriorityLevelConfiguration)
+        }
         _ => return None,
     })
 }

@@ -41,7 +41,11 @@ impl Strategy for PriorityLevelConfiguration {
         let spec = Field::root(object).get("spec");
         let (kind, limited, exempt) = (spec.get("type"), spec.get("limited"), spec.get("exempt"));
         if (kind.text() == "Exempt") != (object.str_at(&["metadata", "name"]) == Some(EXEMPT)) {
-            causes.push(Cause::invalid(kind.path(), kind.text(), "must be 'Exempt' if and only if `name` is 'exempt'"));
+            causes.push(Cause::invalid(
+                kind.path(),
+                kind.text(),
+                "must be 'Exempt' if and only if `name` is 'exempt'",
+            ));
         }
         match kind.text() {
             "Exempt" => {
@@ -62,7 +66,11 @@ impl Strategy for PriorityLevelConfiguration {
             }
             other => causes.push(Cause::not_supported(kind.path(), other, &["Exempt", "Limited"])),
         }
-        mandatory::check_level(object.str_at(&["metadata", "name"]).unwrap_or_default(), &spec, &mut causes);
+        mandatory::check_level(
+            object.str_at(&["metadata", "name"]).unwrap_or_default(),
+            &spec,
+            &mut causes,
+        );
         conditions::check(object, &mut causes);
         causes
     }
@@ -87,10 +95,14 @@ fn check_limited(limited: &Field<'_>, causes: &mut Vec<Cause>) {
     let (kind, queuing) = (limited.get("limitResponse.type"), limited.get("limitResponse.queuing"));
     match (kind.text(), queuing.is_set()) {
         ("Reject", true) => {
-            causes.push(queuing.forbidden("must be nil if limited.limitResponse.type is not Limited"));
+            causes.push(
+                queuing.forbidden("must be nil if limited.limitResponse.type is not Limited"),
+            );
         }
         ("Queue", false) => {
-            causes.push(queuing.required("must not be empty if limited.limitResponse.type is Limited"));
+            causes.push(
+                queuing.required("must not be empty if limited.limitResponse.type is Limited"),
+            );
         }
         ("Queue", true) => check_queuing(&queuing, causes),
         ("Reject", false) => {}
@@ -107,12 +119,18 @@ fn check_queuing(queuing: &Field<'_>, causes: &mut Vec<Cause>) {
         }
     }
     if queues > MAX_QUEUES {
-        causes.push(queuing.get("queues").invalid(&format!("must not be greater than {MAX_QUEUES}")));
+        causes
+            .push(queuing.get("queues").invalid(&format!("must not be greater than {MAX_QUEUES}")));
     } else if hand > queues {
-        causes.push(queuing.get("handSize").invalid(&format!("should not be greater than queues ({queues})")));
+        causes.push(
+            queuing
+                .get("handSize")
+                .invalid(&format!("should not be greater than queues ({queues})")),
+        );
     } else if hand_bits(queues, hand) > MAX_HAND_BITS {
-        let why =
-            format!("required entropy bits of deckSize {queues} and handSize {hand} should not be greater than 60");
+        let why = format!(
+            "required entropy bits of deckSize {queues} and handSize {hand} should not be greater than 60"
+        );
         causes.push(queuing.get("handSize").invalid(&why));
     }
 }
@@ -140,8 +158,10 @@ mod tests {
     fn check(pointer: &str, value: Json, expect: &[&str]) {
         let response = json!({"type": "Queue", "queuing": {"queues": 8, "handSize": 2, "queueLengthLimit": 5}});
         let limited = json!({"nominalConcurrencyShares": 5, "limitResponse": response});
-        let base = json!({"metadata": {"name": "a"}, "spec": {"type": "Limited", "limited": limited}});
-        let causes = PriorityLevelConfiguration.validate(Naming::Svc.names(), &patched(&base, &[(pointer, value)]));
+        let base =
+            json!({"metadata": {"name": "a"}, "spec": {"type": "Limited", "limited": limited}});
+        let causes = PriorityLevelConfiguration
+            .validate(Naming::Svc.names(), &patched(&base, &[(pointer, value)]));
         assert_eq!(shown(&causes), expect, "{pointer}");
     }
 
@@ -154,10 +174,16 @@ mod tests {
         check("/metadata/name", json!("catch-all"), &["Invalid spec"]);
         check("/spec/limited", json!(null), &["Required spec.limited"]);
         check("/spec/exempt", json!({}), &["Forbidden spec.exempt"]);
-        for (field, value) in
-            [("nominalConcurrencyShares", -1), ("lendablePercent", 101), ("borrowingLimitPercent", -1)]
-        {
-            check(&format!("/spec/limited/{field}"), json!(value), &[&format!("Invalid spec.limited.{field}")]);
+        for (field, value) in [
+            ("nominalConcurrencyShares", -1),
+            ("lendablePercent", 101),
+            ("borrowingLimitPercent", -1),
+        ] {
+            check(
+                &format!("/spec/limited/{field}"),
+                json!(value),
+                &[&format!("Invalid spec.limited.{field}")],
+            );
         }
     }
 
@@ -166,7 +192,11 @@ mod tests {
         const AT: &str = "/spec/limited/limitResponse";
         check(AT, json!({"type": "Reject"}), &[]);
         check(AT, json!({"type": "Odd"}), &["NotSupported spec.limited.limitResponse.type"]);
-        check(&format!("{AT}/type"), json!("Reject"), &["Forbidden spec.limited.limitResponse.queuing"]);
+        check(
+            &format!("{AT}/type"),
+            json!("Reject"),
+            &["Forbidden spec.limited.limitResponse.queuing"],
+        );
         check(AT, json!({"type": "Queue"}), &["Required spec.limited.limitResponse.queuing"]);
         let queuing = |field: &str, value: i64| {
             let expect = format!("Invalid spec.limited.limitResponse.queuing.{field}");
@@ -177,6 +207,10 @@ mod tests {
         queuing("queues", 10_000_001);
         queuing("queueLengthLimit", 0);
         let hand = json!({"queues": 10_000_000, "handSize": 3, "queueLengthLimit": 5});
-        check(&format!("{AT}/queuing"), hand, &["Invalid spec.limited.limitResponse.queuing.handSize"]);
+        check(
+            &format!("{AT}/queuing"),
+            hand,
+            &["Invalid spec.limited.limitResponse.queuing.handSize"],
+        );
     }
 }

@@ -78,7 +78,9 @@ impl Strategy for Ingress {
         if !warned {
             return Vec::new();
         }
-        vec![format!("annotation {annotation:?} is deprecated, please use 'spec.ingressClassName' instead")]
+        vec![format!(
+            "annotation {annotation:?} is deprecated, please use 'spec.ingressClassName' instead"
+        )]
     }
 }
 
@@ -102,10 +104,19 @@ mod tests {
         check(&[], &[]);
         check(&[("/spec", json!({}))], &["Invalid spec"]);
         check(&[("/spec/ingressClassName", json!("A b"))], &["Invalid spec.ingressClassName"]);
-        check(&[("/spec/tls", json!([{"hosts": ["x.example.com", "*.y.example.com"], "secretName": "s"}]))], &[]);
+        check(
+            &[(
+                "/spec/tls",
+                json!([{"hosts": ["x.example.com", "*.y.example.com"], "secretName": "s"}]),
+            )],
+            &[],
+        );
         check(&[("/spec/tls", json!([{"hosts": ["A_b"]}]))], &["Invalid spec.tls[0].hosts[0]"]);
         let status = json!({"loadBalancer": {"ingress": [{"ip": "x"}, {"hostname": "A_b"}]}});
-        let expect = ["Invalid status.loadBalancer.ingress[0].ip", "Invalid status.loadBalancer.ingress[1].hostname"];
+        let expect = [
+            "Invalid status.loadBalancer.ingress[0].ip",
+            "Invalid status.loadBalancer.ingress[1].hostname",
+        ];
         check(&[("/status", status)], &expect);
     }
 
@@ -127,8 +138,10 @@ mod tests {
 
     #[test]
     fn a_new_ingress_has_no_address() {
-        let mut object =
-            patched(&minimal(), &[("/status", json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}))]);
+        let mut object = patched(
+            &minimal(),
+            &[("/status", json!({"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}))],
+        );
         Ingress.prepare_create(Naming::Svc.names(), &mut object);
         assert_eq!(object.get("status"), Some(&json!({"loadBalancer": {}}).into()));
     }

@@ -59,7 +59,9 @@ fn check_parameters(parameters: &Field<'_>, causes: &mut Vec<Cause>) {
     super::ingress_rules::typed_reference(parameters, causes);
     let (scope, namespace) = (parameters.get("scope"), parameters.get("namespace"));
     match scope.text() {
-        "Cluster" if namespace.is_set() => causes.push(namespace.forbidden("`parameters.scope` is set to 'Cluster'")),
+        "Cluster" if namespace.is_set() => {
+            causes.push(namespace.forbidden("`parameters.scope` is set to 'Cluster'"))
+        }
         "Namespace" if !namespace.is_set() => {
             causes.push(namespace.required("`parameters.scope` is set to 'Namespace'"));
         }
@@ -71,14 +73,18 @@ fn check_parameters(parameters: &Field<'_>, causes: &mut Vec<Cause>) {
 
 /// Why a text is no domain-prefixed path such as `example.com/what`.
 fn domain_prefixed_path(text: &str) -> Vec<String> {
-    let Some((domain, path)) = text.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty())
+    let Some((domain, path)) =
+        text.split_once('/').filter(|(domain, path)| !domain.is_empty() && !path.is_empty())
     else {
         return vec!["must be a domain-prefixed path (such as \"acme.io/foo\")".to_owned()];
     };
     let mut wrong = name::dns_subdomain(domain);
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
     if !path.bytes().all(fits) {
-        wrong.push("Invalid path (regex used for validation is '^[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+$')".to_owned());
+        wrong.push(
+            "Invalid path (regex used for validation is '^[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+$')"
+                .to_owned(),
+        );
     }
     wrong
 }
@@ -96,7 +102,11 @@ mod tests {
         let check = |changes: &[(&str, serde_json::Value)], expect: &[&str]| {
             let mut object = patched(&base, changes);
             IngressClass.default(Naming::Svc.names(), &mut object);
-            assert_eq!(shown(&IngressClass.validate(Naming::Svc.names(), &object)), expect, "{changes:?}");
+            assert_eq!(
+                shown(&IngressClass.validate(Naming::Svc.names(), &object)),
+                expect,
+                "{changes:?}"
+            );
         };
         let parameter = |name: &str, value: &str, expect: &[&str]| {
             check(&[(&format!("/spec/parameters/{name}"), json!(value))], expect);
@@ -111,15 +121,25 @@ mod tests {
         parameter("scope", "Some", &["NotSupported spec.parameters.scope"]);
         parameter("namespace", "x", &["Forbidden spec.parameters.namespace"]);
         parameter("scope", "Namespace", &["Required spec.parameters.namespace"]);
-        check(&[("/spec/parameters/scope", json!("Namespace")), ("/spec/parameters/namespace", json!("x"))], &[]);
+        check(
+            &[
+                ("/spec/parameters/scope", json!("Namespace")),
+                ("/spec/parameters/namespace", json!("x")),
+            ],
+            &[],
+        );
     }
 
     #[test]
     fn the_controller_stays() {
         let check = |new: &str, expect: usize| {
-            let object = |controller: &str| Value::from(json!({"spec": {"controller": controller}}));
+            let object =
+                |controller: &str| Value::from(json!({"spec": {"controller": controller}}));
             let (old, new) = (object("example.com/x"), object(new));
-            assert_eq!(IngressClass.validate_update(Naming::Svc.names(), Part::Main, &old, &new).len(), expect);
+            assert_eq!(
+                IngressClass.validate_update(Naming::Svc.names(), Part::Main, &old, &new).len(),
+                expect
+            );
         };
         check("example.com/x", 0);
         check("example.com/y", 1);

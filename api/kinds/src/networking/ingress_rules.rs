@@ -73,7 +73,9 @@ pub(super) fn backend(backend: &Field<'_>, causes: &mut Vec<Cause>) {
             match (port_name.is_empty(), number.int().unwrap_or_default() == 0) {
                 (false, false) => causes.push(wrong("cannot set both port name & port number")),
                 (true, true) => causes.push(backend.required("port name or number is required")),
-                (false, true) => causes.extend(port_name.invalid_for(&rules::port_name(port_name.text()))),
+                (false, true) => {
+                    causes.extend(port_name.invalid_for(&rules::port_name(port_name.text())))
+                }
                 (true, false) => rules::port(&number, causes),
             }
         }
@@ -127,7 +129,10 @@ mod tests {
         const PATH: &str = "/http/paths/0/path";
         check(&[("/http/paths", json!([]))], &["Required http.paths"]);
         check(&[("/http/paths/0/pathType", json!(null))], &["Required http.paths[0].pathType"]);
-        check(&[("/http/paths/0/pathType", json!("Regex"))], &["NotSupported http.paths[0].pathType"]);
+        check(
+            &[("/http/paths/0/pathType", json!("Regex"))],
+            &["NotSupported http.paths[0].pathType"],
+        );
         for bad in ["p", "", "/a/../b", "/a//b", "/a/.", "/a%2Fb"] {
             check(&[(PATH, json!(bad))], &["Invalid http.paths[0].path"]);
         }
@@ -139,7 +144,8 @@ mod tests {
 
     #[test]
     fn backends() {
-        let with = |backend: Json, expect: &[&str]| check(&[("/http/paths/0/backend", backend)], expect);
+        let with =
+            |backend: Json, expect: &[&str]| check(&[("/http/paths/0/backend", backend)], expect);
         const AT: &str = "http.paths[0].backend";
         with(json!({}), &[&format!("Invalid {AT}")]);
         with(json!({"resource": {"apiGroup": "example.com", "kind": "K", "name": "n"}}), &[]);
@@ -150,7 +156,10 @@ mod tests {
         let service = |name: &str, port: Json| json!({"service": {"name": name, "port": port}});
         with(service("s", json!({})), &[&format!("Required {AT}")]);
         with(service("s", json!({"name": "a", "number": 1})), &[&format!("Invalid {AT}")]);
-        with(service("s", json!({"number": 70000})), &[&format!("Invalid {AT}.service.port.number")]);
+        with(
+            service("s", json!({"number": 70000})),
+            &[&format!("Invalid {AT}.service.port.number")],
+        );
         with(service("s", json!({"name": "A_b"})), &[&format!("Invalid {AT}.service.port.name")]);
         with(service("", json!({"number": 1})), &[&format!("Required {AT}.service.name")]);
         with(service("1a", json!({"number": 1})), &[&format!("Invalid {AT}.service.name")]);

@@ -92,8 +92,11 @@ mod tests {
 
     #[test]
     fn the_parent_stays() {
-        let object = |name: &str| Value::from(json!({"spec": {"parentRef": {"resource": "services", "name": name}}}));
-        let change = |new| IpAddress.validate_update(Naming::Svc.names(), Part::Main, &object("a"), &new);
+        let object = |name: &str| {
+            Value::from(json!({"spec": {"parentRef": {"resource": "services", "name": name}}}))
+        };
+        let change =
+            |new| IpAddress.validate_update(Naming::Svc.names(), Part::Main, &object("a"), &new);
         assert_eq!(shown(&change(object("b"))), ["Invalid spec.parentRef"]);
         assert!(change(object("a")).is_empty());
     }

@@ -38,7 +38,12 @@ impl Strategy for NetworkPolicy {
             for rule in spec.get(direction).items() {
                 for block in rule.get(peers).items().map(|peer| peer.get("ipBlock")) {
                     warnings.extend(address_warnings::of_range(&block.get("cidr")));
-                    warnings.extend(block.get("except").items().flat_map(|range| address_warnings::of_range(&range)));
+                    warnings.extend(
+                        block
+                            .get("except")
+                            .items()
+                            .flat_map(|range| address_warnings::of_range(&range)),
+                    );
                 }
             }
         }
@@ -73,8 +78,12 @@ fn check_port(entry: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     match (port.value(), end.int()) {
         (_, None) => {}
-        (Value::Null, _) => causes.push(end.invalid("may not be specified when `port` is not specified")),
-        (Value::String(_), _) => causes.push(end.invalid("may not be specified when `port` is non-numeric")),
+        (Value::Null, _) => {
+            causes.push(end.invalid("may not be specified when `port` is not specified"))
+        }
+        (Value::String(_), _) => {
+            causes.push(end.invalid("may not be specified when `port` is non-numeric"))
+        }
         (_, Some(last)) if port.int().is_some_and(|first| last < first) => {
             causes.push(end.invalid("must be greater than or equal to `port`"));
         }
@@ -93,7 +102,9 @@ fn check_peer(peer: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     match (selected, block.is_set()) {
         (false, false) => causes.push(peer.required("must specify a peer")),
-        (true, true) => causes.push(peer.forbidden("may not specify both ipBlock and another peer")),
+        (true, true) => {
+            causes.push(peer.forbidden("may not specify both ipBlock and another peer"))
+        }
         _ => {}
     }
 }
@@ -147,29 +158,43 @@ mod tests {
     #[test]
     fn specs() {
         check(json!({}), &[]);
-        check(json!({"podSelector": {"matchLabels": {"a b": "c"}}}), &["Invalid spec.podSelector.matchLabels"]);
+        check(
+            json!({"podSelector": {"matchLabels": {"a b": "c"}}}),
+            &["Invalid spec.podSelector.matchLabels"],
+        );
         check(json!({"policyTypes": ["Both"]}), &["NotSupported spec.policyTypes[0]"]);
-        check(json!({"policyTypes": ["Ingress", "Egress", "Ingress"]}), &["Invalid spec.policyTypes"]);
+        check(
+            json!({"policyTypes": ["Ingress", "Egress", "Ingress"]}),
+            &["Invalid spec.policyTypes"],
+        );
     }
 
     #[test]
     fn peers() {
-        let peer = |peer: Json, expect: &[&str]| check(json!({"ingress": [{"from": [peer]}]}), expect);
+        let peer =
+            |peer: Json, expect: &[&str]| check(json!({"ingress": [{"from": [peer]}]}), expect);
         peer(json!({"podSelector": {}, "namespaceSelector": {}}), &[]);
         peer(json!({}), &["Required spec.ingress[0].from[0]"]);
-        peer(json!({"ipBlock": {"cidr": "10.0.0.0/8"}, "podSelector": {}}), &["Forbidden spec.ingress[0].from[0]"]);
+        peer(
+            json!({"ipBlock": {"cidr": "10.0.0.0/8"}, "podSelector": {}}),
+            &["Forbidden spec.ingress[0].from[0]"],
+        );
         peer(json!({"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}), &[]);
         peer(json!({"ipBlock": {}}), &["Required spec.ingress[0].from[0].ipBlock.cidr"]);
         peer(json!({"ipBlock": {"cidr": "x"}}), &["Invalid spec.ingress[0].from[0].ipBlock.cidr"]);
         for except in ["11.0.0.0/16", "10.0.0.0/8", "x"] {
             let block = json!({"ipBlock": {"cidr": "10.0.0.0/8", "except": [except]}});
-            check(json!({"egress": [{"to": [block]}]}), &["Invalid spec.egress[0].to[0].ipBlock.except[0]"]);
+            check(
+                json!({"egress": [{"to": [block]}]}),
+                &["Invalid spec.egress[0].to[0].ipBlock.except[0]"],
+            );
         }
     }
 
     #[test]
     fn ports() {
-        let port = |port: Json, expect: &[&str]| check(json!({"ingress": [{"ports": [port]}]}), expect);
+        let port =
+            |port: Json, expect: &[&str]| check(json!({"ingress": [{"ports": [port]}]}), expect);
         port(json!({}), &[]);
         port(json!({"port": 1000, "endPort": 2000, "protocol": "SCTP"}), &[]);
         port(json!({"protocol": "ICMP"}), &["NotSupported spec.ingress[0].ports[0].protocol"]);

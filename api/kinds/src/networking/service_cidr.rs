@@ -42,7 +42,12 @@ impl Strategy for ServiceCidr {
         for cidr in cidrs.items() {
             match Range::parse(cidr.text()) {
                 Some(range) if range.to_string() != cidr.text() => {
-                    causes.push(cidr.invalid(&format!("must be in canonical form ({:?})", range.to_string())));
+                    causes.push(
+                        cidr.invalid(&format!(
+                            "must be in canonical form ({:?})",
+                            range.to_string()
+                        )),
+                    );
                 }
                 Some(range) => versions.push(range.is_v4()),
                 None => causes.push(cidr.invalid(NOT_A_RANGE)),
@@ -82,7 +87,8 @@ mod tests {
     #[test]
     fn ranges() {
         let check = |cidrs: &[&str], expect: &[&str]| {
-            let causes = ServiceCidr.validate(Naming::Svc.names(), &json!({"spec": {"cidrs": cidrs}}).into());
+            let causes = ServiceCidr
+                .validate(Naming::Svc.names(), &json!({"spec": {"cidrs": cidrs}}).into());
             assert_eq!(shown(&causes), expect, "{cidrs:?}");
         };
         check(&["10.0.0.0/24"], &[]);
@@ -98,7 +104,12 @@ mod tests {
     fn ranges_stay_but_for_one_that_is_added() {
         let check = |old: &[&str], new: &[&str], expect: usize| {
             let object = |cidrs: &[&str]| Value::from(json!({"spec": {"cidrs": cidrs}}));
-            let causes = ServiceCidr.validate_update(Naming::Svc.names(), Part::Main, &object(old), &object(new));
+            let causes = ServiceCidr.validate_update(
+                Naming::Svc.names(),
+                Part::Main,
+                &object(old),
+                &object(new),
+            );
             assert_eq!(causes.len(), expect);
         };
         check(&["10.0.0.0/24"], &["10.0.0.0/24"], 0);

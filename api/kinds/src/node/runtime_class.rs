@@ -47,7 +47,11 @@ impl Strategy for RuntimeClass {
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        rules::immutable(&Field::root(old).get("handler"), &Field::root(new).get("handler"), &mut causes);
+        rules::immutable(
+            &Field::root(old).get("handler"),
+            &Field::root(new).get("handler"),
+            &mut causes,
+        );
         causes
     }
 }

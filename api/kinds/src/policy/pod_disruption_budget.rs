@@ -8,7 +8,8 @@ use crate::field::Field;
 use crate::{conditions, rules, workload};
 use quorate_registry::{Part, Strategy};
 
-const COUNTS: [&str; 4] = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
+const COUNTS: [&str; 4] =
+    ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"];
 
 /// The strategy of PodDisruptionBudget.
 #[derive(Debug)]
@@ -74,19 +75,26 @@ mod tests {
     fn statuses() {
         let check = |status: serde_json::Value, expect: &[&str]| {
             let new = json!({ "status": status }).into();
-            let causes = PodDisruptionBudget.validate_update(Naming::Svc.names(), Part::Status, &Value::Null, &new);
+            let causes = PodDisruptionBudget.validate_update(
+                Naming::Svc.names(),
+                Part::Status,
+                &Value::Null,
+                &new,
+            );
             assert_eq!(shown(&causes), expect);
         };
         check(json!({"currentHealthy": 1}), &[]);
         check(json!({"currentHealthy": -1}), &["Invalid status.currentHealthy"]);
-        let condition = json!({"type": "a", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z"});
+        let condition =
+            json!({"type": "a", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z"});
         check(json!({"conditions": [condition]}), &["Required status.conditions[0].reason"]);
     }
 
     #[test]
     fn budgets() {
         let check = |spec: serde_json::Value, expect: &[&str]| {
-            let causes = PodDisruptionBudget.validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
+            let causes =
+                PodDisruptionBudget.validate(Naming::Svc.names(), &json!({ "spec": spec }).into());
             assert_eq!(shown(&causes), expect);
         };
         check(json!({}), &[]);

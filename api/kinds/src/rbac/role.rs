@@ -41,9 +41,14 @@ impl Strategy for Role {
         if old.is_some_and(|old| !differs(old, new)) {
             return None;
         }
-        let aggregates = |object: &Value| object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
+        let aggregates =
+            |object: &Value| object.get("aggregationRule").is_some_and(|rule| !rule.is_null());
         let rules = list(new, "rules").to_vec();
-        Some(Grant::Rules { rules, aggregates: aggregates(new) || old.is_some_and(aggregates), exists: old.is_some() })
+        Some(Grant::Rules {
+            rules,
+            aggregates: aggregates(new) || old.is_some_and(aggregates),
+            exists: old.is_some(),
+        })
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
@@ -62,7 +67,10 @@ impl Role {
     fn check_rule(&self, rule: &Value, path: &Path, causes: &mut Vec<Cause>) {
         let is_empty = |field: &str| list(rule, field).is_empty();
         if is_empty("verbs") {
-            causes.push(Cause::required(path.child("verbs"), "verbs must contain at least one value"));
+            causes.push(Cause::required(
+                path.child("verbs"),
+                "verbs must contain at least one value",
+            ));
         }
         if !is_empty("nonResourceURLs") {
             let mut refuse = |why: &str| {
@@ -78,10 +86,16 @@ impl Role {
             return;
         }
         if is_empty("apiGroups") {
-            causes.push(Cause::required(path.child("apiGroups"), "resource rules must supply at least one api group"));
+            causes.push(Cause::required(
+                path.child("apiGroups"),
+                "resource rules must supply at least one api group",
+            ));
         }
         if is_empty("resources") {
-            causes.push(Cause::required(path.child("resources"), "resource rules must supply at least one resource"));
+            causes.push(Cause::required(
+                path.child("resources"),
+                "resource rules must supply at least one resource",
+            ));
         }
     }
 }
@@ -103,7 +117,8 @@ fn check_aggregation(aggregation: &Value, causes: &mut Vec<Cause>) {
 }
 
 fn check_selector(selector: &Value, path: &Path, causes: &mut Vec<Cause>) {
-    let labels = selector.get("matchLabels").and_then(Value::as_map).into_iter().flat_map(Map::iter);
+    let labels =
+        selector.get("matchLabels").and_then(Value::as_map).into_iter().flat_map(Map::iter);
     let labels = labels.map(|(key, value)| (key, value.as_str().unwrap_or_default()));
     causes.extend(name::labels(&path.child("matchLabels"), labels));
     for (index, term) in list(selector, "matchExpressions").iter().enumerate() {
@@ -119,11 +134,19 @@ fn check_selector(selector: &Value, path: &Path, causes: &mut Vec<Cause>) {
                 causes.push(Cause::forbidden(path.child("values"), why));
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            other => causes.push(Cause::invalid(path.child("operator"), other, "not a valid selector operator")),
+            other => causes.push(Cause::invalid(
+                path.child("operator"),
+                other,
+                "not a valid selector operator",
+            )),
         }
         causes.extend(name::object_name(&path.child("key"), key, name::qualified_name));
         for (index, value) in values.iter().filter_map(Value::as_str).enumerate() {
-            causes.extend(name::object_name(&path.child("values").index(index), value, name::label_value));
+            causes.extend(name::object_name(
+                &path.child("values").index(index),
+                value,
+                name::label_value,
+            ));
         }
     }
 }
@@ -147,7 +170,10 @@ mod tests {
     #[track_caller]
     fn check(namespaced: bool, object: serde_json::Value, expect: &[&str]) {
         let causes = Role { namespaced }.validate(Naming::Svc.names(), &object.into());
-        let shown: Vec<_> = causes.iter().map(|cause| format!("{} {}", cause.reason.as_str(), cause.field)).collect();
+        let shown: Vec<_> = causes
+            .iter()
+            .map(|cause| format!("{} {}", cause.reason.as_str(), cause.field))
+            .collect();
         assert_eq!(shown, expect);
     }
 
@@ -158,13 +184,22 @@ mod tests {
         };
         let pods = || json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
         check(true, pods(), &[]);
-        let all = ["verbs", "apiGroups", "resources"].map(|field| format!("FieldValueRequired rules[0].{field}"));
+        let all = ["verbs", "apiGroups", "resources"]
+            .map(|field| format!("FieldValueRequired rules[0].{field}"));
         check(true, json!({}), &all.each_ref().map(String::as_str));
         let wrong = "FieldValueInvalid rules[0].nonResourceURLs";
         check(false, json!({"verbs": ["get"], "nonResourceURLs": ["/a"]}), &[]);
         check(true, json!({"verbs": ["get"], "nonResourceURLs": ["/a"]}), &[wrong]);
-        check(false, json!({"verbs": ["get"], "nonResourceURLs": ["/a"], "resourceNames": ["x"]}), &[wrong]);
-        check(true, json!({"verbs": ["get"], "nonResourceURLs": ["/a"], "apiGroups": [""]}), &[wrong, wrong]);
+        check(
+            false,
+            json!({"verbs": ["get"], "nonResourceURLs": ["/a"], "resourceNames": ["x"]}),
+            &[wrong],
+        );
+        check(
+            true,
+            json!({"verbs": ["get"], "nonResourceURLs": ["/a"], "apiGroups": [""]}),
+            &[wrong, wrong],
+        );
     }
 
     #[test]
@@ -186,26 +221,36 @@ mod tests {
 
     #[test]
     fn every_change_grants_all_rules_of_the_role() {
-        let check = |old: serde_json::Value, new: serde_json::Value, expect: Option<(usize, bool)>| {
-            let grant = Role { namespaced: false }.grant(Some(&old.clone().into()), &new.clone().into());
-            let found = grant.map(|grant| match grant {
-                Grant::Rules { rules, aggregates, exists: true } => (rules.len(), aggregates),
-                other => panic!("{other:?}"),
-            });
-            assert_eq!(found, expect, "{old} {new}");
-        };
+        let check =
+            |old: serde_json::Value, new: serde_json::Value, expect: Option<(usize, bool)>| {
+                let grant = Role { namespaced: false }
+                    .grant(Some(&old.clone().into()), &new.clone().into());
+                let found = grant.map(|grant| match grant {
+                    Grant::Rules { rules, aggregates, exists: true } => (rules.len(), aggregates),
+                    other => panic!("{other:?}"),
+                });
+                assert_eq!(found, expect, "{old} {new}");
+            };
         let role = |metadata: serde_json::Value, aggregation: bool| {
-            let rule = if aggregation { json!({"clusterRoleSelectors": [{}]}) } else { json!(null) };
+            let rule =
+                if aggregation { json!({"clusterRoleSelectors": [{}]}) } else { json!(null) };
             json!({"metadata": metadata, "rules": [{"verbs": ["*"]}], "aggregationRule": rule})
         };
         let plain = || role(json!({"resourceVersion": "1"}), false);
         check(plain(), plain(), None);
         check(
             plain(),
-            role(json!({"resourceVersion": "2", "finalizers": ["a/b"], "ownerReferences": []}), false),
+            role(
+                json!({"resourceVersion": "2", "finalizers": ["a/b"], "ownerReferences": []}),
+                false,
+            ),
             None,
         );
-        check(plain(), role(json!({"labels": {"aggregate-to-edit": "true"}}), false), Some((1, false)));
+        check(
+            plain(),
+            role(json!({"labels": {"aggregate-to-edit": "true"}}), false),
+            Some((1, false)),
+        );
         check(plain(), role(json!({"annotations": {"a": "b"}}), false), Some((1, false)));
         check(plain(), role(json!({"resourceVersion": "1"}), true), Some((1, true)));
         check(role(json!({}), true), role(json!({"labels": {"a": "b"}}), true), Some((1, true)));

@@ -31,7 +31,8 @@ impl Strategy for RoleBinding {
     }
 
     fn default(&self, names: &Names, object: &mut Value) {
-        for subject in object.get_mut("subjects").and_then(Value::as_list_mut).into_iter().flatten() {
+        for subject in object.get_mut("subjects").and_then(Value::as_list_mut).into_iter().flatten()
+        {
             let is_ours = matches!(text(subject, "kind"), "User" | "Group");
             if is_ours && text(subject, "apiGroup").is_empty() {
                 subject.set_at(&["apiGroup"], names.group(GROUP));
@@ -44,7 +45,10 @@ impl Strategy for RoleBinding {
             return None;
         }
         let role = new.get("roleRef").unwrap_or(&Value::Null);
-        Some(Grant::Role { in_namespace: text(role, "kind") == "Role", name: text(role, "name").to_owned() })
+        Some(Grant::Role {
+            in_namespace: text(role, "kind") == "Role",
+            name: text(role, "name").to_owned(),
+        })
     }
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
@@ -71,9 +75,14 @@ impl RoleBinding {
     fn check_role(&self, role: &Value, group: &str, causes: &mut Vec<Cause>) {
         let path = Path::new("roleRef");
         if text(role, "apiGroup") != group {
-            causes.push(Cause::not_supported(path.child("apiGroup"), text(role, "apiGroup"), &[group]));
+            causes.push(Cause::not_supported(
+                path.child("apiGroup"),
+                text(role, "apiGroup"),
+                &[group],
+            ));
         }
-        let kinds: &[&str] = if self.namespaced { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
+        let kinds: &[&str] =
+            if self.namespaced { &["Role", "ClusterRole"] } else { &["ClusterRole"] };
         if !kinds.contains(&text(role, "kind")) {
             causes.push(Cause::not_supported(path.child("kind"), text(role, "kind"), kinds));
         }
@@ -90,7 +99,11 @@ impl RoleBinding {
         }
         let mut check_group = |expected: &str| {
             if text(subject, "apiGroup") != expected {
-                causes.push(Cause::not_supported(path.child("apiGroup"), text(subject, "apiGroup"), &[expected]));
+                causes.push(Cause::not_supported(
+                    path.child("apiGroup"),
+                    text(subject, "apiGroup"),
+                    &[expected],
+                ));
             }
         };
         match text(subject, "kind") {
@@ -127,7 +140,12 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(namespaced: bool, role: serde_json::Value, subject: serde_json::Value, expect: &[&str]) {
+    fn check(
+        namespaced: bool,
+        role: serde_json::Value,
+        subject: serde_json::Value,
+        expect: &[&str],
+    ) {
         let names = Naming::Svc.names();
         let mut object = Value::from(json!({"roleRef": role, "subjects": [subject]}));
         let binding = RoleBinding { namespaced };
@@ -148,7 +166,8 @@ mod tests {
         check(true, role("ClusterRole"), &[]);
         check(false, role("ClusterRole"), &[]);
         check(false, role("Role"), &["FieldValueNotSupported roleRef.kind"]);
-        let all = ["NotSupported roleRef.apiGroup", "NotSupported roleRef.kind", "Required roleRef.name"];
+        let all =
+            ["NotSupported roleRef.apiGroup", "NotSupported roleRef.kind", "Required roleRef.name"];
         let all = all.map(|cause| format!("FieldValue{cause}"));
         check(true, json!({}), &all.each_ref().map(String::as_str));
         let named = json!({"apiGroup": "rbac.authorization.svc.io", "kind": "Role", "name": "a/b"});
@@ -163,11 +182,20 @@ mod tests {
         check(true, json!({"kind": "Group", "name": "any name/at all"}), &[]);
         check(true, json!({"kind": "User", "name": "u", "namespace": "n"}), &[]);
         check(true, json!({"kind": "ServiceAccount", "name": "s"}), &[]);
-        check(false, json!({"kind": "ServiceAccount", "name": "s"}), &["FieldValueRequired subjects[0].namespace"]);
-        check(true, json!({"kind": "ServiceAccount", "name": "S_"}), &["FieldValueInvalid subjects[0].name"]);
+        check(
+            false,
+            json!({"kind": "ServiceAccount", "name": "s"}),
+            &["FieldValueRequired subjects[0].namespace"],
+        );
+        check(
+            true,
+            json!({"kind": "ServiceAccount", "name": "S_"}),
+            &["FieldValueInvalid subjects[0].name"],
+        );
         let other = json!({"kind": "User", "name": "u", "apiGroup": "apps"});
         check(true, other, &["FieldValueNotSupported subjects[0].apiGroup"]);
-        let nothing = ["FieldValueRequired subjects[0].name", "FieldValueNotSupported subjects[0].kind"];
+        let nothing =
+            ["FieldValueRequired subjects[0].name", "FieldValueNotSupported subjects[0].kind"];
         check(true, json!({}), &nothing);
     }
 
@@ -176,7 +204,12 @@ mod tests {
         let check = |new: serde_json::Value, expect: usize| {
             let object = |role: serde_json::Value| Value::from(json!({"roleRef": role}));
             let (old, new) = (object(role("Role")), object(new));
-            let causes = RoleBinding { namespaced: true }.validate_update(Naming::Svc.names(), Part::Main, &old, &new);
+            let causes = RoleBinding { namespaced: true }.validate_update(
+                Naming::Svc.names(),
+                Part::Main,
+                &old,
+                &new,
+            );
             assert_eq!(causes.len(), expect);
         };
         check(role("Role"), 0);

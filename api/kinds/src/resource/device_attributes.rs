@@ -41,7 +41,10 @@ pub(super) fn check_name(field: &Field<'_>, text: &str, causes: &mut Vec<Cause>)
 pub(super) fn check_qualified(field: &Field<'_>, causes: &mut Vec<Cause>) {
     check_name(field, field.text(), causes);
     if !field.text().contains('/') {
-        causes.push(field.invalid("a fully qualified name must be a domain and a name separated by a slash"));
+        causes
+            .push(field.invalid(
+                "a fully qualified name must be a domain and a name separated by a slash",
+            ));
     }
 }
 
@@ -82,9 +85,12 @@ fn is_version(text: &str) -> bool {
         let digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         digits && (part == "0" || !part.starts_with('0'))
     };
-    let is_word =
-        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let is_earlier = |part: &str| is_word(part) && (is_number(part) || !part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_word = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let is_earlier = |part: &str| {
+        is_word(part) && (is_number(part) || !part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
     core.split('.').count() == 3
         && core.split('.').all(is_number)
         && earlier.is_none_or(|earlier| earlier.split('.').all(is_earlier))
@@ -110,7 +116,11 @@ mod tests {
             let (mut all, mut with_domain) = (Vec::new(), Vec::new());
             check_name(&field, text, &mut all);
             check_qualified(&field, &mut with_domain);
-            assert_eq!((shown(&all), shown(&with_domain)), (shown_as(plain), shown_as(qualified)), "{text}");
+            assert_eq!(
+                (shown(&all), shown(&with_domain)),
+                (shown_as(plain), shown_as(qualified)),
+                "{text}"
+            );
         };
         let (longest, too_long) = ("a".repeat(MAX_IDENTIFIER), "a".repeat(MAX_IDENTIFIER + 1));
         for text in ["model", "_a1", "Model", &longest] {
@@ -141,9 +151,12 @@ mod tests {
             check_value(&Field::root(&object).get("a"), &mut causes);
             assert_eq!(shown(&causes), expect, "{object:?}");
         };
-        for value in
-            [json!({"int": 0}), json!({"bool": false}), json!({"string": "x".repeat(64)}), json!({"version": "1.2.3"})]
-        {
+        for value in [
+            json!({"int": 0}),
+            json!({"bool": false}),
+            json!({"string": "x".repeat(64)}),
+            json!({"version": "1.2.3"}),
+        ] {
             check(value, &[]);
         }
         check(json!({}), &["Required a"]);
@@ -155,7 +168,9 @@ mod tests {
 
     #[test]
     fn versions() {
-        for good in ["0.0.0", "1.20.300", "1.0.0-alpha.1", "1.0.0-0a.-", "1.0.0+001.x", "1.0.0-a-b+c-d"] {
+        for good in
+            ["0.0.0", "1.20.300", "1.0.0-alpha.1", "1.0.0-0a.-", "1.0.0+001.x", "1.0.0-a-b+c-d"]
+        {
             assert!(is_version(good), "{good}");
         }
         for bad in [

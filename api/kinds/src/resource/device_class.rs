@@ -20,7 +20,9 @@ impl Strategy for DeviceClass {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         device_requests::selectors(&spec.get("selectors"), &mut causes);
-        spec.get("config").items().for_each(|config| device_requests::configuration(&config, &mut causes));
+        spec.get("config")
+            .items()
+            .for_each(|config| device_requests::configuration(&config, &mut causes));
         let resource = spec.get("extendedResourceName");
         if resource.is_set() && !resource_names::is_extended(names, resource.text()) {
             causes.push(resource.invalid("must be a valid extended resource name"));

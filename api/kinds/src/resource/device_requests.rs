@@ -61,7 +61,8 @@ pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
         named(&request, &mut names, causes);
         let (exactly, subrequests) = (request.get("exactly"), request.get("firstAvailable"));
         match (exactly.is_set(), subrequests.is_empty()) {
-            (false, true) => causes.push(request.required("exactly one of `exactly` or `firstAvailable` is required")),
+            (false, true) => causes
+                .push(request.required("exactly one of `exactly` or `firstAvailable` is required")),
             (true, false) => {
                 causes.push(
                     request.invalid(
@@ -105,7 +106,11 @@ pub(super) fn names_of(requests: &Field<'_>) -> HashSet<String> {
     for request in requests.items() {
         let own = request.get("name").text();
         let subrequests = request.get("firstAvailable");
-        names.extend(subrequests.items().map(|subrequest| format!("{own}/{}", subrequest.get("name").text())));
+        names.extend(
+            subrequests
+                .items()
+                .map(|subrequest| format!("{own}/{}", subrequest.get("name").text())),
+        );
         names.insert(own.to_owned());
     }
     names
@@ -125,12 +130,13 @@ pub(super) fn references(list: &Field<'_>, known: &HashSet<String>, causes: &mut
 
 /// Checks a reference to a request.
 pub(super) fn reference(reference: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
-    const UNKNOWN: &str =
-        "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+    const UNKNOWN: &str = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
     let text = reference.text();
     if text.split('/').count() <= 2 {
         text.split('/').for_each(|part| {
-            causes.extend(name::dns_label(part).iter().map(|why| Cause::invalid(reference.path(), part, why)));
+            causes.extend(
+                name::dns_label(part).iter().map(|why| Cause::invalid(reference.path(), part, why)),
+            );
         });
     }
     if !known.contains(text) {
@@ -154,7 +160,9 @@ fn check_request(request: &Field<'_>, causes: &mut Vec<Cause>) {
         "All" if count.int().unwrap_or_default() != 0 => {
             causes.push(count.invalid("must not be specified when allocationMode is 'All'"));
         }
-        "ExactCount" if count.int().unwrap_or_default() <= 0 => causes.push(count.invalid("must be greater than zero")),
+        "ExactCount" if count.int().unwrap_or_default() <= 0 => {
+            causes.push(count.invalid("must be greater than zero"))
+        }
         _ => {}
     }
 }
@@ -199,8 +207,14 @@ mod tests {
         };
         check(json!({"exactly": exact(None)}), json!({"exactly": exact(Some(1))}));
         check(json!({"exactly": exact(Some(3))}), json!({"exactly": exact(Some(3))}));
-        check(json!({"exactly": {"allocationMode": "All"}}), json!({"exactly": {"allocationMode": "All"}}));
-        check(json!({"firstAvailable": [exact(None)]}), json!({"firstAvailable": [exact(Some(1))]}));
+        check(
+            json!({"exactly": {"allocationMode": "All"}}),
+            json!({"exactly": {"allocationMode": "All"}}),
+        );
+        check(
+            json!({"firstAvailable": [exact(None)]}),
+            json!({"firstAvailable": [exact(Some(1))]}),
+        );
     }
 
     #[test]
@@ -223,7 +237,10 @@ mod tests {
             &["Duplicate requests[1].name"],
         );
         let all = json!({"deviceClassName": "c", "allocationMode": "All", "count": 1});
-        check(json!([{"name": "a", "firstAvailable": [all]}]), &["Invalid requests[0].firstAvailable[0].count"]);
+        check(
+            json!([{"name": "a", "firstAvailable": [all]}]),
+            &["Invalid requests[0].firstAvailable[0].count"],
+        );
     }
 
     #[test]
@@ -245,14 +262,16 @@ mod tests {
         let one = json!({"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1});
         let mut subrequest = one.clone();
         subrequest["name"] = "s".into();
-        let requests = json!([{"name": "a", "exactly": one}, {"name": "b", "firstAvailable": [subrequest]}]);
+        let requests =
+            json!([{"name": "a", "exactly": one}, {"name": "b", "firstAvailable": [subrequest]}]);
         let check = |field: &str, entry: Json, expect: &[&str]| {
             let object = json!({"requests": requests, field: [entry]}).into();
             let mut causes = Vec::new();
             devices(&Field::root(&object), &mut causes);
             assert_eq!(shown(&causes), expect, "{object:?}");
         };
-        let about = |requests: &[&str]| json!({"requests": requests, "matchAttribute": "x.example.com/a"});
+        let about =
+            |requests: &[&str]| json!({"requests": requests, "matchAttribute": "x.example.com/a"});
         check("constraints", about(&[]), &[]);
         check("constraints", about(&["a", "b", "b/s"]), &[]);
         check("constraints", about(&["a", "a"]), &["Duplicate constraints[0].requests[1]"]);
@@ -260,10 +279,18 @@ mod tests {
             check("constraints", about(&[unknown]), &["Invalid constraints[0].requests[0]"]);
         }
         check("constraints", json!({}), &["Required constraints[0].matchAttribute"]);
-        check("constraints", json!({"matchAttribute": "a"}), &["Invalid constraints[0].matchAttribute"]);
+        check(
+            "constraints",
+            json!({"matchAttribute": "a"}),
+            &["Invalid constraints[0].matchAttribute"],
+        );
         let opaque = json!({"driver": "x.example.com", "parameters": {}});
         check("config", json!({"requests": ["b/s"], "opaque": opaque}), &[]);
-        check("config", json!({"requests": ["c"], "opaque": opaque}), &["Invalid config[0].requests[0]"]);
+        check(
+            "config",
+            json!({"requests": ["c"], "opaque": opaque}),
+            &["Invalid config[0].requests[0]"],
+        );
     }
 
     #[test]

@@ -110,12 +110,17 @@ mod tests {
         run(json!({"nodeName": "n", "allNodes": true}), &["Invalid s"]);
         run(json!({"nodeSelector": selector(2)}), &["Invalid s.nodeSelector.nodeSelectorTerms"]);
         let none = "s.nodeSelector.nodeSelectorTerms";
-        run(json!({"nodeSelector": selector(0)}), &[&format!("Required {none}"), &format!("Invalid {none}")]);
+        run(
+            json!({"nodeSelector": selector(0)}),
+            &[&format!("Required {none}"), &format!("Invalid {none}")],
+        );
     }
 
     #[test]
     fn devices() {
-        let per_device = |device: Json, expect: &[&str]| run(json!({PER_DEVICE: true, "devices": [device]}), expect);
+        let per_device = |device: Json, expect: &[&str]| {
+            run(json!({PER_DEVICE: true, "devices": [device]}), expect)
+        };
         per_device(json!({"nodeName": "n"}), &[]);
         per_device(json!({"nodeSelector": selector(2)}), &[]);
         per_device(json!({}), &["Required s.devices[0]"]);

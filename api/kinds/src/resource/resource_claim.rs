@@ -94,7 +94,12 @@ mod tests {
     #[test]
     fn the_spec_stays() {
         let check = |old: Json, new: Json, expect: &[&str]| {
-            let causes = ResourceClaim.validate_update(Naming::Svc.names(), Part::Main, &old.into(), &new.into());
+            let causes = ResourceClaim.validate_update(
+                Naming::Svc.names(),
+                Part::Main,
+                &old.into(),
+                &new.into(),
+            );
             assert_eq!(shown(&causes), expect);
         };
         let spec = |name: &str| json!({"spec": {"devices": {"requests": [{"name": name}]}}});
@@ -106,7 +111,10 @@ mod tests {
     fn claims_have_labels_and_annotations_of_their_template() {
         let check = |metadata: Json, expect: &[&str]| {
             let object = json!({"spec": {"metadata": metadata, "spec": {}}}).into();
-            assert_eq!(shown(&ResourceClaimTemplate.validate_create(Naming::Svc.names(), &object)), expect);
+            assert_eq!(
+                shown(&ResourceClaimTemplate.validate_create(Naming::Svc.names(), &object)),
+                expect
+            );
         };
         check(json!({"labels": {"a": "b"}}), &[]);
         check(

@@ -41,7 +41,12 @@ pub(super) fn check(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_consumers(before: &Field<'_>, status: &Field<'_>, deleting: bool, causes: &mut Vec<Cause>) {
+fn check_consumers(
+    before: &Field<'_>,
+    status: &Field<'_>,
+    deleting: bool,
+    causes: &mut Vec<Cause>,
+) {
     let consumers = status.get("reservedFor");
     rules::at_most_items(&consumers, MAX_CONSUMERS, causes);
     let mut seen = HashSet::new();
@@ -63,7 +68,8 @@ fn check_consumers(before: &Field<'_>, status: &Field<'_>, deleting: bool, cause
 }
 
 fn check_allocation(allocation: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
-    let (results, configurations) = (allocation.get("devices.results"), allocation.get("devices.config"));
+    let (results, configurations) =
+        (allocation.get("devices.results"), allocation.get("devices.config"));
     rules::at_most_items(&results, MAX_RESULTS, causes);
     for result in results.items().take(MAX_RESULTS) {
         device_requests::reference(&result.get("request"), known, causes);
@@ -90,13 +96,15 @@ fn check_identity(device: &Field<'_>, causes: &mut Vec<Cause>) {
 /// The identity of a device, or of a share of it.
 fn identity(device: &Field<'_>) -> String {
     let part = |field: &str| device.get(field).text();
-    let share = if part("shareID").is_empty() { String::new() } else { format!("/{}", part("shareID")) };
+    let share =
+        if part("shareID").is_empty() { String::new() } else { format!("/{}", part("shareID")) };
     format!("{}/{}/{}{share}", part("driver"), part("pool"), part("device"))
 }
 
 /// Checks the device status from drivers: only of allocated devices, and of each once.
 fn check_devices(devices: &Field<'_>, allocation: &Field<'_>, causes: &mut Vec<Cause>) {
-    let given: HashSet<String> = allocation.get("devices.results").items().map(|result| identity(&result)).collect();
+    let given: HashSet<String> =
+        allocation.get("devices.results").items().map(|result| identity(&result)).collect();
     let mut seen = HashSet::new();
     for device in devices.items() {
         let own = identity(&device);
@@ -108,7 +116,11 @@ fn check_devices(devices: &Field<'_>, allocation: &Field<'_>, causes: &mut Vec<C
         rules::at_most_items(&device.get("conditions"), MAX_CONDITIONS, causes);
         check_network(&device.get("networkData"), causes);
         if !seen.insert(own.clone()) {
-            causes.push(Cause::new(CauseReason::FieldValueDuplicate, device.path(), format!("Duplicate value: {own}")));
+            causes.push(Cause::new(
+                CauseReason::FieldValueDuplicate,
+                device.path(),
+                format!("Duplicate value: {own}"),
+            ));
         }
     }
 }
@@ -123,7 +135,8 @@ fn check_network(network: &Field<'_>, causes: &mut Vec<Cause>) {
         match net::interface_address(address.text()) {
             None => causes.push(address.invalid(net::NOT_AN_INTERFACE_ADDRESS)),
             Some(canonical) if canonical != address.text() => {
-                causes.push(address.invalid(&format!("must be in canonical form (\"{canonical}\")")));
+                causes
+                    .push(address.invalid(&format!("must be in canonical form (\"{canonical}\")")));
             }
             Some(_) => {}
         }
@@ -153,7 +166,9 @@ mod tests {
 
     #[test]
     fn allocations() {
-        let check = |allocation: Json, expect: &[&str]| run(json!({}), json!({"allocation": allocation}), expect);
+        let check = |allocation: Json, expect: &[&str]| {
+            run(json!({}), json!({"allocation": allocation}), expect)
+        };
         check(json!({"devices": {"results": [result()]}}), &[]);
         let with = |field: &str, value: &str, expect: &[&str]| {
             let mut result = result();
@@ -183,17 +198,23 @@ mod tests {
 
     #[test]
     fn consumers() {
-        let consumers = |uids: &[&str]| uids.iter().map(|uid| json!({"uid": uid})).collect::<Vec<_>>();
+        let consumers =
+            |uids: &[&str]| uids.iter().map(|uid| json!({"uid": uid})).collect::<Vec<_>>();
         let check = |uids: &[&str], expect: &[&str]| {
             run(json!({}), json!({"allocation": {}, "reservedFor": consumers(uids)}), expect);
         };
         check(&["u", "v"], &[]);
         check(&["u", "u"], &["Duplicate status.reservedFor[1]"]);
-        run(json!({}), json!({"reservedFor": consumers(&["u"])}), &["Forbidden status.reservedFor"]);
+        run(
+            json!({}),
+            json!({"reservedFor": consumers(&["u"])}),
+            &["Forbidden status.reservedFor"],
+        );
         let deleted = |uids: &[&str], expect: &[&str]| {
             let status = |uids: &[&str]| json!({"allocation": {}, "reservedFor": consumers(uids)});
             let old = json!({"status": status(&["u"])}).into();
-            let new = json!({"metadata": {"deletionTimestamp": "t"}, "status": status(uids)}).into();
+            let new =
+                json!({"metadata": {"deletionTimestamp": "t"}, "status": status(uids)}).into();
             let mut causes = Vec::new();
             super::check(&Field::root(&old), &Field::root(&new), &mut causes);
             assert_eq!(shown(&causes), expect);
@@ -205,7 +226,11 @@ mod tests {
     #[test]
     fn device_status() {
         let check = |devices: Json, expect: &[&str]| {
-            run(json!({}), json!({"allocation": {"devices": {"results": [result()]}}, "devices": devices}), expect);
+            run(
+                json!({}),
+                json!({"allocation": {"devices": {"results": [result()]}}, "devices": devices}),
+                expect,
+            );
         };
         check(json!([result()]), &[]);
         check(json!([result(), result()]), &["Duplicate status.devices[1]"]);
@@ -217,7 +242,11 @@ mod tests {
         with("device", json!("gpu-2"), &["Invalid status.devices[0]"]);
         with("networkData", json!({"ips": ["10.0.0.1/24", "fd00::1/64"]}), &[]);
         for address in ["x", "10.0.0.1", "010.0.0.1/24"] {
-            with("networkData", json!({"ips": [address]}), &["Invalid status.devices[0].networkData.ips[0]"]);
+            with(
+                "networkData",
+                json!({"ips": [address]}),
+                &["Invalid status.devices[0].networkData.ips[0]"],
+            );
         }
     }
 }

@@ -24,8 +24,13 @@ impl Strategy for ResourceSlice {
     /// Sets `timeAdded` of new taints.
     fn stamp(&self, _: &Names, _: Option<&Value>, new: &mut Value, now: Time) {
         let devices = new.at_mut(&["spec", "devices"]).and_then(Value::as_list_mut);
-        let taints = devices.into_iter().flatten().filter_map(|device| device.get_mut("taints")?.as_list_mut());
-        for taint in taints.flatten().filter(|taint| taint.get("timeAdded").is_none_or(Value::is_null)) {
+        let taints = devices
+            .into_iter()
+            .flatten()
+            .filter_map(|device| device.get_mut("taints")?.as_list_mut());
+        for taint in
+            taints.flatten().filter(|taint| taint.get("timeAdded").is_none_or(Value::is_null))
+        {
             taint.set_at(&["timeAdded"], now.seconds());
         }
     }
@@ -49,7 +54,11 @@ impl Strategy for ResourceSlice {
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         for field in ["spec.driver", "spec.pool.name", "spec.nodeName"] {
-            rules::immutable(&Field::root(old).get(field), &Field::root(new).get(field), &mut causes);
+            rules::immutable(
+                &Field::root(old).get(field),
+                &Field::root(new).get(field),
+                &mut causes,
+            );
         }
         causes
     }
@@ -90,7 +99,11 @@ mod tests {
     fn slices() {
         let check = |field: &str, value: Json, expect: &[&str]| {
             let object = patched(&slice(), &[(&format!("/spec/{field}"), value)]);
-            assert_eq!(shown(&ResourceSlice.validate(Naming::Svc.names(), &object)), expect, "{field}");
+            assert_eq!(
+                shown(&ResourceSlice.validate(Naming::Svc.names(), &object)),
+                expect,
+                "{field}"
+            );
         };
         check("allNodes", json!(false), &["Invalid spec.allNodes"]);
         check("allNodes", json!(true), &["Invalid spec"]);
@@ -100,8 +113,16 @@ mod tests {
         check("pool/resourceSliceCount", json!(0), &["Invalid spec.pool.resourceSliceCount"]);
         check("devices/1", json!({"name": "d"}), &["Duplicate spec.devices[1].name"]);
         check("devices/0/capacity", json!({"memory": {"value": "1"}}), &[]);
-        check("devices/0/capacity", json!({"q q": {"value": "1"}}), &["Invalid spec.devices[0].capacity[q q]"]);
-        check("devices/0/attributes", json!({"a": {}}), &["Required spec.devices[0].attributes[a]"]);
+        check(
+            "devices/0/capacity",
+            json!({"q q": {"value": "1"}}),
+            &["Invalid spec.devices[0].capacity[q q]"],
+        );
+        check(
+            "devices/0/attributes",
+            json!({"a": {}}),
+            &["Required spec.devices[0].attributes[a]"],
+        );
         check(
             "devices/0/attributes",
             json!({"a": {"int": 1, "bool": true}}),
@@ -110,7 +131,10 @@ mod tests {
         check(
             "devices/0/attributes",
             json!({"x.example.com/a": {"int": 1}, "a-b": {"version": "1"}}),
-            &["Invalid spec.devices[0].attributes[a-b]", "Invalid spec.devices[0].attributes[a-b].version"],
+            &[
+                "Invalid spec.devices[0].attributes[a-b]",
+                "Invalid spec.devices[0].attributes[a-b].version",
+            ],
         );
     }
 
@@ -118,7 +142,12 @@ mod tests {
     fn driver_pool_and_node_stay() {
         let check = |field: &str, expect: &[&str]| {
             let new = patched(&slice(), &[(field, json!("other"))]);
-            let causes = ResourceSlice.validate_update(Naming::Svc.names(), Part::Main, &slice().into(), &new);
+            let causes = ResourceSlice.validate_update(
+                Naming::Svc.names(),
+                Part::Main,
+                &slice().into(),
+                &new,
+            );
             assert_eq!(shown(&causes), expect);
         };
         check("/spec/driver", &["Invalid spec.driver"]);
@@ -131,10 +160,16 @@ mod tests {
     fn new_taints_get_a_time() {
         let mut object = patched(
             &slice(),
-            &[("/spec/devices/0/taints", json!([{"key": "k"}, {"key": "l", "timeAdded": "2001-01-01T00:00:00Z"}]))],
+            &[(
+                "/spec/devices/0/taints",
+                json!([{"key": "k"}, {"key": "l", "timeAdded": "2001-01-01T00:00:00Z"}]),
+            )],
         );
         ResourceSlice.stamp(Naming::Svc.names(), None, &mut object, Time::from_ms(0));
         let taints = json!([{"key": "k", "timeAdded": "1970-01-01T00:00:00Z"}, {"key": "l", "timeAdded": "2001-01-01T00:00:00Z"}]);
-        assert_eq!(object.at(&["spec", "devices"]), Some(&json!([{"name": "d", "taints": taints}]).into()));
+        assert_eq!(
+            object.at(&["spec", "devices"]),
+            Some(&json!([{"name": "d", "taints": taints}]).into())
+        );
     }
 }

@@ -31,7 +31,11 @@ pub(crate) fn name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mu
 }
 
 /// Checks an optional string against a rule for names.
-pub(crate) fn optional_name(field: &Field<'_>, rule: fn(&str) -> Vec<String>, causes: &mut Vec<Cause>) {
+pub(crate) fn optional_name(
+    field: &Field<'_>,
+    rule: fn(&str) -> Vec<String>,
+    causes: &mut Vec<Cause>,
+) {
     if !field.text().is_empty() {
         name(field, rule, causes);
     }
@@ -113,7 +117,10 @@ pub(crate) fn port_name(text: &str) -> Vec<String> {
     let letter = text.bytes().any(|b| b.is_ascii_lowercase());
     check(letter, "must contain at least one letter (a-z)".into());
     check(!text.contains("--"), "must not contain consecutive hyphens".into());
-    check(!text.starts_with('-') && !text.ends_with('-'), "must not begin or end with a hyphen".into());
+    check(
+        !text.starts_with('-') && !text.ends_with('-'),
+        "must not begin or end with a hyphen".into(),
+    );
     wrong
 }
 
@@ -170,13 +177,20 @@ pub(crate) fn selector(field: &Field<'_>, causes: &mut Vec<Cause>) {
         let (operator, values) = (term.get("operator"), term.get("values"));
         match operator.text() {
             "In" | "NotIn" if values.is_empty() => {
-                causes.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
+                causes
+                    .push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
             }
             "Exists" | "DoesNotExist" if !values.is_empty() => {
-                causes.push(values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+                causes.push(values.forbidden(
+                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                ));
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-            _ => causes.push(Cause::invalid(operator.path(), operator.text(), "not a valid selector operator")),
+            _ => causes.push(Cause::invalid(
+                operator.path(),
+                operator.text(),
+                "not a valid selector operator",
+            )),
         }
         let key = term.get("key");
         let wrong = name::qualified_name(key.text());

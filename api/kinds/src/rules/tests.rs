@@ -14,7 +14,11 @@ pub(crate) fn shown(causes: &[Cause]) -> Vec<String> {
 
 /// Runs a check on a value in the field `s` and compares the field errors.
 #[track_caller]
-pub(crate) fn field_causes(rule: fn(&Field<'_>, &mut Vec<Cause>), value: serde_json::Value, expect: &[&str]) {
+pub(crate) fn field_causes(
+    rule: fn(&Field<'_>, &mut Vec<Cause>),
+    value: serde_json::Value,
+    expect: &[&str],
+) {
     let object = serde_json::json!({ "s": value }).into();
     let mut causes = Vec::new();
     rule(&Field::root(&object).get("s"), &mut causes);
@@ -35,7 +39,9 @@ pub(crate) fn patched(object: &serde_json::Value, changes: &[(&str, serde_json::
                 _ => items.push(value.clone()),
             },
             other if value.is_null() => drop(other.as_object_mut().expect("an object").remove(key)),
-            other => drop(other.as_object_mut().expect("an object").insert(key.to_owned(), value.clone())),
+            other => drop(
+                other.as_object_mut().expect("an object").insert(key.to_owned(), value.clone()),
+            ),
         }
     }
     object.into()
@@ -63,10 +69,14 @@ fn selectors() {
 
 #[test]
 fn templates() {
-    let check = |value: serde_json::Value, expect: &[&str]| field_causes(template_metadata, value, expect);
+    let check =
+        |value: serde_json::Value, expect: &[&str]| field_causes(template_metadata, value, expect);
     check(json!(null), &[]);
     check(json!({"labels": {"a": "b"}, "annotations": {"c": "d"}, "creationTimestamp": null}), &[]);
-    check(json!({"labels": {"a b": "c"}, "annotations": {"a b": "c"}}), &["Invalid s.annotations", "Invalid s.labels"]);
+    check(
+        json!({"labels": {"a b": "c"}, "annotations": {"a b": "c"}}),
+        &["Invalid s.annotations", "Invalid s.labels"],
+    );
     check(json!({"name": "x", "uid": "u"}), &["Forbidden s.name", "Forbidden s.uID"]);
 }
 
@@ -78,12 +88,17 @@ fn ports() {
         port_or_name(&Field::root(&object).get("p"), &mut causes);
         assert_eq!(causes.len(), expect, "{object:?}");
     };
-    for (value, expect) in [(json!(1), 0), (json!(65535), 0), (json!("http"), 0), (json!("a-1"), 0)] {
+    for (value, expect) in [(json!(1), 0), (json!(65535), 0), (json!("http"), 0), (json!("a-1"), 0)]
+    {
         check(value, expect);
     }
-    for (value, expect) in
-        [(json!(0), 1), (json!(65536), 1), (json!("80"), 1), (json!("Not_A_Name"), 1), (json!("-"), 2)]
-    {
+    for (value, expect) in [
+        (json!(0), 1),
+        (json!(65536), 1),
+        (json!("80"), 1),
+        (json!("Not_A_Name"), 1),
+        (json!("-"), 2),
+    ] {
         check(value, expect);
     }
 }

@@ -10,7 +10,8 @@ use quorate_registry::{Part, Strategy};
 const MAX_USER_PRIORITY: i64 = 1_000_000_000;
 const SYSTEM_PREFIX: &str = "system-";
 /// The built-in priority classes and their values.
-const SYSTEM: [(&str, i64); 2] = [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
+const SYSTEM: [(&str, i64); 2] =
+    [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)];
 
 /// The strategy of PriorityClass.
 #[derive(Debug)]
@@ -35,7 +36,9 @@ impl Strategy for PriorityClass {
         let root = Field::root(object);
         let (name, value) = (root.get("metadata.name"), root.get("value"));
         if name.text().starts_with(SYSTEM_PREFIX) {
-            let known = SYSTEM.iter().any(|(own, number)| *own == name.text() && Some(*number) == value.int());
+            let known = SYSTEM
+                .iter()
+                .any(|(own, number)| *own == name.text() && Some(*number) == value.int());
             if !known {
                 let why = format!(
                     "priority class names with 'system-' prefix are reserved for system use only. error: {}",
@@ -44,10 +47,15 @@ impl Strategy for PriorityClass {
                 causes.push(name.forbidden(&why));
             }
         } else if value.int().is_some_and(|value| value > MAX_USER_PRIORITY) {
-            let why = format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
+            let why =
+                format!("maximum allowed value of a user defined priority is {MAX_USER_PRIORITY}");
             causes.push(value.forbidden(&why));
         }
-        rules::optional_one_of(&root.get("preemptionPolicy"), &["PreemptLowerPriority", "Never"], &mut causes);
+        rules::optional_one_of(
+            &root.get("preemptionPolicy"),
+            &["PreemptLowerPriority", "Never"],
+            &mut causes,
+        );
         causes
     }
 
@@ -59,7 +67,8 @@ impl Strategy for PriorityClass {
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let (old, new) = (Field::root(old), Field::root(new));
-        if old.get("value").int().unwrap_or_default() != new.get("value").int().unwrap_or_default() {
+        if old.get("value").int().unwrap_or_default() != new.get("value").int().unwrap_or_default()
+        {
             causes.push(new.get("value").forbidden("may not be changed in an update."));
         }
         rules::immutable(&old.get("preemptionPolicy"), &new.get("preemptionPolicy"), &mut causes);
@@ -70,7 +79,9 @@ impl Strategy for PriorityClass {
 /// The message for a name with the prefix `system-` that is no built-in class.
 fn unknown(name: &str, value: i64) -> String {
     match SYSTEM.iter().find(|(own, _)| *own == name) {
-        Some((_, number)) if *number != value => format!("value of {name} PriorityClass must be {number}"),
+        Some((_, number)) if *number != value => {
+            format!("value of {name} PriorityClass must be {number}")
+        }
         _ => format!("{name} is not a known system priority class"),
     }
 }
@@ -85,7 +96,9 @@ mod tests {
     #[test]
     fn classes() {
         let check = |name: &str, value: i64, expect: &[&str]| {
-            let object = json!({"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"}).into();
+            let object =
+                json!({"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"})
+                    .into();
             assert_eq!(shown(&PriorityClass.validate(Naming::Svc.names(), &object)), expect);
         };
         check("a", 1_000_000_000, &[]);
@@ -99,13 +112,21 @@ mod tests {
     fn why_a_name_is_reserved() {
         let check = |name: &str, value: i64, expect: &str| assert_eq!(unknown(name, value), expect);
         check("system-mine", 1, "system-mine is not a known system priority class");
-        check("system-node-critical", 1, "value of system-node-critical PriorityClass must be 2000001000");
+        check(
+            "system-node-critical",
+            1,
+            "value of system-node-critical PriorityClass must be 2000001000",
+        );
     }
 
     #[test]
     fn classes_of_the_system_are_not_deleted() {
         let check = |name: &str, expect: bool| {
-            assert_eq!(PriorityClass.undeletable(Naming::Svc.names(), name).is_some(), expect, "{name}");
+            assert_eq!(
+                PriorityClass.undeletable(Naming::Svc.names(), name).is_some(),
+                expect,
+                "{name}"
+            );
         };
         check("system-node-critical", true);
         check("system-cluster-critical", true);
@@ -114,9 +135,15 @@ mod tests {
 
     #[test]
     fn immutable_fields() {
-        let object = |value: i64, policy: &str| Value::from(json!({"value": value, "preemptionPolicy": policy}));
-        let causes =
-            PriorityClass.validate_update(Naming::Svc.names(), Part::Main, &object(1, "Never"), &object(2, "Other"));
+        let object = |value: i64, policy: &str| {
+            Value::from(json!({"value": value, "preemptionPolicy": policy}))
+        };
+        let causes = PriorityClass.validate_update(
+            Naming::Svc.names(),
+            Part::Main,
+            &object(1, "Never"),
+            &object(2, "Other"),
+        );
         assert_eq!(shown(&causes), ["Forbidden value", "Invalid preemptionPolicy"]);
     }
 }

@@ -42,7 +42,11 @@ impl Strategy for CsiDriver {
         for mode in spec.get("volumeLifecycleModes").items() {
             if !["Persistent", "Ephemeral"].contains(&mode.text()) {
                 let modes = spec.get("volumeLifecycleModes");
-                causes.push(Cause::not_supported(modes.path(), mode.text(), &["Persistent", "Ephemeral"]));
+                causes.push(Cause::not_supported(
+                    modes.path(),
+                    mode.text(),
+                    &["Persistent", "Ephemeral"],
+                ));
             }
         }
         let group_policies = ["File", "None", "ReadWriteOnceWithFSType"];
@@ -58,7 +62,9 @@ impl Strategy for CsiDriver {
                     causes.push(seconds.invalid("may not specify a duration less than 10 minutes"));
                 }
                 Some(number) if number > MAX_TOKEN_SECONDS => {
-                    causes.push(seconds.invalid("may not specify a duration larger than 2^32 seconds"));
+                    causes.push(
+                        seconds.invalid("may not specify a duration larger than 2^32 seconds"),
+                    );
                 }
                 _ => {}
             }
@@ -106,12 +112,17 @@ mod tests {
         check("x.example.com", json!({}), &[]);
         check("A_b", json!({}), &["Invalid metadata.name"]);
         check(&"x".repeat(64), json!({}), &["TooLong metadata.name"]);
-        check("x", json!({"volumeLifecycleModes": ["Sometimes"]}), &["NotSupported spec.volumeLifecycleModes"]);
+        check(
+            "x",
+            json!({"volumeLifecycleModes": ["Sometimes"]}),
+            &["NotSupported spec.volumeLifecycleModes"],
+        );
         check("x", json!({"fsGroupPolicy": "Maybe"}), &["NotSupported spec.fsGroupPolicy"]);
         let twice = json!({"tokenRequests": [{"audience": "a"}, {"audience": "a"}]});
         check("x", twice, &["Duplicate spec.tokenRequests[1].audience"]);
         for seconds in [599, (1i64 << 32) + 1] {
-            let request = json!({"tokenRequests": [{"audience": "a", "expirationSeconds": seconds}]});
+            let request =
+                json!({"tokenRequests": [{"audience": "a", "expirationSeconds": seconds}]});
             check("x", request, &["Invalid spec.tokenRequests[0].expirationSeconds"]);
         }
         check(
@@ -153,6 +164,9 @@ mod tests {
         };
         check(json!({}), 0);
         check(json!({"tokenRequests": [{"audience": ""}]}), 1);
-        check(json!({"tokenRequests": [{"audience": ""}], "serviceAccountTokenInSecrets": false}), 0);
+        check(
+            json!({"tokenRequests": [{"audience": ""}], "serviceAccountTokenInSecrets": false}),
+            0,
+        );
     }
 }

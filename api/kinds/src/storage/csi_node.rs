@@ -54,8 +54,10 @@ impl Strategy for CsiNode {
             ["nodeID", "topologyKeys"].map(|field| driver.get(field))
         }
         let mut causes = Vec::new();
-        let known: HashMap<&str, &Value> =
-            drivers(new).iter().map(|driver| (driver.str_at(&["name"]).unwrap_or_default(), driver)).collect();
+        let known: HashMap<&str, &Value> = drivers(new)
+            .iter()
+            .map(|driver| (driver.str_at(&["name"]).unwrap_or_default(), driver))
+            .collect();
         for old in drivers(old) {
             let kept = known.get(old.str_at(&["name"]).unwrap_or_default());
             if let Some(new) = kept.filter(|new| fixed(new) != fixed(old)) {
@@ -68,7 +70,9 @@ impl Strategy for CsiNode {
 
 fn tidy(object: &mut Value) {
     rules::null_when_empty(object, &["spec", "drivers"]);
-    for driver in object.at_mut(&["spec", "drivers"]).and_then(Value::as_list_mut).into_iter().flatten() {
+    for driver in
+        object.at_mut(&["spec", "drivers"]).and_then(Value::as_list_mut).into_iter().flatten()
+    {
         rules::null_when_empty(driver, &["topologyKeys"]);
     }
 }
@@ -115,7 +119,11 @@ mod tests {
         check("/0/name", json!("A_b"), &["Invalid spec.drivers[0].name"]);
         check("/0/nodeID", json!(""), &["Required spec.drivers[0].nodeID"]);
         check("/0/nodeID", json!("i".repeat(300)), &["Invalid spec.drivers[0].nodeID"]);
-        check("/1", json!({"name": "x.example.com", "nodeID": "n2"}), &["Duplicate spec.drivers[1].name"]);
+        check(
+            "/1",
+            json!({"name": "x.example.com", "nodeID": "n2"}),
+            &["Duplicate spec.drivers[1].name"],
+        );
         check("/0/allocatable/count", json!(-1), &["Invalid spec.drivers[0].allocatable.count"]);
         check("/0/topologyKeys", json!(["a", "a"]), &["Duplicate spec.drivers[0]"]);
     }
@@ -135,7 +143,8 @@ mod tests {
     fn drivers_come_and_go_with_a_fixed_id() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
             let new = patched(&node(), &[(&format!("/spec/drivers{pointer}"), value)]);
-            let causes = CsiNode.validate_update(Naming::Svc.names(), Part::Main, &node().into(), &new);
+            let causes =
+                CsiNode.validate_update(Naming::Svc.names(), Part::Main, &node().into(), &new);
             assert_eq!(shown(&causes), expect, "{pointer}");
         };
         check("", json!([]), &[]);

@@ -36,7 +36,11 @@ impl Strategy for CsiStorageCapacity {
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         for field in ["nodeTopology", "storageClassName"] {
-            rules::immutable(&Field::root(old).get(field), &Field::root(new).get(field), &mut causes);
+            rules::immutable(
+                &Field::root(old).get(field),
+                &Field::root(new).get(field),
+                &mut causes,
+            );
         }
         causes
     }
@@ -52,25 +56,53 @@ mod tests {
     #[test]
     fn capacities() {
         let check = |object: Json, expect: &[&str]| {
-            assert_eq!(shown(&CsiStorageCapacity.validate(Naming::Svc.names(), &object.into())), expect);
+            assert_eq!(
+                shown(&CsiStorageCapacity.validate(Naming::Svc.names(), &object.into())),
+                expect
+            );
         };
-        check(json!({"storageClassName": "slow", "capacity": "0", "maximumVolumeSize": "1Gi"}), &[]);
+        check(
+            json!({"storageClassName": "slow", "capacity": "0", "maximumVolumeSize": "1Gi"}),
+            &[],
+        );
         check(json!({}), &["Invalid storageClassName"]);
         check(json!({"storageClassName": "A b"}), &["Invalid storageClassName"]);
-        check(json!({"storageClassName": "a", "capacity": "-1", "maximumVolumeSize": "-1"}), &["Invalid capacity"]);
-        check(json!({"storageClassName": "a", "maximumVolumeSize": "-1"}), &["Invalid maximumVolumeSize"]);
+        check(
+            json!({"storageClassName": "a", "capacity": "-1", "maximumVolumeSize": "-1"}),
+            &["Invalid capacity"],
+        );
+        check(
+            json!({"storageClassName": "a", "maximumVolumeSize": "-1"}),
+            &["Invalid maximumVolumeSize"],
+        );
         let topology = json!({"matchLabels": {"a b": "c"}});
-        check(json!({"storageClassName": "a", "nodeTopology": topology}), &["Invalid nodeTopology.matchLabels"]);
+        check(
+            json!({"storageClassName": "a", "nodeTopology": topology}),
+            &["Invalid nodeTopology.matchLabels"],
+        );
     }
 
     #[test]
     fn class_and_place_stay() {
         let check = |old: Json, new: Json, expect: &[&str]| {
-            let causes = CsiStorageCapacity.validate_update(Naming::Svc.names(), Part::Main, &old.into(), &new.into());
+            let causes = CsiStorageCapacity.validate_update(
+                Naming::Svc.names(),
+                Part::Main,
+                &old.into(),
+                &new.into(),
+            );
             assert_eq!(shown(&causes), expect);
         };
-        check(json!({"storageClassName": "a"}), json!({"storageClassName": "a", "capacity": "1"}), &[]);
-        check(json!({"storageClassName": "a"}), json!({"storageClassName": "b"}), &["Invalid storageClassName"]);
+        check(
+            json!({"storageClassName": "a"}),
+            json!({"storageClassName": "a", "capacity": "1"}),
+            &[],
+        );
+        check(
+            json!({"storageClassName": "a"}),
+            json!({"storageClassName": "b"}),
+            &["Invalid storageClassName"],
+        );
         let topology = json!({"matchLabels": {"zone": "b"}});
         check(json!({}), json!({"nodeTopology": topology}), &["Invalid nodeTopology"]);
     }

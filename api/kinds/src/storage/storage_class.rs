@@ -26,7 +26,11 @@ impl Strategy for StorageClass {
         rules::name(&provisioner, |text| name::qualified_name(&text.to_lowercase()), &mut causes);
         check_parameters(&object.get("parameters"), &mut causes);
         rules::one_of(&object.get("reclaimPolicy"), &["Delete", "Retain"], &mut causes);
-        rules::one_of(&object.get("volumeBindingMode"), &["Immediate", "WaitForFirstConsumer"], &mut causes);
+        rules::one_of(
+            &object.get("volumeBindingMode"),
+            &["Immediate", "WaitForFirstConsumer"],
+            &mut causes,
+        );
         let mut terms = HashSet::new();
         for term in object.get("allowedTopologies").items() {
             check_topology(&term, &mut causes);
@@ -63,7 +67,12 @@ fn check_topology(term: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         rules::required(&values, causes);
         let mut seen = HashSet::new();
-        causes.extend(values.items().filter(|value| !seen.insert(value.text())).map(|value| value.duplicate()));
+        causes.extend(
+            values
+                .items()
+                .filter(|value| !seen.insert(value.text()))
+                .map(|value| value.duplicate()),
+        );
     }
 }
 
@@ -82,7 +91,11 @@ mod tests {
     fn classes() {
         let check = |field: &str, value: Json, expect: &[&str]| {
             let object = patched(&class(), &[(&format!("/{field}"), value)]);
-            assert_eq!(shown(&StorageClass.validate(Naming::Svc.names(), &object)), expect, "{field}");
+            assert_eq!(
+                shown(&StorageClass.validate(Naming::Svc.names(), &object)),
+                expect,
+                "{field}"
+            );
         };
         check("mountOptions", json!(["x"]), &[]);
         check("provisioner", json!(null), &["Required provisioner"]);
@@ -93,7 +106,11 @@ mod tests {
         let terms = |terms: Json| json!([{"matchLabelExpressions": terms}]);
         const AT: &str = "allowedTopologies[0].matchLabelExpressions";
         check("allowedTopologies", terms(json!([{"key": "z", "values": ["a", "b"]}])), &[]);
-        check("allowedTopologies", terms(json!([{"key": "z", "values": []}])), &[&format!("Required {AT}[0].values")]);
+        check(
+            "allowedTopologies",
+            terms(json!([{"key": "z", "values": []}])),
+            &[&format!("Required {AT}[0].values")],
+        );
         let twice = json!([{"key": "z", "values": ["a"]}, {"key": "z", "values": ["b"]}]);
         check("allowedTopologies", terms(twice), &[&format!("Duplicate {AT}[1].key")]);
         check(

@@ -61,7 +61,9 @@ impl Strategy for VolumeAttachment {
             }
         }
         let metadata = status.get("attachmentMetadata");
-        if metadata.entries().map(|(key, value)| key.len() + value.text().len()).sum::<usize>() > MAX_METADATA {
+        if metadata.entries().map(|(key, value)| key.len() + value.text().len()).sum::<usize>()
+            > MAX_METADATA
+        {
             causes.push(Cause::too_long(metadata.path(), MAX_METADATA));
         }
         causes
@@ -89,7 +91,11 @@ mod tests {
     fn attachments() {
         let check = |pointer: &str, value: Json, expect: &[&str]| {
             let object = patched(&attachment(), &[(pointer, value)]);
-            assert_eq!(shown(&VolumeAttachment.validate(Naming::Svc.names(), &object)), expect, "{pointer}");
+            assert_eq!(
+                shown(&VolumeAttachment.validate(Naming::Svc.names(), &object)),
+                expect,
+                "{pointer}"
+            );
         };
         check("/status/attached", json!(false), &[]);
         check("/spec/attacher", json!(""), &["Required spec.attacher"]);
@@ -97,18 +103,27 @@ mod tests {
         check("/spec/nodeName", json!(""), &["Invalid spec.nodeName"]);
         check("/spec/source", json!({}), &["Required spec.source"]);
         check("/spec/source/inlineVolumeSpec", json!({"csi": {}}), &["Forbidden spec.source"]);
-        let inline = json!({"csi": {"driver": "d", "volumeHandle": "h"}, "accessModes": ["ReadWriteOnce"]});
+        let inline =
+            json!({"csi": {"driver": "d", "volumeHandle": "h"}, "accessModes": ["ReadWriteOnce"]});
         check("/spec/source", json!({"inlineVolumeSpec": inline.clone()}), &[]);
         check("/spec/source/inlineVolumeSpec", inline, &["Forbidden spec.source"]);
         const AT: &str = "spec.source.inlineVolumeSpec";
         check(
             "/spec/source",
             json!({"inlineVolumeSpec": {}}),
-            &[&format!("Required {AT}.csi"), &format!("Required {AT}.accessModes"), &format!("Required {AT}")],
+            &[
+                &format!("Required {AT}.csi"),
+                &format!("Required {AT}.accessModes"),
+                &format!("Required {AT}"),
+            ],
         );
         let metadata = |bytes: usize| json!({"k": "v".repeat(bytes)});
         check("/status/attachmentMetadata", metadata(262_143), &[]);
-        check("/status/attachmentMetadata", metadata(262_144), &["TooLong status.attachmentMetadata"]);
+        check(
+            "/status/attachmentMetadata",
+            metadata(262_144),
+            &["TooLong status.attachmentMetadata"],
+        );
         let error = |bytes: usize| json!({"message": "m".repeat(bytes)});
         check("/status/attachError", error(1024), &[]);
         check("/status/detachError", error(1025), &["TooLong status.detachError.message"]);
@@ -121,7 +136,8 @@ mod tests {
         VolumeAttachment.prepare_create(names, &mut object);
         assert_eq!(object.get("status"), Some(&json!({"attached": false}).into()));
         let other = patched(&attachment(), &[("/spec/nodeName", json!("other"))]);
-        let change = |part| VolumeAttachment.validate_update(names, part, &attachment().into(), &other);
+        let change =
+            |part| VolumeAttachment.validate_update(names, part, &attachment().into(), &other);
         assert_eq!(shown(&change(Part::Main)), ["Invalid spec"]);
         let mut new = other.clone();
         VolumeAttachment.prepare_update(names, Part::Status, &object, &mut new);

@@ -33,8 +33,12 @@ impl Strategy for VolumeAttributesClass {
     }
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
-        let changed = ["driverName", "parameters"].into_iter().filter(|field| old.get(field) != new.get(field));
-        changed.map(|field| Cause::forbidden(field, &format!("updates to {field} are forbidden."))).collect()
+        let changed = ["driverName", "parameters"]
+            .into_iter()
+            .filter(|field| old.get(field) != new.get(field));
+        changed
+            .map(|field| Cause::forbidden(field, &format!("updates to {field} are forbidden.")))
+            .collect()
     }
 }
 
@@ -48,7 +52,9 @@ pub(super) fn check_parameters(parameters: &Field<'_>, causes: &mut Vec<Cause>) 
     if parameters.entries().any(|(key, _)| key.is_empty()) {
         causes.push(Cause::invalid(parameters.path(), "", "field can not be empty."));
     }
-    if parameters.entries().map(|(key, value)| key.len() + value.text().len()).sum::<usize>() > MAX_PARAMETER_BYTES {
+    if parameters.entries().map(|(key, value)| key.len() + value.text().len()).sum::<usize>()
+        > MAX_PARAMETER_BYTES
+    {
         causes.push(Cause::too_long(parameters.path(), MAX_PARAMETER_BYTES));
     }
 }
@@ -64,21 +70,32 @@ mod tests {
     fn classes() {
         let check = |driver: &str, parameters: serde_json::Value, expect: &[&str]| {
             let object = json!({"driverName": driver, "parameters": parameters}).into();
-            assert_eq!(shown(&VolumeAttributesClass.validate(Naming::Svc.names(), &object)), expect);
+            assert_eq!(
+                shown(&VolumeAttributesClass.validate(Naming::Svc.names(), &object)),
+                expect
+            );
         };
         check("x.example.com", json!({"a": "b"}), &[]);
         check("", json!({}), &["Required driverName", "Required parameters"]);
         check("A_b", json!({"": "b"}), &["Invalid driverName", "Invalid parameters"]);
         check("x", json!({"a": "b".repeat(256 << 10)}), &["TooLong parameters"]);
-        let many: serde_json::Map<_, _> = (0..513).map(|number| (number.to_string(), json!(""))).collect();
+        let many: serde_json::Map<_, _> =
+            (0..513).map(|number| (number.to_string(), json!(""))).collect();
         check("x", json!(many), &["TooLong parameters"]);
     }
 
     #[test]
     fn all_fields_are_immutable() {
-        let (old, new) =
-            (json!({"driverName": "a", "parameters": {"k": "v"}}), json!({"driverName": "b", "parameters": {}}));
-        let causes = VolumeAttributesClass.validate_update(Naming::Svc.names(), Part::Main, &old.into(), &new.into());
+        let (old, new) = (
+            json!({"driverName": "a", "parameters": {"k": "v"}}),
+            json!({"driverName": "b", "parameters": {}}),
+        );
+        let causes = VolumeAttributesClass.validate_update(
+            Naming::Svc.names(),
+            Part::Main,
+            &old.into(),
+            &new.into(),
+        );
         assert_eq!(shown(&causes), ["Forbidden driverName", "Forbidden parameters"]);
     }
 }

@@ -16,13 +16,17 @@ pub fn labels<'a>(path: &Path, labels: impl Iterator<Item = (&'a str, &'a str)>)
     let mut causes = Vec::new();
     for (key, value) in labels {
         causes.extend(qualified_name(key).iter().map(|message| Cause::invalid(path, key, message)));
-        causes.extend(label_value(value).iter().map(|message| Cause::invalid(path, value, message)));
+        causes
+            .extend(label_value(value).iter().map(|message| Cause::invalid(path, value, message)));
     }
     causes
 }
 
 /// Checks keys (upper case is allowed here) and the total size of annotations.
-pub fn annotations<'a>(path: &Path, annotations: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Cause> {
+pub fn annotations<'a>(
+    path: &Path,
+    annotations: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Vec<Cause> {
     let mut causes = Vec::new();
     let mut bytes = 0;
     for (key, value) in annotations {

@@ -64,7 +64,11 @@ pub fn path_segment(text: &str) -> Vec<String> {
     if text == "." || text == ".." {
         return vec![format!("may not be '{text}'")];
     }
-    ['/', '%'].into_iter().filter(|char| text.contains(*char)).map(|char| format!("may not contain '{char}'")).collect()
+    ['/', '%']
+        .into_iter()
+        .filter(|char| text.contains(*char))
+        .map(|char| format!("may not contain '{char}'"))
+        .collect()
 }
 
 /// A label or annotation key, finalizer, condition type: `name` or `prefix.example.com/name`.
@@ -80,7 +84,9 @@ pub fn qualified_name(text: &str) -> Vec<String> {
             if prefix.is_empty() {
                 wrong.push("prefix part must be non-empty".to_owned());
             } else {
-                wrong.extend(dns_subdomain(prefix).into_iter().map(|text| format!("prefix part {text}")));
+                wrong.extend(
+                    dns_subdomain(prefix).into_iter().map(|text| format!("prefix part {text}")),
+                );
             }
             name
         }
@@ -106,7 +112,11 @@ pub fn label_value(text: &str) -> Vec<String> {
 
 /// The unit differs between checks, as in Kubernetes.
 fn too_long(part: &str, text: &str, max: usize, unit: &str) -> Vec<String> {
-    if text.len() > max { vec![format!("{part}must be no more than {max} {unit}")] } else { Vec::new() }
+    if text.len() > max {
+        vec![format!("{part}must be no more than {max} {unit}")]
+    } else {
+        Vec::new()
+    }
 }
 
 fn is_dns_label(text: &[u8]) -> bool {
@@ -121,6 +131,8 @@ fn is_dns_subdomain(text: &str) -> bool {
 
 fn is_name_part(text: &[u8]) -> bool {
     let inner = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    let (Some(first), Some(last)) = (text.first(), text.last()) else { return false };
+    let (Some(first), Some(last)) = (text.first(), text.last()) else {
+        return false;
+    };
     first.is_ascii_alphanumeric() && last.is_ascii_alphanumeric() && text.iter().all(inner)
 }

@@ -15,7 +15,21 @@ fn check(validate: fn(&str) -> Vec<String>, good: &[&str], bad: &[&str]) {
 #[test]
 fn subdomains() {
     let (longest, too_long) = ("x".repeat(253), "x".repeat(254));
-    let bad = ["Upper", "under_score", "-dash", "dash-", "a..b", ".a", "a.", "a/b", "a b", "é", "", "a.-b", &too_long];
+    let bad = [
+        "Upper",
+        "under_score",
+        "-dash",
+        "dash-",
+        "a..b",
+        ".a",
+        "a.",
+        "a/b",
+        "a b",
+        "é",
+        "",
+        "a.-b",
+        &too_long,
+    ];
     check(dns_subdomain, &["a.b", "1", "9-a.0", "a--b", &longest], &bad);
     assert_eq!(dns_subdomain(&too_long), ["must be no more than 253 characters"]);
 }
@@ -23,13 +37,21 @@ fn subdomains() {
 #[test]
 fn dns_labels() {
     let (longest, too_long) = ("a".repeat(63), "a".repeat(64));
-    check(dns_label, &["a", "0", "a-b", &longest], &["Upper", "a.b", "a_b", "a b", "-a", "a-", "-", "", &too_long]);
+    check(
+        dns_label,
+        &["a", "0", "a-b", &longest],
+        &["Upper", "a.b", "a_b", "a b", "-a", "a-", "-", "", &too_long],
+    );
     check(dns_1035_label, &["a", "a1"], &["1a", "", "-a", "a.b"]);
 }
 
 #[test]
 fn path_segments() {
-    check(path_segment, &["system:odd:One", "With Space", "UP_per", "..."], &[".", "..", "a/b", "a%b"]);
+    check(
+        path_segment,
+        &["system:odd:One", "With Space", "UP_per", "..."],
+        &[".", "..", "a/b", "a%b"],
+    );
     assert_eq!(path_segment("a/b%"), ["may not contain '/'", "may not contain '%'"]);
 }
 
@@ -37,7 +59,11 @@ fn path_segments() {
 fn keys_and_values() {
     let long = "a".repeat(64);
     let good = ["a", "A_b.c-9", "example.com/Key_1.x", "1/2"];
-    check(qualified_name, &good, &["", "-x", "x-", "/n", "Example.com/n", "a/", "a/b/c", "*", "a b", "é", &long]);
+    check(
+        qualified_name,
+        &good,
+        &["", "-x", "x-", "/n", "Example.com/n", "a/", "a/b/c", "*", "a b", "é", &long],
+    );
     check(label_value, &["", "a", "A_v.1"], &["-a", "a-", "a/b", "a b", &long]);
     assert_eq!(qualified_name("/n"), ["prefix part must be non-empty"]);
     assert_eq!(label_value(&long), ["must be no more than 63 bytes"]);
@@ -62,7 +88,10 @@ fn generated_names() {
     let check = |prefix_len: usize, len: usize| {
         let name = generate(&"p".repeat(prefix_len), [7, 1, 2, 3, 4, 5, 6, 255]);
         assert_eq!(name.len(), len);
-        assert!(name[len - 5..].chars().all(|char| "bcdfghjklmnpqrstvwxz2456789".contains(char)), "{name}");
+        assert!(
+            name[len - 5..].chars().all(|char| "bcdfghjklmnpqrstvwxz2456789".contains(char)),
+            "{name}"
+        );
     };
     check(4, 9);
     check(57, 62);

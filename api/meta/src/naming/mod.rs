@@ -93,7 +93,11 @@ impl Names {
     /// The full group name of a neutral one: `rbac.authorization` becomes
     /// `rbac.authorization.svc.io`; `apps` and the empty core group stay as they are.
     pub fn group(&self, base: &str) -> String {
-        if SUFFIXED_GROUPS.contains(&base) { format!("{base}.{}", self.group_suffix) } else { base.to_owned() }
+        if SUFFIXED_GROUPS.contains(&base) {
+            format!("{base}.{}", self.group_suffix)
+        } else {
+            base.to_owned()
+        }
     }
 
     /// The neutral name of a full group name of this profile; names without a neutral form stay.
@@ -115,8 +119,10 @@ impl Names {
     /// The annotations that mark the end of a watch's initial events (KEP-3157). Kubernetes clients
     /// only know that of their profile, so for them both are set.
     pub fn initial_events_end(&self, for_kubernetes: bool) -> &'static [&'static str] {
-        const BOTH: &[&str] =
-            &[table::KUBERNETES.annotation_initial_events_end, table::SVC.annotation_initial_events_end];
+        const BOTH: &[&str] = &[
+            table::KUBERNETES.annotation_initial_events_end,
+            table::SVC.annotation_initial_events_end,
+        ];
         match (self.naming, for_kubernetes) {
             (Naming::Kubernetes, _) => &BOTH[..1],
             (Naming::Svc, false) => &BOTH[1..],
@@ -137,7 +143,9 @@ impl Names {
 
     /// `media_type` itself when it is protobuf, under this profile's name or its edge alias.
     pub fn protobuf_media_type(&self, media_type: &str) -> Option<&'static str> {
-        [self.media_protobuf, table::KUBERNETES.media_protobuf].into_iter().find(|name| *name == media_type)
+        [self.media_protobuf, table::KUBERNETES.media_protobuf]
+            .into_iter()
+            .find(|name| *name == media_type)
     }
 
     /// An OpenAPI extension, given its neutral name: `list-type`, `list-map-keys`, `map-type`,

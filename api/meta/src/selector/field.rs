@@ -41,7 +41,11 @@ impl FieldSelector {
         if parts.len() > MAX_REQUIREMENTS {
             return Err(SelectorError(too_many()));
         }
-        parts.into_iter().map(|part| parse_term(text, part)).collect::<Result<_, _>>().map(Self::new)
+        parts
+            .into_iter()
+            .map(|part| parse_term(text, part))
+            .collect::<Result<_, _>>()
+            .map(Self::new)
     }
 
     /// Whether everything matches.
@@ -57,13 +61,18 @@ impl FieldSelector {
     /// Whether the fields, read through `value_of`, meet every term. An absent field counts as
     /// empty.
     pub fn matches<'a>(&self, value_of: impl Fn(&str) -> Option<&'a str>) -> bool {
-        self.terms.iter().all(|term| (value_of(&term.field).unwrap_or_default() == term.value) == term.equal)
+        self.terms
+            .iter()
+            .all(|term| (value_of(&term.field).unwrap_or_default() == term.value) == term.equal)
     }
 
     /// The value that `field` must have, when some term says so. A list for `metadata.name` is a
     /// get.
     pub fn requires_exact(&self, field: &str) -> Option<&str> {
-        self.terms.iter().find(|term| term.equal && term.field == field).map(|term| term.value.as_str())
+        self.terms
+            .iter()
+            .find(|term| term.equal && term.field == field)
+            .map(|term| term.value.as_str())
     }
 
     /// Refuses fields that cannot be selected: a kind has those that it names, `selectable`, and
@@ -76,7 +85,9 @@ impl FieldSelector {
             true => selectable.iter().any(|known| known.as_ref() == field),
             false => is_common(field),
         };
-        let Some(term) = self.terms.iter().find(|term| !known(&term.field)) else { return Ok(()) };
+        let Some(term) = self.terms.iter().find(|term| !known(&term.field)) else {
+            return Ok(());
+        };
         let field = &term.field;
         Err(SelectorError(if has_own {
             format!("field label not supported: {field}")
@@ -131,11 +142,17 @@ fn parse_term(selector: &str, part: &str) -> Result<FieldTerm, SelectorError> {
             b'\\' => escaped = true,
             b'!' | b'=' => {
                 let rest = &part[at..];
-                let Some(operator) = ["!=", "==", "="].into_iter().find(|operator| rest.starts_with(operator)) else {
+                let Some(operator) =
+                    ["!=", "==", "="].into_iter().find(|operator| rest.starts_with(operator))
+                else {
                     continue;
                 };
                 let value = unescape(&rest[operator.len()..]).map_err(SelectorError)?;
-                return Ok(FieldTerm { field: part[..at].to_owned(), equal: operator != "!=", value });
+                return Ok(FieldTerm {
+                    field: part[..at].to_owned(),
+                    equal: operator != "!=",
+                    value,
+                });
             }
             _ => {}
         }
@@ -150,11 +167,20 @@ fn unescape(text: &str) -> Result<String, String> {
         match char {
             '\\' => match chars.next() {
                 Some(escaped @ ('\\' | ',' | '=')) => value.push(escaped),
-                Some(other) => return Err(format!("invalid field selector: invalid escape sequence: \\{other}")),
-                None => return Err("invalid field selector: invalid escape sequence: \\".to_owned()),
+                Some(other) => {
+                    return Err(format!(
+                        "invalid field selector: invalid escape sequence: \\{other}"
+                    ));
+                }
+                None => {
+                    return Err("invalid field selector: invalid escape sequence: \\".to_owned());
+                }
             },
             ',' | '=' => {
-                return Err(format!("invalid field selector: unescaped character in value: {}", u32::from(char)));
+                return Err(format!(
+                    "invalid field selector: unescaped character in value: {}",
+                    u32::from(char)
+                ));
             }
             other => value.push(other),
         }

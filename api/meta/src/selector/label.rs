@@ -62,14 +62,17 @@ impl LabelSelector {
     pub fn matches<'a>(&self, labels: impl Iterator<Item = (&'a str, &'a str)> + Clone) -> bool {
         self.requirements.iter().all(|requirement| {
             let mut labels = labels.clone();
-            requirement.holds(labels.find(|(key, _)| *key == requirement.key).map(|(_, value)| value))
+            requirement
+                .holds(labels.find(|(key, _)| *key == requirement.key).map(|(_, value)| value))
         })
     }
 
     /// The value that the label `key` must have, when one requirement leaves only that value.
     pub fn requires_exact(&self, key: &str) -> Option<&str> {
         self.requirements.iter().find_map(|requirement| match requirement.values.as_slice() {
-            [value] if requirement.operator == LabelOperator::In && requirement.key == key => Some(value.as_str()),
+            [value] if requirement.operator == LabelOperator::In && requirement.key == key => {
+                Some(value.as_str())
+            }
             _ => None,
         })
     }
@@ -78,14 +81,22 @@ impl LabelSelector {
 impl LabelRequirement {
     /// A checked requirement. `values` may come in any order: one or more for `In` and `NotIn`,
     /// none for `Exists` and `Missing`, one integer for `Above` and `Below`.
-    pub fn new(key: &str, operator: LabelOperator, mut values: Vec<String>) -> Result<Self, SelectorError> {
+    pub fn new(
+        key: &str,
+        operator: LabelOperator,
+        mut values: Vec<String>,
+    ) -> Result<Self, SelectorError> {
         check_key(key).map_err(SelectorError)?;
         values.sort();
         values.dedup();
         let bound = check_values(operator, &values).map_err(SelectorError)?;
         for (index, value) in values.iter().enumerate() {
             if let Some(message) = name::label_value(value).first() {
-                let cause = Cause::invalid(format!("values[{index}][{key}]").as_str(), value.as_str(), message);
+                let cause = Cause::invalid(
+                    format!("values[{index}][{key}]").as_str(),
+                    value.as_str(),
+                    message,
+                );
                 return Err(SelectorError(cause.text()));
             }
         }
@@ -109,7 +120,8 @@ impl LabelRequirement {
 
     /// Whether a label with this value, or its absence, meets the requirement.
     pub fn holds(&self, value: Option<&str>) -> bool {
-        let listed = |value: &str| self.values.binary_search_by(|other| other.as_str().cmp(value)).is_ok();
+        let listed =
+            |value: &str| self.values.binary_search_by(|other| other.as_str().cmp(value)).is_ok();
         let integer = |value: &str| value.parse::<i64>().ok();
         match self.operator {
             LabelOperator::In => value.is_some_and(listed),

@@ -43,10 +43,17 @@ pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, String> {
     match parser.peek() {
         Token::End => return Ok(requirements),
         Token::Word(_) | Token::Symbol("!") => {}
-        other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
+        other => {
+            return Err(format!(
+                "found '{}', expected: !, identifier, or 'end of string'",
+                other.text()
+            ));
+        }
     }
     loop {
-        let requirement = parser.requirement().map_err(|error| format!("unable to parse requirement: {error}"))?;
+        let requirement = parser
+            .requirement()
+            .map_err(|error| format!("unable to parse requirement: {error}"))?;
         requirements.push(requirement);
         if requirements.len() > MAX_REQUIREMENTS {
             return Err(too_many());
@@ -54,10 +61,15 @@ pub(super) fn parse(text: &str) -> Result<Vec<LabelRequirement>, String> {
         match parser.next() {
             Token::End => return Ok(requirements),
             Token::Symbol(",") => {}
-            other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.text())),
+            other => {
+                return Err(format!("found '{}', expected: ',' or 'end of string'", other.text()));
+            }
         }
         if !matches!(parser.peek(), Token::Word(_) | Token::Symbol("!")) {
-            return Err(format!("found '{}', expected: identifier after ','", parser.peek().text()));
+            return Err(format!(
+                "found '{}', expected: identifier after ','",
+                parser.peek().text()
+            ));
         }
     }
 }
@@ -86,7 +98,12 @@ impl<'a> Parser<'a> {
             Token::Symbol("!=") => LabelOperator::NotIn,
             Token::Symbol(">") => LabelOperator::Above,
             Token::Symbol("<") => LabelOperator::Below,
-            other => return Err(format!("found '{}', expected: in, notin, =, ==, !=, gt, lt", other.text())),
+            other => {
+                return Err(format!(
+                    "found '{}', expected: in, notin, =, ==, !=, gt, lt",
+                    other.text()
+                ));
+            }
         };
         make(key, operator, vec![self.value()?.to_owned()])
     }
@@ -111,7 +128,9 @@ impl<'a> Parser<'a> {
         }
         match self.peek() {
             Token::Word(_) | Token::Symbol("," | ")") => {}
-            other => return Err(format!("found '{}', expected: ',', ')' or identifier", other.text())),
+            other => {
+                return Err(format!("found '{}', expected: ',', ')' or identifier", other.text()));
+            }
         }
         let mut values = Vec::new();
         loop {
@@ -140,14 +159,20 @@ impl<'a> Parser<'a> {
     }
 }
 
-fn make(key: &str, operator: LabelOperator, values: Vec<String>) -> Result<LabelRequirement, String> {
+fn make(
+    key: &str,
+    operator: LabelOperator,
+    values: Vec<String>,
+) -> Result<LabelRequirement, String> {
     LabelRequirement::new(key, operator, values).map_err(|error| error.0)
 }
 
 /// The first token and what follows it.
 fn split(text: &str) -> (Token<'_>, &str) {
     let text = text.trim_start_matches(is_space);
-    let Some(first) = text.chars().next() else { return (Token::End, "") };
+    let Some(first) = text.chars().next() else {
+        return (Token::End, "");
+    };
     if !is_symbol(first) {
         let end = text.find(|char| is_symbol(char) || is_space(char)).unwrap_or(text.len());
         return (Token::Word(&text[..end]), &text[end..]);

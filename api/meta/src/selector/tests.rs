@@ -62,7 +62,11 @@ fn labels_select() {
 #[test]
 fn malformed_label_selectors_say_why() {
     let refuse = |text: &str, message: &str| {
-        assert_eq!(LabelSelector::parse(text).map_err(|error| error.0), Err(message.to_owned()), "{text}");
+        assert_eq!(
+            LabelSelector::parse(text).map_err(|error| error.0),
+            Err(message.to_owned()),
+            "{text}"
+        );
     };
     refuse("x in", "unable to parse requirement: found '' expected: '('");
     refuse("x in 1", "unable to parse requirement: found '1' expected: '('");
@@ -88,12 +92,18 @@ fn malformed_label_selectors_say_why() {
         "-x",
         "unable to parse requirement: <nil>: Invalid value: \"-x\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
     );
-    refuse("/n", "unable to parse requirement: <nil>: Invalid value: \"/n\": prefix part must be non-empty");
+    refuse(
+        "/n",
+        "unable to parse requirement: <nil>: Invalid value: \"/n\": prefix part must be non-empty",
+    );
     refuse(
         "Example.com/n",
         "unable to parse requirement: <nil>: Invalid value: \"Example.com/n\": prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
     );
-    refuse("x exists", "unable to parse requirement: found 'exists', expected: in, notin, =, ==, !=, gt, lt");
+    refuse(
+        "x exists",
+        "unable to parse requirement: found 'exists', expected: in, notin, =, ==, !=, gt, lt",
+    );
     refuse(
         "*",
         "unable to parse requirement: <nil>: Invalid value: \"*\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
@@ -111,8 +121,10 @@ fn malformed_label_selectors_say_why() {
 #[test]
 fn only_so_many_requirements_are_read() {
     let check = |count: usize, expect: Result<usize, &str>| {
-        let labels = LabelSelector::parse(&vec!["x"; count].join(",")).map(|selector| selector.requirements().len());
-        let fields = FieldSelector::parse(&vec!["x=1"; count].join(",")).map(|selector| selector.terms().len());
+        let labels = LabelSelector::parse(&vec!["x"; count].join(","))
+            .map(|selector| selector.requirements().len());
+        let fields = FieldSelector::parse(&vec!["x=1"; count].join(","))
+            .map(|selector| selector.terms().len());
         let expect = expect.map_err(|message| SelectorError(message.to_owned()));
         assert_eq!([labels, fields], [expect.clone(), expect]);
     };
@@ -132,7 +144,8 @@ fn exact_labels_are_found() {
 fn fields_select() {
     let check = |text: &str, names: &str| {
         let selector = FieldSelector::parse(text).expect(text);
-        let value_of = |name: &'static str| move |field: &str| (field == "metadata.name").then_some(name);
+        let value_of =
+            |name: &'static str| move |field: &str| (field == "metadata.name").then_some(name);
         let matching = ZOO.iter().filter(|(name, _)| selector.matches(value_of(name)));
         assert_eq!(matching.map(|(name, _)| *name).collect::<String>(), names, "{text}");
         assert_eq!(selector.check_fields::<&str>(&[]), Ok(()));
@@ -152,17 +165,30 @@ fn fields_select() {
 fn refused_field_selectors_say_why() {
     let refuse = |text: &str, message: &str| {
         let own: &[&str] = &["metadata.name", "type"];
-        let selectable =
-            if message.starts_with("field label") { own } else { &["metadata.name", "metadata.namespace"] };
-        let checked = FieldSelector::parse(text).and_then(|selector| selector.check_fields(selectable));
+        let selectable = if message.starts_with("field label") {
+            own
+        } else {
+            &["metadata.name", "metadata.namespace"]
+        };
+        let checked =
+            FieldSelector::parse(text).and_then(|selector| selector.check_fields(selectable));
         assert_eq!(checked.map_err(|error| error.0), Err(message.to_owned()), "{text}");
     };
     refuse("metadata.name", "invalid selector: 'metadata.name'; can't understand 'metadata.name'");
-    refuse("metadata.name in (a)", "invalid selector: 'metadata.name in (a)'; can't understand 'metadata.name in (a)'");
+    refuse(
+        "metadata.name in (a)",
+        "invalid selector: 'metadata.name in (a)'; can't understand 'metadata.name in (a)'",
+    );
     refuse("metadata.name=a=b", "invalid field selector: unescaped character in value: 61");
     refuse("a", "invalid selector: 'a'; can't understand 'a'");
-    refuse("=a", "\"\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
-    refuse("spec.x=1", "\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+    refuse(
+        "=a",
+        "\"\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+    );
+    refuse(
+        "spec.x=1",
+        "\"spec.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+    );
     refuse(
         "metadata.uid=x",
         "\"metadata.uid\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
@@ -171,8 +197,14 @@ fn refused_field_selectors_say_why() {
         "metadata.labels.x=1",
         "\"metadata.labels.x\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
     );
-    refuse("rules=x", "\"rules\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
-    refuse("name=a", "\"name\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+    refuse(
+        "rules=x",
+        "\"rules\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+    );
+    refuse(
+        "name=a",
+        "\"name\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+    );
     refuse(
         "metadata.Name=a",
         "\"metadata.Name\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
@@ -186,8 +218,11 @@ fn refused_field_selectors_say_why() {
 #[test]
 fn field_values_are_unescaped() {
     let selector = FieldSelector::parse(r"a=x\,y\=z\\,b!=2,,c==").expect("well-formed");
-    let terms: Vec<_> =
-        selector.terms().iter().map(|term| (term.field.as_str(), term.equal, term.value.as_str())).collect();
+    let terms: Vec<_> = selector
+        .terms()
+        .iter()
+        .map(|term| (term.field.as_str(), term.equal, term.value.as_str()))
+        .collect();
     assert_eq!(terms, [("a", true, r"x,y=z\"), ("b", false, "2"), ("c", true, "")]);
     assert_eq!(selector.requires_exact("a"), Some(r"x,y=z\"));
     assert_eq!(selector.requires_exact("b"), None);

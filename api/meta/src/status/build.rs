@@ -41,7 +41,12 @@ impl Status {
 
     /// 409 for a name that is in use.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
-        Self::of(Reason::AlreadyExists, resource, name, format!("{resource} \"{name}\" already exists"))
+        Self::of(
+            Reason::AlreadyExists,
+            resource,
+            name,
+            format!("{resource} \"{name}\" already exists"),
+        )
     }
 
     /// 409 for generated names that were all in use.
@@ -66,7 +71,12 @@ impl Status {
 
     /// 409 for a delete whose `preconditions.uid` names another object; details have the kind here,
     /// as in Kubernetes.
-    pub fn uid_precondition_failed(kind: &GroupKind, name: &str, asked: &str, current: &str) -> Self {
+    pub fn uid_precondition_failed(
+        kind: &GroupKind,
+        name: &str,
+        asked: &str,
+        current: &str,
+    ) -> Self {
         let why = format!(
             "the UID in the precondition ({asked}) does not match the UID in record ({current}). \
              The object might have been deleted and then recreated"
@@ -75,7 +85,12 @@ impl Status {
     }
 
     /// 409 for a delete whose `preconditions.resourceVersion` is not the object's.
-    pub fn version_precondition_failed(kind: &GroupKind, name: &str, asked: &str, current: u64) -> Self {
+    pub fn version_precondition_failed(
+        kind: &GroupKind,
+        name: &str,
+        asked: &str,
+        current: u64,
+    ) -> Self {
         let why = format!(
             "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record ({current}). \
              The object might have been modified"
@@ -96,7 +111,8 @@ impl Status {
         let more = causes.len().saturating_sub(MAX_CAUSES);
         causes.truncate(MAX_CAUSES);
         let mut seen = HashSet::with_capacity(causes.len());
-        let mut texts: Vec<String> = causes.iter().map(Cause::text).filter(|text| seen.insert(text.clone())).collect();
+        let mut texts: Vec<String> =
+            causes.iter().map(Cause::text).filter(|text| seen.insert(text.clone())).collect();
         if more > 0 {
             texts.push(format!("and {more} more"));
         }
@@ -122,20 +138,27 @@ impl Status {
 
     /// 422 for a patch that cannot be applied.
     pub fn unprocessable() -> Self {
-        Self::bare(Reason::Invalid, "the server rejected our request due to an error in our request")
+        Self::bare(
+            Reason::Invalid,
+            "the server rejected our request due to an error in our request",
+        )
     }
 
     /// 400 for a body that is no object of any kind; `error` is that of the parser.
     pub fn unrecognized_body(kind: &str, error: &str, body: &[u8]) -> Self {
         let excerpt = excerpt(body);
-        Self::bad_request(format!("the object provided is unrecognized (must be of type {kind}): {error} ({excerpt})"))
+        Self::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): {error} ({excerpt})"
+        ))
     }
 
     /// 400 for a body of the right kind that does not fit its type, or has fields that a strict
     /// request refuses.
     pub fn unusable_body(kind: &GroupVersionKind, why: &str) -> Self {
         let GroupVersionKind { version, kind, .. } = kind;
-        Self::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"))
+        Self::bad_request(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+        ))
     }
 
     /// 400 with a message and nothing else.
@@ -165,7 +188,9 @@ impl Status {
 
     /// 403 for a create in a namespace that is being deleted.
     pub fn namespace_terminating(resource: &GroupResource, name: &str, namespace: &str) -> Self {
-        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let why = format!(
+            "unable to create new content in namespace {namespace} because it is being terminated"
+        );
         let cause = Cause {
             reason: CauseReason::NamespaceTerminating,
             message: format!("namespace {namespace} is being terminated"),
@@ -178,7 +203,10 @@ impl Status {
 
     /// 405 for a method that a served path does not take.
     pub fn method_not_allowed() -> Self {
-        Self::bare(Reason::MethodNotAllowed, "the server does not allow this method on the requested resource")
+        Self::bare(
+            Reason::MethodNotAllowed,
+            "the server does not allow this method on the requested resource",
+        )
     }
 
     /// 405 for a verb that a resource does not have, where its path takes the method.
@@ -189,13 +217,15 @@ impl Status {
 
     /// 406 in routing, with the media types that can be produced.
     pub fn not_acceptable(available: &[&str]) -> Self {
-        let message = format!("406: Not Acceptable\n\nAvailable representations: {}", available.join(", "));
+        let message =
+            format!("406: Not Acceptable\n\nAvailable representations: {}", available.join(", "));
         Self::bare(Reason::NotAcceptable, message)
     }
 
     /// 406 in transformation (`as=Table` of an unknown version, ...).
     pub fn only_acceptable(available: &[&str]) -> Self {
-        let message = format!("only the following media types are accepted: {}", available.join(", "));
+        let message =
+            format!("only the following media types are accepted: {}", available.join(", "));
         Self::failure(Reason::NotAcceptable, message)
     }
 
@@ -207,8 +237,9 @@ impl Status {
     /// 415 with the media types that are accepted here.
     pub fn unsupported_body(accepted: &[&str]) -> Self {
         let accepted = accepted.join(", ");
-        let message =
-            format!("the body of the request was in an unknown format - accepted media types include: {accepted}");
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {accepted}"
+        );
         Self::failure(Reason::UnsupportedMediaType, message)
     }
 
@@ -239,12 +270,16 @@ impl Status {
     /// 504 with `Timeout: ` before the message.
     pub fn timeout(message: &str, retry_after_seconds: u32) -> Self {
         let details = Details { retry_after_seconds, ..Details::default() };
-        Self { details: Some(details), ..Self::failure(Reason::Timeout, format!("Timeout: {message}")) }
+        Self {
+            details: Some(details),
+            ..Self::failure(Reason::Timeout, format!("Timeout: {message}"))
+        }
     }
 
     /// 504 for a revision that is not reached within the wait.
     pub fn too_large_resource_version(asked: u64, current: u64) -> Self {
-        let mut status = Self::timeout(&format!("Too large resource version: {asked}, current: {current}"), 1);
+        let mut status =
+            Self::timeout(&format!("Too large resource version: {asked}, current: {current}"), 1);
         status.details.get_or_insert_default().causes.push(Cause {
             reason: CauseReason::ResourceVersionTooLarge,
             message: "Too large resource version".to_owned(),
@@ -285,9 +320,11 @@ impl Status {
     /// 500 `ServerTimeout`: a write whose outcome is not known in time; the client may check and
     /// retry.
     pub fn server_timeout(resource: &GroupResource, verb: &str, retry_after_seconds: u32) -> Self {
-        let message =
-            format!("The {verb} operation against {resource} could not be completed at this time, please try again.");
-        Self::of(Reason::ServerTimeout, resource, verb, message).with_retry_after(retry_after_seconds)
+        let message = format!(
+            "The {verb} operation against {resource} could not be completed at this time, please try again."
+        );
+        Self::of(Reason::ServerTimeout, resource, verb, message)
+            .with_retry_after(retry_after_seconds)
     }
 
     /// 507: the database has reached its size limit.

@@ -82,7 +82,11 @@ impl Cause {
 
     /// `Required value: DETAIL`, or without a detail when that is empty.
     pub fn required(field: impl Into<Path>, detail: &str) -> Self {
-        Self::new(CauseReason::FieldValueRequired, field, with_detail("Required value".to_owned(), detail))
+        Self::new(
+            CauseReason::FieldValueRequired,
+            field,
+            with_detail("Required value".to_owned(), detail),
+        )
     }
 
     /// `Invalid value: "VALUE": DETAIL`.
@@ -98,7 +102,11 @@ impl Cause {
 
     /// `Duplicate value: "VALUE"`.
     pub fn duplicate(field: impl Into<Path>, value: impl Into<Value>) -> Self {
-        Self::new(CauseReason::FieldValueDuplicate, field, shown("Duplicate value: ", &value.into()))
+        Self::new(
+            CauseReason::FieldValueDuplicate,
+            field,
+            shown("Duplicate value: ", &value.into()),
+        )
     }
 
     /// `Not found: "VALUE"`.
@@ -108,7 +116,11 @@ impl Cause {
 
     /// `Unsupported value: "VALUE": supported values: "A", "B"`, the supported ones in the order
     /// given.
-    pub fn not_supported(field: impl Into<Path>, value: impl Into<Value>, supported: &[&str]) -> Self {
+    pub fn not_supported(
+        field: impl Into<Path>,
+        value: impl Into<Value>,
+        supported: &[&str],
+    ) -> Self {
         let mut message = shown("Unsupported value: ", &value.into());
         for (at, text) in supported.iter().enumerate() {
             message.push_str(if at == 0 { ": supported values: " } else { ", " });
@@ -119,7 +131,11 @@ impl Cause {
 
     /// `Forbidden: DETAIL`.
     pub fn forbidden(field: impl Into<Path>, detail: &str) -> Self {
-        Self::new(CauseReason::FieldValueForbidden, field, with_detail("Forbidden".to_owned(), detail))
+        Self::new(
+            CauseReason::FieldValueForbidden,
+            field,
+            with_detail("Forbidden".to_owned(), detail),
+        )
     }
 
     /// `Too long: may not be more than MAX bytes`.
@@ -138,7 +154,11 @@ impl Cause {
 
     /// Field and message in one text, as the message of the whole status shows it.
     pub fn text(&self) -> String {
-        if self.field.is_empty() { self.message.clone() } else { format!("{}: {}", self.field, self.message) }
+        if self.field.is_empty() {
+            self.message.clone()
+        } else {
+            format!("{}: {}", self.field, self.message)
+        }
     }
 
     pub(super) fn to_value(&self) -> Value {

@@ -82,7 +82,10 @@ impl Status {
 
     /// Seconds of the `Retry-After` header, when the Status has them.
     pub fn retry_after_seconds(&self) -> Option<u32> {
-        self.details.as_ref().map(|details| details.retry_after_seconds).filter(|seconds| *seconds > 0)
+        self.details
+            .as_ref()
+            .map(|details| details.retry_after_seconds)
+            .filter(|seconds| *seconds > 0)
     }
 
     /// The same status asking the client to wait `seconds` before trying again.

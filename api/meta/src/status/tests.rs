@@ -85,7 +85,10 @@ fn about_paths_and_bodies() {
         &Status::body_too_large(3_145_728),
         json!({"code": 413, "reason": "RequestEntityTooLarge", "message": "Request entity too large: limit is 3145728"}),
     );
-    check(&Status::unauthorized(), json!({"code": 401, "reason": "Unauthorized", "message": "Unauthorized"}));
+    check(
+        &Status::unauthorized(),
+        json!({"code": 401, "reason": "Unauthorized", "message": "Unauthorized"}),
+    );
 }
 
 #[test]
@@ -119,7 +122,8 @@ fn invalid_joins_its_causes() {
                 {"field": "dryRun", "reason": "FieldValueNotSupported", "message": "Unsupported value: [\"Some\"]: supported values: \"All\""}]}}),
     );
     let path = Path::new("spec").child("items").index(2).key("a/b");
-    let status = Status::invalid(&kind, "x", vec![Cause::required(&path, ""), dry_run(), dry_run()]);
+    let status =
+        Status::invalid(&kind, "x", vec![Cause::required(&path, ""), dry_run(), dry_run()]);
     assert_eq!(
         status.message,
         "PatchOptions.meta.svc.io \"x\" is invalid: [spec.items[2][a/b]: Required value, dryRun: Unsupported value: [\"Some\"]: supported values: \"All\"]"
@@ -153,8 +157,13 @@ fn quoting() {
 #[test]
 fn bodies_that_are_not_read() {
     let check = |body: &str, excerpt: &str| {
-        let message = format!("the object provided is unrecognized (must be of type ConfigMap): why ({excerpt})");
-        assert_eq!(Status::unrecognized_body("ConfigMap", "why", body.as_bytes()), Status::bad_request(message));
+        let message = format!(
+            "the object provided is unrecognized (must be of type ConfigMap): why ({excerpt})"
+        );
+        assert_eq!(
+            Status::unrecognized_body("ConfigMap", "why", body.as_bytes()),
+            Status::bad_request(message)
+        );
     };
     check("", "<empty>");
     check("{", "{");
@@ -162,8 +171,7 @@ fn bodies_that_are_not_read() {
     check("[]", "5b5d");
     check("a: [1", "613a205b31");
     let kind = crate::GroupVersionKind::new("apps", "v1", "Deployment");
-    let expect =
-        "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: unknown field \"foo\"";
+    let expect = "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding error: unknown field \"foo\"";
     let why = "strict decoding error: unknown field \"foo\"";
     assert_eq!(Status::unusable_body(&kind, why), Status::bad_request(expect));
 }
@@ -193,5 +201,9 @@ fn very_many_causes_are_cut() {
     let status = Status::invalid(&kind, "x", causes);
     let told = status.details.as_ref().map(|details| details.causes.len());
     assert_eq!(told, Some(build::MAX_CAUSES));
-    assert!(status.message.ends_with(&format!("f[999]: Required value, and {} more]", MANY - build::MAX_CAUSES)));
+    assert!(
+        status
+            .message
+            .ends_with(&format!("f[999]: Required value, and {} more]", MANY - build::MAX_CAUSES))
+    );
 }

@@ -165,7 +165,8 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     #[expect(clippy::cast_precision_loss, reason = "integers beyond 64 bits become floats")]
     fn visit_i128<E: de::Error>(self, value: i128) -> Result<Value, E> {
-        let narrow = i64::try_from(value).map(Value::Int).or_else(|_| u64::try_from(value).map(Value::UInt));
+        let narrow =
+            i64::try_from(value).map(Value::Int).or_else(|_| u64::try_from(value).map(Value::UInt));
         Ok(narrow.unwrap_or(Value::Float(value as f64)))
     }
 
@@ -175,7 +176,11 @@ impl<'de> Visitor<'de> for ValueVisitor {
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Value, E> {
-        if value.is_finite() { Ok(Value::Float(value)) } else { Err(E::custom("number is not finite")) }
+        if value.is_finite() {
+            Ok(Value::Float(value))
+        } else {
+            Err(E::custom("number is not finite"))
+        }
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Value, E> {

@@ -164,17 +164,22 @@ impl Map {
 
     /// Adds those of the entries whose keys are absent, in one pass over both.
     pub fn add_missing(&mut self, others: Self) {
-        let merged = self.merge_with(others, |_, own, other| Ok::<_, Infallible>(Some(own.unwrap_or(other))));
+        let merged = self
+            .merge_with(others, |_, own, other| Ok::<_, Infallible>(Some(own.unwrap_or(other))));
         merged.unwrap_or_else(|never| match never {});
     }
 
     /// Entries in key order.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Value)> + DoubleEndedIterator + Clone {
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (&str, &Value)> + DoubleEndedIterator + Clone {
         self.entries.iter().map(|(key, value)| (key.as_str(), value))
     }
 
     /// Entries in key order, values to change.
-    pub fn iter_mut(&mut self) -> impl ExactSizeIterator<Item = (&str, &mut Value)> + DoubleEndedIterator {
+    pub fn iter_mut(
+        &mut self,
+    ) -> impl ExactSizeIterator<Item = (&str, &mut Value)> + DoubleEndedIterator {
         self.entries.iter_mut().map(|(key, value)| (key.as_str(), value))
     }
 
@@ -189,7 +194,9 @@ impl Map {
     }
 
     /// Values in key order, to change.
-    pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> + DoubleEndedIterator {
+    pub fn values_mut(
+        &mut self,
+    ) -> impl ExactSizeIterator<Item = &mut Value> + DoubleEndedIterator {
         self.entries.iter_mut().map(|(_, value)| value)
     }
 
@@ -214,7 +221,10 @@ impl IntoIterator for Map {
 impl<K: Into<SmolStr>, V: Into<Value>> FromIterator<(K, V)> for Map {
     /// Later entries win over earlier ones of the same key.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        Self::from_entries(entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect()).0
+        Self::from_entries(
+            entries.into_iter().map(|(key, value)| (key.into(), value.into())).collect(),
+        )
+        .0
     }
 }
 

@@ -52,11 +52,15 @@ impl Value {
     /// Sets the value below `keys`, creating maps where there is nothing or `null`. Returns false,
     /// with nothing set, when another value is in the way or `keys` is empty.
     pub fn set_at(&mut self, keys: &[&str], value: impl Into<Value>) -> bool {
-        let Some((last, parents)) = keys.split_last() else { return false };
+        let Some((last, parents)) = keys.split_last() else {
+            return false;
+        };
         if self.is_null() {
             *self = Value::Map(Map::new());
         }
-        let parent = self.as_map_mut().and_then(|map| parents.iter().try_fold(map, |map, key| map.map_mut(key)));
+        let parent = self
+            .as_map_mut()
+            .and_then(|map| parents.iter().try_fold(map, |map, key| map.map_mut(key)));
         let Some(parent) = parent else { return false };
         parent.insert(*last, value);
         true

@@ -12,7 +12,10 @@ fn value(json: serde_json::Value) -> Value {
 #[test]
 fn from_entries_sorts_and_the_last_duplicate_wins() {
     let entries = [("b", 1), ("a", 2), ("b", 3), ("a", 4), ("c", 5), ("b", 6)];
-    let entries = entries.into_iter().map(|(key, number)| (SmolStr::from(key), Value::from(number))).collect();
+    let entries = entries
+        .into_iter()
+        .map(|(key, number)| (SmolStr::from(key), Value::from(number)))
+        .collect();
     let (map, duplicates) = Map::from_entries(entries);
     assert_eq!(Value::Map(map), value(json!({"a": 4, "b": 6, "c": 5})));
     assert_eq!(duplicates, ["a", "b"]);
@@ -68,8 +71,9 @@ fn merging_walks_both_maps_in_order() {
     let map = |keys: &[(&str, i64)]| keys.iter().copied().collect::<Map>();
     let check = |changes: &[(&str, i64)], expect: &[(&str, i64)]| {
         let mut merged = map(&[("b", 1), ("d", 2), ("f", 3)]);
-        let sum =
-            |old: Option<Value>, new: &Value| old.and_then(|old| old.as_i64()).unwrap_or(0) + new.as_i64().unwrap_or(0);
+        let sum = |old: Option<Value>, new: &Value| {
+            old.and_then(|old| old.as_i64()).unwrap_or(0) + new.as_i64().unwrap_or(0)
+        };
         let merge = |_: &str, old, new: Value| {
             Ok::<_, ()>(Some(Value::Int(sum(old, &new))).filter(|sum| *sum != Value::Int(0)))
         };
@@ -84,13 +88,14 @@ fn merging_walks_both_maps_in_order() {
 #[test]
 fn entries_of_another_map_win_or_fill_gaps() {
     type Entries<'a> = &'a [(&'a str, i64)];
-    let check = |own: Entries<'_>, others: Entries<'_>, merged: Entries<'_>, filled: Entries<'_>| {
-        let map = |entries: Entries<'_>| entries.iter().copied().collect::<Map>();
-        let mut found = [map(own), map(own)];
-        found[0].merge(map(others));
-        found[1].add_missing(map(others));
-        assert_eq!(found, [map(merged), map(filled)], "{own:?} {others:?}");
-    };
+    let check =
+        |own: Entries<'_>, others: Entries<'_>, merged: Entries<'_>, filled: Entries<'_>| {
+            let map = |entries: Entries<'_>| entries.iter().copied().collect::<Map>();
+            let mut found = [map(own), map(own)];
+            found[0].merge(map(others));
+            found[1].add_missing(map(others));
+            assert_eq!(found, [map(merged), map(filled)], "{own:?} {others:?}");
+        };
     check(&[], &[("a", 1)], &[("a", 1)], &[("a", 1)]);
     check(&[("a", 1)], &[], &[("a", 1)], &[("a", 1)]);
     check(

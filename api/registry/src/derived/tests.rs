@@ -25,7 +25,9 @@ struct Texts {
 
 impl Derived for Texts {
     fn update(&mut self, change: ObjectChange<'_>) {
-        let text = |object: Option<&Value>| object.and_then(|object| Some(object.str_at(&["text"])?.to_owned()));
+        let text = |object: Option<&Value>| {
+            object.and_then(|object| Some(object.str_at(&["text"])?.to_owned()))
+        };
         let name = format!("{} {}/{}", change.plural, change.namespace, change.name);
         let old = match text(change.new) {
             Some(text) => self.by_name.insert(name, text),
@@ -115,7 +117,11 @@ struct Setting {
 impl Setting {
     fn new() -> Self {
         let store = MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock));
-        let store = Arc::new(Faulty { store, refuses_watches: AtomicBool::new(false), frozen: Mutex::new(None) });
+        let store = Arc::new(Faulty {
+            store,
+            refuses_watches: AtomicBool::new(false),
+            frozen: Mutex::new(None),
+        });
         let resources = vec![resource("as"), resource("bs")];
         let options = DerivedStateOptions {
             store: store.clone(),
@@ -158,7 +164,8 @@ impl Setting {
 
 /// Writes an object of another resource.
 async fn put_other(store: &dyn Store) {
-    let operations = vec![Operation::Put { key: Bytes::from_static(b"o/other/x"), value: Bytes::new() }];
+    let operations =
+        vec![Operation::Put { key: Bytes::from_static(b"o/other/x"), value: Bytes::new() }];
     store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
 }
 

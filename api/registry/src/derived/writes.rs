@@ -30,7 +30,8 @@ impl Layer for RecordingWrites {
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, StoreError> {
         // Empty for nearly every write, and then it allocates no memory.
-        let touched: Vec<&Arc<dyn Informed>> = self.states.iter().filter(|state| touches(&txn, &***state)).collect();
+        let touched: Vec<&Arc<dyn Informed>> =
+            self.states.iter().filter(|state| touches(&txn, &***state)).collect();
         let outcome = self.store.txn(txn).await;
         if let Ok(Outcome::Committed { revision }) = outcome {
             touched.iter().for_each(|state| state.record_write(revision));

@@ -95,9 +95,13 @@ impl JsonPatch {
         let mut patch = Self { operations: Vec::with_capacity(items.len()), unknown: Vec::new() };
         for (index, item) in items.into_iter().enumerate() {
             let found = item.type_name();
-            let Value::Map(item) = item else { return Err(Malformed::Shape { found, wanted: "an operation" }) };
+            let Value::Map(item) = item else {
+                return Err(Malformed::Shape { found, wanted: "an operation" });
+            };
             let known = |key: &str| matches!(key, "op" | "path" | "from" | "value");
-            patch.unknown.extend(item.keys().filter(|key| !known(key)).map(|key| format!("[{index}].{key}")));
+            patch.unknown.extend(
+                item.keys().filter(|key| !known(key)).map(|key| format!("[{index}].{key}")),
+            );
             patch.operations.push(Operation::read(&item.into()).unwrap_or(Operation::Nonsense));
         }
         Ok(patch)
@@ -190,7 +194,8 @@ impl Operation {
                 to.add(target, value.clone())
             }
             Self::Test(path, value) => {
-                let found = if value.is_null() { path.get_member(target) } else { path.get(target) };
+                let found =
+                    if value.is_null() { path.get_member(target) } else { path.get(target) };
                 found.is_some_and(|found| equal(found, value)).then_some(())
             }
             Self::Nonsense => None,
@@ -207,8 +212,10 @@ struct Measure {
 }
 
 fn measure(value: &Value) -> Measure {
-    let around =
-        |sum: Measure, part: Measure| Measure { size: sum.size + part.size, depth: sum.depth.max(part.depth + 1) };
+    let around = |sum: Measure, part: Measure| Measure {
+        size: sum.size + part.size,
+        depth: sum.depth.max(part.depth + 1),
+    };
     match value {
         Value::List(items) => items.iter().map(measure).fold(Measure { size: 1, depth: 1 }, around),
         Value::Map(map) => {
@@ -247,13 +254,17 @@ impl Budget {
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::List(left), Value::List(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
+            left.len() == right.len()
+                && left.iter().zip(right).all(|(left, right)| equal(left, right))
         }
         (Value::Map(left), Value::Map(right)) => {
             let pairs = left.iter().zip(right.iter());
-            left.len() == right.len() && pairs.into_iter().all(|((k, left), (l, right))| k == l && equal(left, right))
+            left.len() == right.len()
+                && pairs.into_iter().all(|((k, left), (l, right))| k == l && equal(left, right))
         }
-        (Value::Float(number), other) | (other, Value::Float(number)) => other.as_f64() == Some(*number),
+        (Value::Float(number), other) | (other, Value::Float(number)) => {
+            other.as_f64() == Some(*number)
+        }
         _ => left == right,
     }
 }

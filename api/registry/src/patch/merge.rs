@@ -15,7 +15,9 @@ pub fn merge(target: &mut Value, patch: Value) {
     if target.as_map().is_none() {
         *target = Value::Map(Map::new());
     }
-    let Some(map) = target.as_map_mut() else { return };
+    let Some(map) = target.as_map_mut() else {
+        return;
+    };
     let merged = map.merge_with(patch, |_, before, change| {
         if change.is_null() {
             return Ok(None);
@@ -45,7 +47,11 @@ mod tests {
         check(json!({"a": "b", "b": "c"}), json!({"a": null}), json!({"b": "c"}));
         check(json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"}));
         check(json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]}));
-        check(json!({"a": {"b": "c"}}), json!({"a": {"b": "d", "c": null}}), json!({"a": {"b": "d"}}));
+        check(
+            json!({"a": {"b": "c"}}),
+            json!({"a": {"b": "d", "c": null}}),
+            json!({"a": {"b": "d"}}),
+        );
         check(json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]}));
         check(json!(["a", "b"]), json!(["c", "d"]), json!(["c", "d"]));
         check(json!({"a": "foo"}), json!(null), json!(null));

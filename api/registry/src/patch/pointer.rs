@@ -45,11 +45,15 @@ impl Pointer {
 
     /// The number of siblings that are shifted by an insertion or removal there.
     pub(super) fn siblings_after(&self, root: &Value) -> usize {
-        let Some((last, parents)) = self.0.split_last() else { return 0 };
+        let Some((last, parents)) = self.0.split_last() else {
+            return 0;
+        };
         match follow(root, parents) {
             Some(Value::Map(map)) => map.len_after(last),
             // An insertion has one place more than a removal.
-            Some(Value::List(items)) => index(last, items.len() + 1).map_or(0, |at| items.len().saturating_sub(at)),
+            Some(Value::List(items)) => {
+                index(last, items.len() + 1).map_or(0, |at| items.len().saturating_sub(at))
+            }
             _ => 0,
         }
     }
@@ -60,7 +64,9 @@ impl Pointer {
         let mut value = root;
         for step in &self.0 {
             let Value::Map(map) = value else { return 0 };
-            let Some(below) = map.get(step) else { return map.len_after(step) };
+            let Some(below) = map.get(step) else {
+                return map.len_after(step);
+            };
             value = below;
         }
         0
@@ -137,7 +143,8 @@ fn walk<'v>(root: &'v mut Value, steps: &[String]) -> Option<&'v mut Value> {
 /// end, as `-1`. RFC 6901 has no indexes from the end, but clients of release 1.35 use them.
 fn index(step: &str, places: usize) -> Option<usize> {
     let digits = step.strip_prefix('-').unwrap_or(step);
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (digits == "0" || !digits.starts_with('0'));
     let number: usize = digits.parse().ok().filter(|_| plain)?;
     if digits.len() == step.len() { Some(number) } else { places.checked_sub(number) }
 }
@@ -150,7 +157,9 @@ mod tests {
     #[test]
     fn the_examples_of_the_standard() {
         let tree = Value::from(json!({"foo": ["bar", "baz"], "": 0, "a/b": 1, "m~n": 8}));
-        for (pointer, expect) in [("/foo/0", json!("bar")), ("/", json!(0)), ("/a~1b", json!(1)), ("/m~0n", json!(8))] {
+        for (pointer, expect) in
+            [("/foo/0", json!("bar")), ("/", json!(0)), ("/a~1b", json!(1)), ("/m~0n", json!(8))]
+        {
             let pointer = Pointer::parse(pointer).unwrap();
             assert_eq!(pointer.get(&tree), Some(&Value::from(expect)));
         }
@@ -162,7 +171,8 @@ mod tests {
 
     #[test]
     fn places_may_be_counted_from_the_end() {
-        let check = |step: &str, expect: Option<usize>| assert_eq!(index(step, 3), expect, "{step}");
+        let check =
+            |step: &str, expect: Option<usize>| assert_eq!(index(step, 3), expect, "{step}");
         for (step, expect) in [("0", 0), ("12", 12), ("-1", 2), ("-3", 0)] {
             check(step, Some(expect));
         }
@@ -177,7 +187,9 @@ mod tests {
             let tree = Value::from(json!({"b": {"x": 1, "y": 2}, "c": [1, 2], "d": null}));
             assert_eq!(Pointer::parse(pointer).unwrap().moved_by_put(&tree), expect, "{pointer}");
         };
-        for (pointer, expect) in [("/a", 3), ("/a/b/c", 3), ("/b/a", 2), ("/b/xx/a", 1), ("/b/z", 0), ("/e/a", 0)] {
+        for (pointer, expect) in
+            [("/a", 3), ("/a/b/c", 3), ("/b/a", 2), ("/b/xx/a", 1), ("/b/z", 0), ("/e/a", 0)]
+        {
             check(pointer, expect);
         }
         for unmoved in ["", "/b", "/b/x", "/b/x/a", "/c/0", "/c/0/a", "/d/a"] {

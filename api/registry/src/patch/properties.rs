@@ -56,16 +56,21 @@ fn pointer() -> impl Strategy<Value = String> {
         (0usize..4).prop_map(|index| index.to_string()),
         Just("-".to_owned()),
     ];
-    proptest::collection::vec(step, 1..4).prop_map(|steps| steps.iter().map(|step| format!("/{step}")).collect())
+    proptest::collection::vec(step, 1..4)
+        .prop_map(|steps| steps.iter().map(|step| format!("/{step}")).collect())
 }
 
 fn operation() -> impl Strategy<Value = serde_json::Value> {
     prop_oneof![
-        (pointer(), document()).prop_map(|(path, value)| json!({"op": "add", "path": path, "value": value})),
+        (pointer(), document())
+            .prop_map(|(path, value)| json!({"op": "add", "path": path, "value": value})),
         pointer().prop_map(|path| json!({"op": "remove", "path": path})),
-        (pointer(), document()).prop_map(|(path, value)| json!({"op": "replace", "path": path, "value": value})),
-        (pointer(), pointer()).prop_map(|(from, path)| json!({"op": "move", "from": from, "path": path})),
-        (pointer(), pointer()).prop_map(|(from, path)| json!({"op": "copy", "from": from, "path": path})),
+        (pointer(), document())
+            .prop_map(|(path, value)| json!({"op": "replace", "path": path, "value": value})),
+        (pointer(), pointer())
+            .prop_map(|(from, path)| json!({"op": "move", "from": from, "path": path})),
+        (pointer(), pointer())
+            .prop_map(|(from, path)| json!({"op": "copy", "from": from, "path": path})),
         (pointer(), document().prop_filter("absent or null", |value| !value.is_null()))
             .prop_map(|(path, value)| json!({"op": "test", "path": path, "value": value})),
     ]
@@ -106,7 +111,8 @@ fn of_every_kind(check: impl Fn(&mut Random<'_>, serde_json::Value, serde_json::
     for (number, kind) in (0u64..).zip(GRAPH.kinds()) {
         for seed in 0..SEEDS {
             let mut random = Random::new(&GRAPH, seed * 1000 + number);
-            let [one, other] = [(); 2].map(|()| serde_json::to_value(random.object(kind.ty)).unwrap());
+            let [one, other] =
+                [(); 2].map(|()| serde_json::to_value(random.object(kind.ty)).unwrap());
             check(&mut random, one, other);
         }
     }
@@ -115,7 +121,9 @@ fn of_every_kind(check: impl Fn(&mut Random<'_>, serde_json::Value, serde_json::
 /// Pointers to every value but the whole document.
 fn pointers(document: &serde_json::Value, at: &str, found: &mut Vec<String>) {
     let steps: Vec<(String, &serde_json::Value)> = match document {
-        serde_json::Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), value)).collect(),
+        serde_json::Value::Object(map) => {
+            map.iter().map(|(key, value)| (key.clone(), value)).collect()
+        }
         serde_json::Value::Array(list) => {
             list.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect()
         }
@@ -133,7 +141,8 @@ fn merge_patches_of_every_kind_agree() {
     of_every_kind(|_, target, mut patch| {
         // Half of the common members are removed.
         let fields = patch.as_object_mut().unwrap();
-        for (number, value) in fields.values_mut().enumerate().filter(|(number, _)| number % 2 == 0) {
+        for (number, value) in fields.values_mut().enumerate().filter(|(number, _)| number % 2 == 0)
+        {
             *value = if number % 4 == 0 { json!(null) } else { json!({"k": null}) };
         }
         let mut expect = target.clone();
@@ -177,7 +186,11 @@ fn json_patches_of_every_kind_agree() {
             let mut expect = target.clone();
             let expect = json_patch::patch_unsafe(&mut expect, &patch).is_ok().then_some(expect);
             let mut found = Value::from(target.clone());
-            let found = JsonPatch::parse(document.into()).unwrap().apply(&mut found).is_ok().then_some(found);
+            let found = JsonPatch::parse(document.into())
+                .unwrap()
+                .apply(&mut found)
+                .is_ok()
+                .then_some(found);
             assert_eq!(found, expect.map(Value::from), "{:?}", &operations[..count]);
         }
     });

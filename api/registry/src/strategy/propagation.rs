@@ -64,13 +64,19 @@ impl Propagation {
 
 /// The finalizers of an object whose deletion begins: the requested policy takes precedence over
 /// that in the object, and that over the default of its kind. `None` when they do not change.
-pub(crate) fn finalizers(current: &[&str], asked: Option<Propagation>, by_default: Propagation) -> Option<Vec<String>> {
-    let policy = asked.or_else(|| Propagation::of_finalizers(current.iter().copied())).unwrap_or(by_default);
+pub(crate) fn finalizers(
+    current: &[&str],
+    asked: Option<Propagation>,
+    by_default: Propagation,
+) -> Option<Vec<String>> {
+    let policy =
+        asked.or_else(|| Propagation::of_finalizers(current.iter().copied())).unwrap_or(by_default);
     let own = [ORPHAN, FOREGROUND].into_iter().filter(|finalizer| current.contains(finalizer));
     if own.eq(policy.finalizer()) {
         return None;
     }
-    let others = current.iter().copied().filter(|finalizer| ![ORPHAN, FOREGROUND].contains(finalizer));
+    let others =
+        current.iter().copied().filter(|finalizer| ![ORPHAN, FOREGROUND].contains(finalizer));
     Some(others.chain(policy.finalizer()).map(str::to_owned).collect())
 }
 
@@ -81,9 +87,17 @@ mod tests {
 
     #[test]
     fn what_is_asked_goes_before_what_is_there() {
-        let check = |current: &[&str], asked: Option<Propagation>, by_default: Propagation, expect: Option<&[&str]>| {
-            let expect = expect.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
-            assert_eq!(finalizers(current, asked, by_default), expect, "{current:?} {asked:?} {by_default:?}");
+        let check = |current: &[&str],
+                     asked: Option<Propagation>,
+                     by_default: Propagation,
+                     expect: Option<&[&str]>| {
+            let expect =
+                expect.map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
+            assert_eq!(
+                finalizers(current, asked, by_default),
+                expect,
+                "{current:?} {asked:?} {by_default:?}"
+            );
         };
         check(&[], None, Background, None);
         check(&["x"], None, Background, None);

@@ -68,12 +68,10 @@ mod tests {
     #[test]
     fn the_metadata_is_as_before_but_for_the_owners_of_fields() {
         let old = json!({"metadata": {"name": "a", "labels": {"a": "1"}, "finalizers": ["x/y"], "managedFields": [1]}});
-        let new =
-            json!({"metadata": {"name": "a", "labels": {"a": "2"}, "annotations": {"b": "3"}, "managedFields": [2]}});
+        let new = json!({"metadata": {"name": "a", "labels": {"a": "2"}, "annotations": {"b": "3"}, "managedFields": [2]}});
         let mut new = Value::from(new);
         restore_metadata(&old.into(), &mut new);
-        let expect =
-            json!({"metadata": {"name": "a", "labels": {"a": "1"}, "finalizers": ["x/y"], "managedFields": [2]}});
+        let expect = json!({"metadata": {"name": "a", "labels": {"a": "1"}, "finalizers": ["x/y"], "managedFields": [2]}});
         assert_eq!(new, expect.into());
     }
 }

@@ -33,11 +33,13 @@ impl Writer {
         old: Option<&Value>,
         new: &mut Value,
     ) -> Result<Changes, Error> {
-        let Some(allocator) = target.resource.strategy.allocator().filter(|_| part == Part::Main) else {
+        let Some(allocator) = target.resource.strategy.allocator().filter(|_| part == Part::Main)
+        else {
             return Ok(Changes::default());
         };
         let snapshot = self.current().await?;
-        let view = AllocationView { names: self.names, snapshot: &snapshot, entropy: &*self.env.entropy };
+        let view =
+            AllocationView { names: self.names, snapshot: &snapshot, entropy: &*self.env.entropy };
         allocator.choose(view, old, new).map_err(|unavailable| match unavailable {
             Unavailable::Refused(causes) => invalid(target.resource, target.name, causes),
             Unavailable::Exhausted(why) => Error::internal(why),
@@ -46,19 +48,29 @@ impl Writer {
     }
 
     /// The operations that release the allocations of a removed object.
-    pub(super) fn give_up(&self, target: Target<'_>, object: &Value) -> Result<Vec<Operation>, Error> {
-        let Some(allocator) = target.resource.strategy.allocator() else { return Ok(Vec::new()) };
+    pub(super) fn give_up(
+        &self,
+        target: Target<'_>,
+        object: &Value,
+    ) -> Result<Vec<Operation>, Error> {
+        let Some(allocator) = target.resource.strategy.allocator() else {
+            return Ok(Vec::new());
+        };
         Ok(self.changes(allocator, &self.store.snapshot(), Some(object), None)?.operations)
     }
 
     /// The operations that release the allocations of a removed object that cannot be read. They
     /// are found by their owner, so every allocation of the cluster is scanned.
     pub(super) fn give_up_unread(&self, target: Target<'_>, snapshot: &Snapshot) -> Vec<Operation> {
-        let Some(allocator) = target.resource.strategy.allocator() else { return Vec::new() };
+        let Some(allocator) = target.resource.strategy.allocator() else {
+            return Vec::new();
+        };
         let namespace = target.namespace.unwrap_or_default();
         let mut operations = Vec::new();
         for (key, entry) in snapshot.range(&keys::allocations(), None) {
-            let Some(Key::Allocation { class, name }) = Key::parse(key) else { continue };
+            let Some(Key::Allocation { class, name }) = Key::parse(key) else {
+                continue;
+            };
             let held = allocator.allocation(self.names, namespace, target.name, class, name);
             if let Some(held) = held.filter(|held| held.owner.as_bytes() == entry.value) {
                 give_up(&held, snapshot, &mut operations);
@@ -74,8 +86,9 @@ impl Writer {
         old: Option<&Value>,
         new: Option<&Value>,
     ) -> Result<Changes, Error> {
-        let allocations =
-            |object: Option<&Value>| object.map_or_else(Vec::new, |object| allocator.allocations(self.names, object));
+        let allocations = |object: Option<&Value>| {
+            object.map_or_else(Vec::new, |object| allocator.allocations(self.names, object))
+        };
         let (before, after) = (allocations(old), allocations(new));
         let mut changes = Changes::default();
         for taken in after.iter().filter(|allocation| !has(&before, allocation)) {
@@ -89,14 +102,23 @@ impl Writer {
 
     fn take(&self, allocation: &Allocation, changes: &mut Changes) -> Result<(), Error> {
         let mut put = |key: Bytes, value: Bytes| {
-            changes.conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
+            changes
+                .conditions
+                .push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
             changes.operations.push(Operation::Put { key, value });
         };
         put(allocation.key(), Bytes::from(allocation.owner.clone()));
         if let Some(shadow) = &allocation.shadow {
             let mut object = shadow.object.clone();
-            metadata::begin(&mut object, None, metadata::new_uid(&*self.env.entropy), self.now(), false);
-            let value = stored::encode(&object, &[]).map_err(|error| Error::internal(error.to_string()))?;
+            metadata::begin(
+                &mut object,
+                None,
+                metadata::new_uid(&*self.env.entropy),
+                self.now(),
+                false,
+            );
+            let value =
+                stored::encode(&object, &[]).map_err(|error| Error::internal(error.to_string()))?;
             put(shadow.key.clone(), value);
         }
         Ok(())
@@ -116,7 +138,9 @@ fn has(allocations: &[Allocation], allocation: &Allocation) -> bool {
 /// Whether the object under the shadow's key is the shadow, and not one that a client has created
 /// there since.
 fn is_ours(snapshot: &Snapshot, shadow: &Shadow) -> bool {
-    let Some(entry) = snapshot.get(&shadow.key) else { return false };
+    let Some(entry) = snapshot.get(&shadow.key) else {
+        return false;
+    };
     let object = StoredRef::parse(&entry.value).and_then(|stored| stored.to_value("", "", 0));
     object.is_ok_and(|object| object.get("spec") == shadow.object.get("spec"))
 }

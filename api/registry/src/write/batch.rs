@@ -31,11 +31,16 @@ impl Writer {
     ///
     /// # Errors
     /// 422 for an invalid object, and any refusal of admission.
-    pub async fn put_all(&self, puts: Vec<Put<'_>>, options: WriteOptions<'_>) -> Result<Option<Revision>, Error> {
+    pub async fn put_all(
+        &self,
+        puts: Vec<Put<'_>>,
+        options: WriteOptions<'_>,
+    ) -> Result<Option<Revision>, Error> {
         let mut clock = PhaseClock::start();
         let (mut txn, mut all) = (Txn::default(), Admitted::default());
         for put in puts {
-            let Admitted { allocation, terms } = self.add(put, options, &mut txn, &mut clock).await?;
+            let Admitted { allocation, terms } =
+                self.add(put, options, &mut txn, &mut clock).await?;
             all.allocation.conditions.extend(allocation.conditions);
             all.allocation.operations.extend(allocation.operations);
             all.terms = all.terms.and(terms);
@@ -53,11 +58,17 @@ impl Writer {
     ) -> Result<Admitted, Error> {
         let Put { target, replaces, mut object } = put;
         let (resource, key) = (target.resource, target.key());
-        let mut old = replaces.as_ref().map(|entry| stored_codec::decode(resource, entry)).transpose()?;
+        let mut old =
+            replaces.as_ref().map(|entry| stored_codec::decode(resource, entry)).transpose()?;
         let mut write = Write::create(target, options, Owners::Change);
         if let Some(old) = &mut old {
             metadata::of(old).remove("resourceVersion");
-            write = Write { operation: AdmissionOperation::Update, old: Some(old), swaps: true, ..write };
+            write = Write {
+                operation: AdmissionOperation::Update,
+                old: Some(old),
+                swaps: true,
+                ..write
+            };
         } else {
             self.begin(target, &mut object);
             if let Some(namespace) = target.namespace {
@@ -73,7 +84,8 @@ impl Writer {
         let admitted = self.admit(&write, &mut object, clock).await?;
         let revision = replaces.map_or(Revision::ZERO, |entry| entry.modified);
         txn.conditions.push(Condition::Modified { key: key.clone(), revision });
-        txn.operations.push(Operation::Put { key, value: stored_codec::encode(resource, &object)? });
+        txn.operations
+            .push(Operation::Put { key, value: stored_codec::encode(resource, &object)? });
         Ok(admitted)
     }
 }

@@ -30,12 +30,22 @@ fn name_problems(rule: NameRule, text: &str) -> Vec<String> {
 pub(super) fn metadata(names: &Names, rule: NameRule, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
     check_names(rule, object, &mut causes);
-    if object.at(&["metadata", "generation"]).and_then(Value::as_i64).is_some_and(|generation| generation < 0) {
-        causes.push(Cause::invalid("metadata.generation", -1, "must be greater than or equal to 0"));
+    if object
+        .at(&["metadata", "generation"])
+        .and_then(Value::as_i64)
+        .is_some_and(|generation| generation < 0)
+    {
+        causes.push(Cause::invalid(
+            "metadata.generation",
+            -1,
+            "must be greater than or equal to 0",
+        ));
     }
     let texts = |field: &str| {
         let map = object.at(&["metadata", field]).and_then(Value::as_map);
-        map.into_iter().flat_map(|map| map.iter()).map(|(key, value)| (key, value.as_str().unwrap_or_default()))
+        map.into_iter()
+            .flat_map(|map| map.iter())
+            .map(|(key, value)| (key, value.as_str().unwrap_or_default()))
     };
     causes.extend(name::labels(&Path::new("metadata.labels"), texts("labels")));
     causes.extend(name::annotations(&Path::new("metadata.annotations"), texts("annotations")));
@@ -50,7 +60,9 @@ pub fn check_manager(path: &Path, manager: &str, causes: &mut Vec<Cause>) {
     if manager.len() > MAX_MANAGER_BYTES {
         causes.push(Cause::too_long(path, MAX_MANAGER_BYTES));
     }
-    for (at, bad) in manager.char_indices().filter(|(_, c)| c.is_control() || (*c != ' ' && c.is_whitespace())) {
+    for (at, bad) in
+        manager.char_indices().filter(|(_, c)| c.is_control() || (*c != ' ' && c.is_whitespace()))
+    {
         let why = format!("invalid character U+{:04X} (at position {at})", u32::from(bad));
         causes.push(Cause::invalid(path, manager, &why));
     }
@@ -84,35 +96,51 @@ fn check_names(rule: NameRule, object: &Value, causes: &mut Vec<Cause>) {
     let prefix = text(object, "generateName");
     if !prefix.is_empty() {
         // A suffix is appended to the prefix, which may therefore end with a dash.
-        let sample = prefix.strip_suffix('-').map_or_else(|| prefix.to_owned(), |head| format!("{head}a"));
+        let sample =
+            prefix.strip_suffix('-').map_or_else(|| prefix.to_owned(), |head| format!("{head}a"));
         let problems = name_problems(rule, &sample);
-        causes.extend(problems.iter().map(|why| Cause::invalid("metadata.generateName", prefix, why)));
+        causes.extend(
+            problems.iter().map(|why| Cause::invalid("metadata.generateName", prefix, why)),
+        );
     }
     let own = text(object, "name");
     if own.is_empty() {
         causes.push(Cause::required("metadata.name", "name or generateName is required"));
     } else {
-        causes.extend(name_problems(rule, own).iter().map(|why| Cause::invalid("metadata.name", own, why)));
+        causes.extend(
+            name_problems(rule, own).iter().map(|why| Cause::invalid("metadata.name", own, why)),
+        );
     }
 }
 
 fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
-    let owners = object.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
+    let owners =
+        object.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
     let path = Path::new("metadata.ownerReferences");
     let mut controllers = Vec::new();
     for owner in owners {
         let field = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
         let group_version = GroupVersion::parse(field("apiVersion"));
         if group_version.as_ref().is_none_or(|gv| gv.version.is_empty()) {
-            causes.push(Cause::invalid(path.child("apiVersion"), field("apiVersion"), "version must not be empty"));
+            causes.push(Cause::invalid(
+                path.child("apiVersion"),
+                field("apiVersion"),
+                "version must not be empty",
+            ));
         }
         for name in ["kind", "name", "uid"] {
             if field(name).is_empty() {
                 causes.push(Cause::invalid(path.child(name), "", "must not be empty"));
             }
         }
-        if group_version.is_some_and(|gv| gv == GroupVersion::new("", "v1")) && field("kind") == "Event" {
-            causes.push(Cause::invalid(&path, owner.clone(), "an Event is disallowed from being an owner"));
+        if group_version.is_some_and(|gv| gv == GroupVersion::new("", "v1"))
+            && field("kind") == "Event"
+        {
+            causes.push(Cause::invalid(
+                &path,
+                owner.clone(),
+                "an Event is disallowed from being an owner",
+            ));
         }
         if owner.get("controller").and_then(Value::as_bool) == Some(true) {
             controllers.push(field("name"));
@@ -126,7 +154,8 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
 
 fn check_finalizers(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
     let path = Path::new("metadata.finalizers");
-    let standard = [names.finalizer_namespace, well_known::FINALIZER_ORPHAN, well_known::FINALIZER_FOREGROUND];
+    let standard =
+        [names.finalizer_namespace, well_known::FINALIZER_ORPHAN, well_known::FINALIZER_FOREGROUND];
     for (index, finalizer) in finalizers(object).enumerate() {
         causes.extend(name::finalizer(&path, finalizer));
         if !finalizer.contains('/') && !standard.contains(&finalizer) {
@@ -137,17 +166,29 @@ fn check_finalizers(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
     let has = |name: &str| finalizers(object).any(|finalizer| finalizer == name);
     if has(well_known::FINALIZER_ORPHAN) && has(well_known::FINALIZER_FOREGROUND) {
         let both = finalizers(object).collect::<Vec<_>>().join(",");
-        causes.push(Cause::invalid(&path, both, "finalizer orphan and foregroundDeletion cannot be both set"));
+        causes.push(Cause::invalid(
+            &path,
+            both,
+            "finalizer orphan and foregroundDeletion cannot be both set",
+        ));
     }
 }
 
 /// What is wrong with `managedFields`, which clients may write too.
 fn check_managers(object: &Value, causes: &mut Vec<Cause>) {
-    let entries = object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
+    let entries =
+        object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
     for (index, entry) in entries.iter().enumerate() {
         let path = Path::new("metadata.managedFields").index(index);
-        check_manager(&path.child("manager"), entry.str_at(&["manager"]).unwrap_or_default(), causes);
-        if entry.str_at(&["subresource"]).is_some_and(|subresource| subresource.len() > MAX_SUBRESOURCE_BYTES) {
+        check_manager(
+            &path.child("manager"),
+            entry.str_at(&["manager"]).unwrap_or_default(),
+            causes,
+        );
+        if entry
+            .str_at(&["subresource"])
+            .is_some_and(|subresource| subresource.len() > MAX_SUBRESOURCE_BYTES)
+        {
             causes.push(Cause::too_long(path.child("subresource"), MAX_SUBRESOURCE_BYTES));
         }
     }
@@ -186,21 +227,35 @@ mod tests {
         check(json!({"labels": {"a/b/c": "v"}}), &["FieldValueInvalid metadata.labels"]);
         check(json!({"labels": {"k": "bad value!"}}), &["FieldValueInvalid metadata.labels"]);
         check(json!({"annotations": {"UPPER.example.com/k": "any text\n"}}), &[]);
-        check(json!({"annotations": {"k": "x".repeat(256 << 10)}}), &["FieldValueTooLong metadata.annotations"]);
+        check(
+            json!({"annotations": {"k": "x".repeat(256 << 10)}}),
+            &["FieldValueTooLong metadata.annotations"],
+        );
     }
 
     #[test]
     fn finalizers_are_qualified_and_do_not_contradict() {
         check(json!({"finalizers": ["example.com/ok"]}), &[]);
-        check(json!({"finalizers": ["unqualified"]}), &["FieldValueInvalid metadata.finalizers[0]"]);
-        check(json!({"finalizers": ["orphan", "foregroundDeletion"]}), &["FieldValueInvalid metadata.finalizers"]);
-        check(json!({"finalizers": ["example.com/ok", "bad name/x"]}), &["FieldValueInvalid metadata.finalizers"]);
+        check(
+            json!({"finalizers": ["unqualified"]}),
+            &["FieldValueInvalid metadata.finalizers[0]"],
+        );
+        check(
+            json!({"finalizers": ["orphan", "foregroundDeletion"]}),
+            &["FieldValueInvalid metadata.finalizers"],
+        );
+        check(
+            json!({"finalizers": ["example.com/ok", "bad name/x"]}),
+            &["FieldValueInvalid metadata.finalizers"],
+        );
     }
 
     #[test]
     fn owners_are_complete() {
         let owner = |change: serde_json::Value| {
-            let mut owner = Value::from(json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}));
+            let mut owner = Value::from(
+                json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}),
+            );
             crate::patch::merge(&mut owner, change.into());
             serde_json::to_value(owner).unwrap()
         };
@@ -228,23 +283,39 @@ mod tests {
             json!({"managedFields": entry(&"x".repeat(129), "")}),
             &["FieldValueTooLong metadata.managedFields[0].manager"],
         );
-        check(json!({"managedFields": entry("a\nb", "")}), &["FieldValueInvalid metadata.managedFields[0].manager"]);
+        check(
+            json!({"managedFields": entry("a\nb", "")}),
+            &["FieldValueInvalid metadata.managedFields[0].manager"],
+        );
         let long = entry("a", &"x".repeat(257));
-        check(json!({"managedFields": long}), &["FieldValueTooLong metadata.managedFields[0].subresource"]);
+        check(
+            json!({"managedFields": long}),
+            &["FieldValueTooLong metadata.managedFields[0].subresource"],
+        );
     }
 
     #[test]
     fn changes() {
         let check = |old: serde_json::Value, new: serde_json::Value, expect: &[&str]| {
-            let causes = metadata_update(&json!({"metadata": old}).into(), &json!({"metadata": new}).into());
+            let causes =
+                metadata_update(&json!({"metadata": old}).into(), &json!({"metadata": new}).into());
             assert_eq!(shown(&causes), expect);
         };
         check(json!({"uid": "u"}), json!({"uid": "u", "finalizers": ["a/b"]}), &[]);
         check(json!({"uid": "u"}), json!({"uid": "v"}), &["FieldValueInvalid metadata.uid"]);
         let gone = "2001-01-01T00:00:00Z";
-        check(json!({}), json!({"deletionTimestamp": gone}), &["FieldValueInvalid metadata.deletionTimestamp"]);
-        let terminating = |finalizers: &[&str]| json!({"deletionTimestamp": gone, "finalizers": finalizers});
+        check(
+            json!({}),
+            json!({"deletionTimestamp": gone}),
+            &["FieldValueInvalid metadata.deletionTimestamp"],
+        );
+        let terminating =
+            |finalizers: &[&str]| json!({"deletionTimestamp": gone, "finalizers": finalizers});
         check(terminating(&["a/b", "a/c"]), terminating(&["a/c"]), &[]);
-        check(terminating(&["a/b"]), terminating(&["a/c"]), &["FieldValueForbidden metadata.finalizers"]);
+        check(
+            terminating(&["a/b"]),
+            terminating(&["a/c"]),
+            &["FieldValueForbidden metadata.finalizers"],
+        );
     }
 }

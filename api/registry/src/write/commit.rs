@@ -48,7 +48,9 @@ impl Writer {
             Decision::Committed { revision } => Ok(Some(revision)),
             Decision::Conflict { condition, .. } if condition >= allocated => Err(Lost::Terms),
             Decision::Conflict { condition, .. } if condition >= own => Err(Lost::Allocation),
-            Decision::Conflict { condition, current, revision } => Err(Lost::Own { condition, current, revision }),
+            Decision::Conflict { condition, current, revision } => {
+                Err(Lost::Own { condition, current, revision })
+            }
         })
     }
 }

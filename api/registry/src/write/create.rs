@@ -40,7 +40,12 @@ impl Writer {
     /// # Errors
     /// 409 when the name is taken, 404 or 403 when the namespace takes no objects, 422 for an
     /// invalid object, 429 when its terms of admission have changed at each attempt.
-    pub async fn create(&self, target: Target<'_>, object: Value, options: WriteOptions<'_>) -> Result<Answer, Error> {
+    pub async fn create(
+        &self,
+        target: Target<'_>,
+        object: Value,
+        options: WriteOptions<'_>,
+    ) -> Result<Answer, Error> {
         self.create_owned(target, object, options, Owners::Change).await
     }
 
@@ -77,13 +82,14 @@ impl Writer {
             let target = Target { resource, namespace, name: &name };
             let write = Write::create(target, options, owners);
             let is_unshaped = attempt == 0 || prefix.is_some();
-            let refused = match self.attempt_creation(&write, is_unshaped, &mut object, &mut clock).await? {
-                Ok(answer) => {
-                    let warnings = repeated.into_iter().chain(answer.warnings).collect();
-                    return Ok(Answer { warnings, ..answer });
-                }
-                Err(refused) => refused,
-            };
+            let refused =
+                match self.attempt_creation(&write, is_unshaped, &mut object, &mut clock).await? {
+                    Ok(answer) => {
+                        let warnings = repeated.into_iter().chain(answer.warnings).collect();
+                        return Ok(Answer { warnings, ..answer });
+                    }
+                    Err(refused) => refused,
+                };
             match refused {
                 // The state that the allocations were chosen from has changed.
                 Refused::Allocation => drop(self.current().await?),
@@ -95,10 +101,16 @@ impl Writer {
                 Refused::Exists if prefix.is_some() => {
                     names_taken += 1;
                     if names_taken == MAX_NAMES {
-                        return Err(Status::generated_name_exists(&resource.group_resource(), &name).into());
+                        return Err(Status::generated_name_exists(
+                            &resource.group_resource(),
+                            &name,
+                        )
+                        .into());
                     }
                 }
-                Refused::Exists => return Err(Status::already_exists(&resource.group_resource(), &name).into()),
+                Refused::Exists => {
+                    return Err(Status::already_exists(&resource.group_resource(), &name).into());
+                }
                 Refused::Namespace(at) => self.look_at_namespace(target, at).await?,
             }
             clock.skip();
@@ -137,7 +149,13 @@ impl Writer {
             let proposed = self.propose_creation(write, operation, admitted, clock).await?;
             return Ok(proposed.map(|revision| {
                 warnings.extend(strategy.warnings(self.names, None, object));
-                Answer { outcome: Outcome::Created, value, revision, warnings, times: clock.times() }
+                Answer {
+                    outcome: Outcome::Created,
+                    value,
+                    revision,
+                    warnings,
+                    times: clock.times(),
+                }
             }));
         };
         Err(self.refuse_creation(write.target, refusal).await?)
@@ -192,7 +210,11 @@ impl Writer {
                 if live.is_some_and(|live| snapshot.get(&live).is_none()) {
                     return Ok(Err(Refused::Namespace(snapshot.revision())));
                 }
-                Ok(if snapshot.get(&key).is_some() { Err(Refused::Exists) } else { Ok(Revision::ZERO) })
+                Ok(if snapshot.get(&key).is_some() {
+                    Err(Refused::Exists)
+                } else {
+                    Ok(Revision::ZERO)
+                })
             }
             Err(Lost::Own { condition, .. }) if condition == free => Ok(Err(Refused::Exists)),
             Err(Lost::Own { revision, .. }) => Ok(Err(Refused::Namespace(revision))),

@@ -28,9 +28,15 @@ impl Writer {
     /// # Errors
     /// 404 for an absent object, 409 when a precondition does not hold, 403 for an object that is
     /// never deleted, and any refusal of admission.
-    pub async fn delete(&self, target: Target<'_>, options: &DeleteOptions) -> Result<Answer, Error> {
+    pub async fn delete(
+        &self,
+        target: Target<'_>,
+        options: &DeleteOptions,
+    ) -> Result<Answer, Error> {
         if let Some(why) = target.resource.strategy.undeletable(self.names, target.name) {
-            return Err(Status::forbidden(&target.resource.group_resource(), target.name, why).into());
+            return Err(
+                Status::forbidden(&target.resource.group_resource(), target.name, why).into()
+            );
         }
         let key = target.key();
         let mut entry = self.store.snapshot().get(&key).cloned();
@@ -44,7 +50,9 @@ impl Writer {
                 None => Err(not_found(target)),
             };
             match attempt {
-                Ok(Attempt::Done(answer)) if answer.outcome != Outcome::Unchanged && !options.dry_run => {
+                Ok(Attempt::Done(answer))
+                    if answer.outcome != Outcome::Unchanged && !options.dry_run =>
+                {
                     return Ok(answer);
                 }
                 Ok(Attempt::Overtaken(current)) => (entry, is_current) = (current, true),
@@ -79,18 +87,27 @@ impl Writer {
         metadata::of(&mut object).remove("resourceVersion");
         check_preconditions(target, entry.modified, &object, &options.preconditions)?;
         let finalizers: Vec<&str> = metadata::finalizers(&object).collect();
-        let marked = propagation::finalizers(&finalizers, options.propagation, strategy.propagation());
+        let marked =
+            propagation::finalizers(&finalizers, options.propagation, strategy.propagation());
         let held = marked.as_ref().map_or(!finalizers.is_empty(), |marked| !marked.is_empty());
-        let (terminating, had) = (metadata::is_terminating(&object), metadata::grace_seconds(&object));
+        let (terminating, had) =
+            (metadata::is_terminating(&object), metadata::grace_seconds(&object));
         let grace = grace_seconds(target, &object, options);
         let held = held || grace > 0 || strategy.is_held(&object);
         let decided = marked.is_none() && grace == had;
         if held && decided && terminating {
             let (value, revision, times) = (entry.value.clone(), entry.modified, clock.times());
             let warnings = Vec::new();
-            return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings, times }));
+            return Ok(Attempt::Done(Answer {
+                outcome: Outcome::Unchanged,
+                value,
+                revision,
+                warnings,
+                times,
+            }));
         }
-        let mut terms = self.admit_deletion(&Write::delete(target, &object, options), clock).await?;
+        let mut terms =
+            self.admit_deletion(&Write::delete(target, &object, options), clock).await?;
         let warnings = std::mem::take(&mut terms.warnings);
         if let Some(marked) = marked {
             metadata::set_finalizers(&mut object, marked);
@@ -103,9 +120,19 @@ impl Writer {
                 self.begin_deletion(target, &mut object, grace);
             }
             let value = stored_codec::encode(target.resource, &object)?;
-            (Outcome::Terminating, value.clone(), Operation::Put { key: key.clone(), value }, Step::Terminating)
+            (
+                Outcome::Terminating,
+                value.clone(),
+                Operation::Put { key: key.clone(), value },
+                Step::Terminating,
+            )
         } else {
-            (Outcome::Removed, entry.value.clone(), Operation::Delete { key: key.clone() }, Step::Removed)
+            (
+                Outcome::Removed,
+                entry.value.clone(),
+                Operation::Delete { key: key.clone() },
+                Step::Removed,
+            )
         };
         let mut operations = vec![operation];
         operations.extend(strategy.companions(step, target.name));
@@ -113,7 +140,8 @@ impl Writer {
         let allocation = Changes { conditions: Vec::new(), operations: freed };
         let conditions = vec![Condition::Modified { key, revision: entry.modified }];
         let txn = Txn { conditions, operations };
-        let committed = self.commit(txn, Admitted { allocation, terms }, options.dry_run, clock).await?;
+        let committed =
+            self.commit(txn, Admitted { allocation, terms }, options.dry_run, clock).await?;
         let done = |revision: Option<Revision>| {
             let (revision, times) = (revision.unwrap_or(entry.modified), clock.times());
             Attempt::Done(Answer { outcome, value, revision, warnings, times })
@@ -156,11 +184,15 @@ fn check_preconditions(
     if let Some(asked) = &preconditions.resource_version
         && asked.parse() != Ok(current.get())
     {
-        return Err(Status::version_precondition_failed(&kind, target.name, asked, current.get()).into());
+        return Err(
+            Status::version_precondition_failed(&kind, target.name, asked, current.get()).into()
+        );
     }
     let uid = metadata::text(object, "uid");
     match &preconditions.uid {
-        Some(asked) if asked != uid => Err(Status::uid_precondition_failed(&kind, target.name, asked, uid).into()),
+        Some(asked) if asked != uid => {
+            Err(Status::uid_precondition_failed(&kind, target.name, asked, uid).into())
+        }
         _ => Ok(()),
     }
 }

@@ -72,7 +72,13 @@ pub(super) fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
 
 /// Sets the identity of a new object, and drops the metadata that clients do not set. The
 /// generation stays for kinds that do not count it.
-pub(super) fn begin(object: &mut Value, namespace: Option<&str>, uid: String, now: Time, generation: bool) {
+pub(super) fn begin(
+    object: &mut Value,
+    namespace: Option<&str>,
+    uid: String,
+    now: Time,
+    generation: bool,
+) {
     let metadata = of(object);
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", SELF_LINK] {
         metadata.remove(field);
@@ -142,8 +148,7 @@ mod tests {
             let mut object = object.clone();
             begin(&mut object, Some("n"), "u".into(), Time::from_ms(0), counted);
             let time = "1970-01-01T00:00:00Z";
-            let metadata =
-                json!({"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": time, "generation": generation});
+            let metadata = json!({"name": "a", "namespace": "n", "uid": "u", "creationTimestamp": time, "generation": generation});
             assert_eq!(object, json!({"data": {}, "metadata": metadata}).into());
         }
     }

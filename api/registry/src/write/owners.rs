@@ -12,7 +12,8 @@ const OWNERS: [&str; 2] = ["metadata", "ownerReferences"];
 
 /// Removes duplicates; returns the warning that names their uids.
 pub(super) fn dedup(object: &mut Value) -> Option<String> {
-    let owners = object.at_mut(&OWNERS).and_then(Value::as_list_mut).filter(|owners| owners.len() > 1)?;
+    let owners =
+        object.at_mut(&OWNERS).and_then(Value::as_list_mut).filter(|owners| owners.len() > 1)?;
     let (mut seen, mut repeated) = (HashSet::new(), Vec::new());
     owners.retain(|owner| {
         let is_new = seen.insert(json::to_vec(owner));

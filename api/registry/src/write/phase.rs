@@ -79,7 +79,10 @@ impl PhaseTimes {
 
     /// Each phase that took time, in order.
     pub fn iter(&self) -> impl Iterator<Item = (Phase, Duration)> + '_ {
-        PHASES.iter().map(|(phase, ..)| (*phase, self.of(*phase))).filter(|(_, time)| !time.is_zero())
+        PHASES
+            .iter()
+            .map(|(phase, ..)| (*phase, self.of(*phase)))
+            .filter(|(_, time)| !time.is_zero())
     }
 }
 
@@ -146,7 +149,8 @@ mod tests {
         sleep(100).await;
         clock.skip();
         clock.run(Phase::Mutate, sleep(5)).await;
-        let times: Vec<_> = clock.times().iter().map(|(phase, time)| (phase.name(), time.as_secs())).collect();
+        let times: Vec<_> =
+            clock.times().iter().map(|(phase, time)| (phase.name(), time.as_secs())).collect();
         assert_eq!(times, [("mutate", 7), ("commit", 3)]);
         assert_eq!(clock.times().of(Phase::Validate), Duration::ZERO);
     }

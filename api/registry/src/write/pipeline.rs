@@ -58,12 +58,20 @@ impl<'a> Write<'a> {
     }
 
     /// The deletion of an object.
-    pub(super) fn delete(target: Target<'a>, object: &'a Value, options: &'a DeleteOptions) -> Self {
+    pub(super) fn delete(
+        target: Target<'a>,
+        object: &'a Value,
+        options: &'a DeleteOptions,
+    ) -> Self {
         Self {
             operation: AdmissionOperation::Delete,
             old: Some(object),
             delete_options: Some(options),
-            ..Self::create(target, WriteOptions { dry_run: options.dry_run, manager: "" }, Owners::Settled)
+            ..Self::create(
+                target,
+                WriteOptions { dry_run: options.dry_run, manager: "" },
+                Owners::Settled,
+            )
         }
     }
 
@@ -115,7 +123,12 @@ impl Writer {
     }
 
     /// Validate: the kind's rules, and the permissions that the write needs.
-    pub(super) async fn judge(&self, write: &Write<'_>, object: &Value, clock: &mut PhaseClock) -> Result<(), Error> {
+    pub(super) async fn judge(
+        &self,
+        write: &Write<'_>,
+        object: &Value,
+        clock: &mut PhaseClock,
+    ) -> Result<(), Error> {
         clock.run(Phase::Validate, self.validate(write, object)).await
     }
 
@@ -126,13 +139,19 @@ impl Writer {
         object: &mut Value,
         clock: &mut PhaseClock,
     ) -> Result<Admitted, Error> {
-        let allocation = clock.run(Phase::Allocate, self.allocate(write.target, write.part, write.old, object)).await?;
+        let allocation = clock
+            .run(Phase::Allocate, self.allocate(write.target, write.part, write.old, object))
+            .await?;
         let terms = self.terms(write, Some(object), clock).await?;
         Ok(Admitted { allocation, terms })
     }
 
     /// Mutate and admit for the deletion of an object.
-    pub(super) async fn admit_deletion(&self, write: &Write<'_>, clock: &mut PhaseClock) -> Result<Terms, Error> {
+    pub(super) async fn admit_deletion(
+        &self,
+        write: &Write<'_>,
+        clock: &mut PhaseClock,
+    ) -> Result<Terms, Error> {
         clock.run(Phase::Mutate, self.mutate(write, &mut Value::Null)).await?;
         self.terms(write, None, clock).await
     }
@@ -144,7 +163,9 @@ impl Writer {
         new: Option<&Value>,
         clock: &mut PhaseClock,
     ) -> Result<Terms, Error> {
-        let Some(admission) = &self.admission else { return Ok(Terms::default()) };
+        let Some(admission) = &self.admission else {
+            return Ok(Terms::default());
+        };
         let attributes = write.attributes(self, new);
         let terms = clock.run(Phase::Admit, admission.validate(&attributes)).await?;
         if !admission.is_counted(&attributes) {
@@ -154,7 +175,9 @@ impl Writer {
     }
 
     async fn mutate(&self, write: &Write<'_>, object: &mut Value) -> Result<Mutation, Error> {
-        let Some(admission) = &self.admission else { return Ok(Mutation::Canonical) };
+        let Some(admission) = &self.admission else {
+            return Ok(Mutation::Canonical);
+        };
         admission.mutate(&write.attributes(self, None), object).await
     }
 }

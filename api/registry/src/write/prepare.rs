@@ -29,7 +29,8 @@ impl Writer {
         }
         if write.owners == Owners::Change {
             let Write { target, part, options, named, old, .. } = *write;
-            let manager = FieldManager { resource: target.resource, part, manager: options.manager, now };
+            let manager =
+                FieldManager { resource: target.resource, part, manager: options.manager, now };
             manager.track(old, object, named);
         }
     }
@@ -46,8 +47,9 @@ impl Writer {
         let Write { target, part, old, .. } = *write;
         let (resource, strategy) = (target.resource, &target.resource.strategy);
         if mutation == Mutation::Patched {
-            quorate_schema::decode(&resource.graph, resource.ty, object)
-                .map_err(|error| Error::internal(error.for_kind(&resource.kind, &resource.api_version)))?;
+            quorate_schema::decode(&resource.graph, resource.ty, object).map_err(|error| {
+                Error::internal(error.for_kind(&resource.kind, &resource.api_version))
+            })?;
             apply_defaults(&resource.graph, resource.ty, object);
             strategy.default(self.names, object);
         }

@@ -23,7 +23,11 @@ pub(super) fn stale(target: Target<'_>) -> Error {
 pub(super) fn quota_contended(target: Target<'_>) -> Error {
     let (resource, name) = (target.resource.qualified(), quoted(target.name));
     let why = "too many others are charged to the same quotas at this time, please try again";
-    Status::too_many_requests(format!("{resource} {name} was not written: {why}"), RETRY_AFTER_SECONDS).into()
+    Status::too_many_requests(
+        format!("{resource} {name} was not written: {why}"),
+        RETRY_AFTER_SECONDS,
+    )
+    .into()
 }
 
 /// 404 for the object.

@@ -47,8 +47,14 @@ impl Writer {
     ///
     /// # Errors
     /// Any refusal of admission.
-    pub async fn admit_request(&self, request: SubresourceRequest<'_>, body: &mut Value) -> Result<Vec<String>, Error> {
-        let Some(admission) = &self.admission else { return Ok(Vec::new()) };
+    pub async fn admit_request(
+        &self,
+        request: SubresourceRequest<'_>,
+        body: &mut Value,
+    ) -> Result<Vec<String>, Error> {
+        let Some(admission) = &self.admission else {
+            return Ok(Vec::new());
+        };
         let SubresourceRequest { operation, target, subresource, options, graph, ty } = request;
         let attributes = Attributes {
             operation,
@@ -63,8 +69,9 @@ impl Writer {
             user: self.user(),
         };
         if admission.mutate(&attributes, body).await? == Mutation::Patched {
-            quorate_schema::decode(graph, ty, body)
-                .map_err(|error| Error::internal(error.for_kind(subresource, &target.resource.api_version)))?;
+            quorate_schema::decode(graph, ty, body).map_err(|error| {
+                Error::internal(error.for_kind(subresource, &target.resource.api_version))
+            })?;
             apply_defaults(graph, ty, body);
         }
         Ok(admission.validate(&Attributes { new: Some(body), ..attributes }).await?.warnings)

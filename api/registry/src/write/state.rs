@@ -42,14 +42,23 @@ impl Writer {
 
     /// The refusal of a namespace that takes no new object: it does not exist, or it is
     /// terminating. `None` when it takes them.
-    pub(super) fn namespace_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
+    pub(super) fn namespace_refusal(
+        &self,
+        snapshot: &Snapshot,
+        target: Target<'_>,
+    ) -> Option<Error> {
         let namespace = target.namespace?;
         if snapshot.get(&Key::Live { namespace }.encode()).is_some() {
             return None;
         }
-        let key = Key::Object { group: "", resource: NAMESPACES, namespace: None, name: namespace }.encode();
+        let key = Key::Object { group: "", resource: NAMESPACES, namespace: None, name: namespace }
+            .encode();
         let status = match snapshot.get(&key) {
-            Some(_) => Status::namespace_terminating(&target.resource.group_resource(), target.name, namespace),
+            Some(_) => Status::namespace_terminating(
+                &target.resource.group_resource(),
+                target.name,
+                namespace,
+            ),
             None => Status::not_found(&GroupResource::new("", NAMESPACES), namespace),
         };
         Some(status.into())

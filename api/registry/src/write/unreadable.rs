@@ -23,16 +23,28 @@ impl Writer {
     /// time.
     pub async fn delete_unreadable(&self, target: Target<'_>) -> Result<(), Error> {
         if let Some(why) = target.resource.strategy.undeletable(self.names, target.name) {
-            return Err(Status::forbidden(&target.resource.group_resource(), target.name, why).into());
+            return Err(
+                Status::forbidden(&target.resource.group_resource(), target.name, why).into()
+            );
         }
         let key = target.key();
         let snapshot = self.current().await?;
-        let Some(entry) = snapshot.get(&key).cloned() else { return Err(not_found(target)) };
+        let Some(entry) = snapshot.get(&key).cloned() else {
+            return Err(not_found(target));
+        };
         if stored_codec::decode(target.resource, &entry).is_ok() {
             let why = "this is only for objects that cannot be read, and this one can";
-            return Err(invalid(target.resource, target.name, vec![Cause::invalid(FIELD, true, why)]));
+            return Err(invalid(
+                target.resource,
+                target.name,
+                vec![Cause::invalid(FIELD, true, why)],
+            ));
         }
-        tracing::warn!(resource = target.resource.qualified(), name = target.name, "an unreadable object is removed");
+        tracing::warn!(
+            resource = target.resource.qualified(),
+            name = target.name,
+            "an unreadable object is removed"
+        );
         let conditions = vec![Condition::Modified { key: key.clone(), revision: entry.modified }];
         let mut operations = vec![Operation::Delete { key }];
         operations.extend(target.resource.strategy.companions(Step::Removed, target.name));

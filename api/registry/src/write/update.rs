@@ -52,7 +52,12 @@ impl Writer {
     /// 404 for an absent object, 409 when the revision that the change is bound to is not the
     /// current one or the object has changed at each of 32 attempts, 429 when its terms of
     /// admission have changed meanwhile, 422 for an invalid result, and any refusal of `change`.
-    pub async fn update<F>(&self, target: Target<'_>, options: UpdateOptions<'_>, change: F) -> Result<Answer, Error>
+    pub async fn update<F>(
+        &self,
+        target: Target<'_>,
+        options: UpdateOptions<'_>,
+        change: F,
+    ) -> Result<Answer, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
@@ -93,10 +98,20 @@ impl Writer {
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
-        self.change(target, Plan { options, owners: Owners::Settled, creation: Some(permit) }, change).await
+        self.change(
+            target,
+            Plan { options, owners: Owners::Settled, creation: Some(permit) },
+            change,
+        )
+        .await
     }
 
-    async fn change<F>(&self, target: Target<'_>, plan: Plan<'_>, mut change: F) -> Result<Answer, Error>
+    async fn change<F>(
+        &self,
+        target: Target<'_>,
+        plan: Plan<'_>,
+        mut change: F,
+    ) -> Result<Answer, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
@@ -116,14 +131,17 @@ impl Writer {
                 None => self.create_by_change(target, plan, &mut change).await,
             };
             match attempt {
-                Ok(Attempt::Done(answer)) if known.current || answer.outcome != Outcome::Unchanged => {
+                Ok(Attempt::Done(answer))
+                    if known.current || answer.outcome != Outcome::Unchanged =>
+                {
                     return Ok(answer);
                 }
                 Ok(Attempt::Overtaken(entry)) => known = Known { entry, current: true },
                 Ok(Attempt::Terms) => {
                     terms_changed += 1;
                     self.back_off(terms_changed).await;
-                    known = Known { entry: self.current().await?.get(&key).cloned(), current: true };
+                    known =
+                        Known { entry: self.current().await?.get(&key).cloned(), current: true };
                 }
                 Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
                 Err(error) if known.current => return Err(error),
@@ -144,21 +162,31 @@ impl Writer {
         Err(if terms_changed > 0 { quota_contended(target) } else { stale(target) })
     }
 
-    async fn create_by_change<F>(&self, target: Target<'_>, plan: Plan<'_>, change: &mut F) -> Result<Attempt, Error>
+    async fn create_by_change<F>(
+        &self,
+        target: Target<'_>,
+        plan: Plan<'_>,
+        change: &mut F,
+    ) -> Result<Attempt, Error>
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
         let options = plan.options;
-        let Some(permit) = plan.creation.filter(|_| options.part == Part::Main) else { return Err(not_found(target)) };
+        let Some(permit) = plan.creation.filter(|_| options.part == Part::Main) else {
+            return Err(not_found(target));
+        };
         if options.if_match.is_some() {
             return Err(stale(target));
         }
         let mut object = change(None)?;
         let uid = metadata::text(&object, "uid");
         if !uid.is_empty() {
-            let why =
-                format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
-            return Err(Status::conflict(&target.resource.group_resource(), target.name, &why).into());
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(
+                Status::conflict(&target.resource.group_resource(), target.name, &why).into()
+            );
         }
         metadata::of(&mut object).remove("resourceVersion");
         permit().await?;
@@ -193,7 +221,8 @@ impl Writer {
         self.judge(&write, &new, clock).await?;
         let strategy = &target.resource.strategy;
         let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
-        let removed = metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
+        let removed =
+            metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
         let mut admitted = if removed {
             // A removed object gets no allocations.
             let operations = self.give_up(target, &old)?;
@@ -209,7 +238,13 @@ impl Writer {
         }
         let (value, revision, times) = (entry.value.clone(), entry.modified, clock.times());
         if same_but_for_owners(&old, &new) && same_owners(&old, &new) {
-            return Ok(Attempt::Done(Answer { outcome: Outcome::Unchanged, value, revision, warnings, times }));
+            return Ok(Attempt::Done(Answer {
+                outcome: Outcome::Unchanged,
+                value,
+                revision,
+                warnings,
+                times,
+            }));
         }
         let (value, key) = (stored_codec::encode(target.resource, &new)?, target.key());
         let outcome = if removed { Outcome::Removed } else { Outcome::Updated };
@@ -239,7 +274,9 @@ impl Writer {
         Ok(match committed {
             Ok(revision) => done(revision),
             Err(Lost::Terms) => Attempt::Terms,
-            Err(Lost::Allocation) => Attempt::Overtaken(self.current().await?.get(&target.key()).cloned()),
+            Err(Lost::Allocation) => {
+                Attempt::Overtaken(self.current().await?.get(&target.key()).cloned())
+            }
             Err(Lost::Own { current, .. }) => Attempt::Overtaken(current),
         })
     }
@@ -270,17 +307,25 @@ fn check_revision(
     let is_current = |asked: &str| asked.parse() == Ok(current.get());
     let unconditional = asked.is_empty() || asked == "0";
     if options.replaces && unconditional && !target.resource.strategy.unconditional_update() {
-        let cause = Cause::invalid("metadata.resourceVersion", 0, "must be specified for an update");
-        let kind = quorate_meta::GroupKind::new(target.resource.group.as_str(), target.resource.plural.as_str());
+        let cause =
+            Cause::invalid("metadata.resourceVersion", 0, "must be specified for an update");
+        let kind = quorate_meta::GroupKind::new(
+            target.resource.group.as_str(),
+            target.resource.plural.as_str(),
+        );
         return Err(Status::invalid(&kind, target.name, vec![cause]).into());
     }
-    let matches = options.if_match.is_none_or(|header| header.split(',').any(|tag| matches_tag(tag, is_current)));
+    let matches = options
+        .if_match
+        .is_none_or(|header| header.split(',').any(|tag| matches_tag(tag, is_current)));
     if !matches || (!unconditional && !is_current(asked)) {
         return Err(stale(target));
     }
     let (uid, asked_uid) = (metadata::text(old, "uid"), metadata::text(new, "uid"));
     if options.replaces && !asked_uid.is_empty() && asked_uid != uid {
-        let why = format!("Precondition failed: UID in precondition: {asked_uid}, UID in object meta: {uid}");
+        let why = format!(
+            "Precondition failed: UID in precondition: {asked_uid}, UID in object meta: {uid}"
+        );
         return Err(Status::conflict(&target.resource.group_resource(), target.name, &why).into());
     }
     Ok(())

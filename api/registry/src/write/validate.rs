@@ -29,7 +29,9 @@ impl Writer {
         }
         causes.extend(self.problems(resource, object));
         match old {
-            Some(old) if !swaps => causes.extend(strategy.validate_update(self.names, part, old, object)),
+            Some(old) if !swaps => {
+                causes.extend(strategy.validate_update(self.names, part, old, object))
+            }
             Some(_) => {}
             None => causes.extend(strategy.validate_create(self.names, object)),
         }
@@ -53,8 +55,15 @@ impl Writer {
 
     /// Refuses an object that the user may not write, or that grants rights which the user may not
     /// grant.
-    async fn authorize(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
-        let Some(author) = &self.author else { return Ok(()) };
+    async fn authorize(
+        &self,
+        target: Target<'_>,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), Error> {
+        let Some(author) = &self.author else {
+            return Ok(());
+        };
         author.check_object(target, old, new)?;
         match target.resource.strategy.grant(old, new) {
             Some(grant) => author.check_grant(target, &grant).await,
@@ -63,11 +72,20 @@ impl Writer {
     }
 
     /// Refuses a write that needs a permission of the kind's strategy which the user lacks.
-    async fn permit(&self, target: Target<'_>, part: Part, old: Option<&Value>, new: &Value) -> Result<(), Error> {
-        let Some(author) = &self.author else { return Ok(()) };
+    async fn permit(
+        &self,
+        target: Target<'_>,
+        part: Part,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), Error> {
+        let Some(author) = &self.author else {
+            return Ok(());
+        };
         let resource = target.resource;
         let name = metadata::text(new, "name");
-        let refuse = |why: &str| Err(Status::forbidden(&resource.group_resource(), name, why).into());
+        let refuse =
+            |why: &str| Err(Status::forbidden(&resource.group_resource(), name, why).into());
         let permission = match resource.strategy.permission(self.names, part, old, new) {
             Ok(None) => return Ok(()),
             Ok(Some(permission)) => permission,

@@ -44,7 +44,8 @@ async fn founding() -> Cluster {
     let catalogue = builtin::catalogue(&graph);
     let env = SystemEnv::env();
     let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
-    let operations = vec![Operation::Put { key: Key::Live { namespace: "n" }.encode(), value: Bytes::new() }];
+    let operations =
+        vec![Operation::Put { key: Key::Live { namespace: "n" }.encode(), value: Bytes::new() }];
     store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
     let store = Arc::new(Awkward::new(store));
     Cluster { writer: Writer::new(graph.names(), store.clone(), env), graph, catalogue, store }
@@ -58,7 +59,8 @@ impl Cluster {
     /// Creates a range, or replaces it.
     async fn range(&self, name: &str, cidr: &str, going: bool) {
         let ranges = self.catalogue.find("networking.svc.io", "v1", "servicecidrs").unwrap();
-        let mut range = Value::from(json!({"metadata": {"name": name, "uid": "u"}, "spec": {"cidrs": [cidr]}}));
+        let mut range =
+            Value::from(json!({"metadata": {"name": name, "uid": "u"}, "spec": {"cidrs": [cidr]}}));
         if going {
             range.set_at(&["metadata", "deletionTimestamp"], "2030-01-01T00:00:00Z");
         }
@@ -83,9 +85,19 @@ impl Cluster {
         self.edit(name, edit).await
     }
 
-    async fn edit(&self, name: &str, edit: impl Fn(&mut Value) + Send + Sync) -> Result<Value, Error> {
+    async fn edit(
+        &self,
+        name: &str,
+        edit: impl Fn(&mut Value) + Send + Sync,
+    ) -> Result<Value, Error> {
         let target = Target { resource: self.resource("services"), namespace: Some("n"), name };
-        let options = UpdateOptions { write: OPTIONS, part: Part::Main, if_match: None, replaces: false, named: None };
+        let options = UpdateOptions {
+            write: OPTIONS,
+            part: Part::Main,
+            if_match: None,
+            replaces: false,
+            named: None,
+        };
         let change = |current: Option<&Value>| {
             let mut object = current.cloned().unwrap();
             edit(&mut object);
@@ -142,9 +154,11 @@ async fn writers_that_meet_never_get_the_same() {
     let made: Vec<Value> = made.into_iter().map(Result::unwrap).collect();
     let addresses: HashSet<String> = made.iter().map(address).collect();
     assert_eq!(addresses.len(), 6, "{addresses:?}");
-    let port =
-        |service: &Value| service.at(&["spec", "ports"]).and_then(Value::as_list).unwrap()[0].get("nodePort").cloned();
-    let ports: HashSet<String> = made.iter().map(|service| format!("{:?}", port(service))).collect();
+    let port = |service: &Value| {
+        service.at(&["spec", "ports"]).and_then(Value::as_list).unwrap()[0].get("nodePort").cloned()
+    };
+    let ports: HashSet<String> =
+        made.iter().map(|service| format!("{:?}", port(service))).collect();
     assert_eq!(ports.len(), 6);
     assert_eq!(cluster.create("more", plain()).await.unwrap_err().into_status().code, 500);
 }
@@ -155,7 +169,11 @@ async fn what_is_given_up_can_be_had_again() {
     let named = || json!({"clusterIP": "10.0.0.3", "ports": [{"port": 80}]});
     let (claim, shadow) = (
         Key::Allocation { class: "address", name: "10.0.0.3" }.encode(),
-        cluster.catalogue.find("networking.svc.io", "v1", "ipaddresses").unwrap().key(None, "10.0.0.3"),
+        cluster
+            .catalogue
+            .find("networking.svc.io", "v1", "ipaddresses")
+            .unwrap()
+            .key(None, "10.0.0.3"),
     );
     assert_eq!(address(&cluster.create("a", named()).await.unwrap()), "10.0.0.3");
     assert!(cluster.exists(claim.clone()).await && cluster.exists(shadow.clone()).await);
@@ -169,13 +187,21 @@ async fn what_is_given_up_can_be_had_again() {
 #[tokio::test]
 async fn an_unreadable_service_gives_up_its_own_only() {
     let cluster = cluster().await;
-    let service = |address: &str| json!({"type": "NodePort", "clusterIP": address, "ports": [{"port": 80}]});
+    let service =
+        |address: &str| json!({"type": "NodePort", "clusterIP": address, "ports": [{"port": 80}]});
     let damaged = cluster.create("a", service("10.0.0.3")).await.unwrap();
     let other = cluster.create("aa", service("10.0.0.4")).await.unwrap();
     let keys = |service: &Value| {
-        let held =
-            cluster.resource("services").strategy.allocator().unwrap().allocations(cluster.graph.names(), service);
-        let shadows = held.iter().filter_map(|held| Some(held.shadow.as_ref()?.key.clone())).collect::<Vec<_>>();
+        let held = cluster
+            .resource("services")
+            .strategy
+            .allocator()
+            .unwrap()
+            .allocations(cluster.graph.names(), service);
+        let shadows = held
+            .iter()
+            .filter_map(|held| Some(held.shadow.as_ref()?.key.clone()))
+            .collect::<Vec<_>>();
         [held.iter().map(Allocation::key).collect(), shadows].concat()
     };
     let target = Target { resource: cluster.resource("services"), namespace: Some("n"), name: "a" };
@@ -223,15 +249,25 @@ async fn without_a_range_nobody_gets_an_address() {
     refused(cluster.create("a", plain()).await, 500, none);
     refused(cluster.create("a", node()).await, 500, none);
     refused(cluster.create("a", dual("PreferDualStack")).await, 500, none);
-    refused(cluster.create("a", dual("RequireDualStack")).await, 422, "not configured for dual-stack");
+    refused(
+        cluster.create("a", dual("RequireDualStack")).await,
+        422,
+        "not configured for dual-stack",
+    );
     refused(cluster.create("a", named).await, 422, "no ServiceCIDR is ready");
     assert!(!cluster.exists(key("a")).await);
     cluster.create("bare", json!({"clusterIP": "None", "selector": {"a": "b"}})).await.unwrap();
-    cluster.create("alias", json!({"type": "ExternalName", "externalName": "x.example.com"})).await.unwrap();
+    cluster
+        .create("alias", json!({"type": "ExternalName", "externalName": "x.example.com"}))
+        .await
+        .unwrap();
     let becomes = || json!({"type": "ClusterIP", "externalName": null, "ports": [{"port": 80}]});
     refused(cluster.change("alias", becomes()).await, 500, none);
     cluster.range("r", "10.0.0.0/29", false).await;
-    assert!(address(&cluster.create("a", node()).await.unwrap()).starts_with("10.0.0."), "its port is free");
+    assert!(
+        address(&cluster.create("a", node()).await.unwrap()).starts_with("10.0.0."),
+        "its port is free"
+    );
     assert!(address(&cluster.change("alias", becomes()).await.unwrap()).starts_with("10.0.0."));
 }
 
@@ -252,7 +288,11 @@ async fn services_keep_their_addresses_when_the_ranges_go() {
     refused(cluster.create("more", plain()).await, 500, "no ServiceCIDR");
     for (name, service) in made {
         let changed = cluster.change(name, json!({"selector": {"a": "b"}})).await.unwrap();
-        assert_eq!(changed.at(&["spec", "clusterIPs"]), service.at(&["spec", "clusterIPs"]), "{name}");
+        assert_eq!(
+            changed.at(&["spec", "clusterIPs"]),
+            service.at(&["spec", "clusterIPs"]),
+            "{name}"
+        );
     }
 }
 
@@ -267,7 +307,10 @@ async fn what_goes_needs_no_address() {
     let operations = vec![Operation::Put { key: target.key(), value }];
     cluster.store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
     refused(cluster.change("a", json!({"selector": {"a": "b"}})).await, 500, "no ServiceCIDR");
-    cluster.edit("a", |service| drop(service.remove_at(&["metadata", "finalizers"]))).await.unwrap();
+    cluster
+        .edit("a", |service| drop(service.remove_at(&["metadata", "finalizers"])))
+        .await
+        .unwrap();
     assert!(!cluster.exists(target.key()).await);
 }
 
@@ -276,7 +319,13 @@ async fn services_without_addresses_hold_nothing() {
     let cluster = cluster().await;
     let bare = cluster.create("a", json!({"clusterIP": "None"})).await.unwrap();
     let versions = json!(["IPv4", "IPv6"]).into();
-    assert_eq!((address(&bare).as_str(), bare.at(&["spec", "ipFamilies"])), ("None", Some(&versions)));
-    let named = cluster.create("b", json!({"type": "ExternalName", "externalName": "x.example.com"})).await.unwrap();
+    assert_eq!(
+        (address(&bare).as_str(), bare.at(&["spec", "ipFamilies"])),
+        ("None", Some(&versions))
+    );
+    let named = cluster
+        .create("b", json!({"type": "ExternalName", "externalName": "x.example.com"}))
+        .await
+        .unwrap();
     assert_eq!(named.at(&["spec", "clusterIPs"]), None);
 }

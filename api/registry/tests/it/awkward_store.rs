@@ -5,7 +5,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
-use quorate_store::{Error, HistoryError, Limits, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+use quorate_store::{
+    Error, HistoryError, Limits, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn,
+    Watch,
+};
 
 /// The permit of a user that may create every object.
 pub(crate) fn anybody() -> BoxFuture<'static, Result<(), quorate_registry::Error>> {

@@ -9,7 +9,8 @@ use quorate_env::{Env, SystemEnv};
 use quorate_meta::{Naming, Value};
 use quorate_schema::Graph;
 use quorate_store::{
-    Condition, Error, Layer, Limits, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome, Revision, Store, Txn,
+    Condition, Error, Layer, Limits, MemoryOptions, MemoryStore, NotApplied, Operation, Outcome,
+    Revision, Store, Txn,
 };
 use serde_json::json;
 
@@ -66,7 +67,9 @@ async fn check(error: Error, code: u16) {
     let changed = || Ok(Value::from(json!({"metadata": {"name": "a"}, "data": {"k": "v"}})));
     let failures = [
         writer.create(target, Value::from(json!({"metadata": {"name": "b"}})), options).await,
-        writer.create(target, Value::from(json!({"metadata": {"generateName": "b-"}})), options).await,
+        writer
+            .create(target, Value::from(json!({"metadata": {"generateName": "b-"}})), options)
+            .await,
         writer.update(target, update, |_| changed()).await,
         writer.delete(target, &DeleteOptions::default()).await,
     ];
@@ -110,7 +113,8 @@ async fn a_deletion_that_does_not_fit_is_refused_in_a_dry_run_too() {
     let store = Arc::new(store);
     let writer = Writer::new(graph.names(), store.clone(), env);
     let refusal = async |dry_run| {
-        let answer = writer.delete(target, &DeleteOptions { dry_run, ..DeleteOptions::default() }).await;
+        let answer =
+            writer.delete(target, &DeleteOptions { dry_run, ..DeleteOptions::default() }).await;
         let status = answer.expect_err("a refusal").into_status();
         (status.code, status.message)
     };
@@ -130,7 +134,11 @@ struct Renewed {
 impl Renewed {
     async fn set_live(&self, live: bool) {
         let key = Key::Live { namespace: "n" }.encode();
-        let operation = if live { Operation::Put { key, value: Bytes::new() } } else { Operation::Delete { key } };
+        let operation = if live {
+            Operation::Put { key, value: Bytes::new() }
+        } else {
+            Operation::Delete { key }
+        };
         self.store.txn(Txn { operations: vec![operation], ..Txn::default() }).await.unwrap();
     }
 }
@@ -163,7 +171,10 @@ async fn an_object_is_created_in_a_namespace_that_is_replaced_meanwhile() {
         store.proposed.store(0, Ordering::Relaxed);
         let target = Target { resource, namespace: Some("n"), name: "" };
         let object = Value::from(json!({"metadata": metadata}));
-        writer.create(target, object, WriteOptions { dry_run: false, manager: "test" }).await.unwrap();
+        writer
+            .create(target, object, WriteOptions { dry_run: false, manager: "test" })
+            .await
+            .unwrap();
         assert_eq!(store.proposed.load(Ordering::Relaxed), 2);
     }
 }
@@ -205,7 +216,8 @@ async fn a_change_that_is_always_overtaken_is_given_up() {
     let object = Value::from(json!({"metadata": {"name": "a", "namespace": "n", "uid": "u"}}));
     let value = quorate_registry::stored_codec::encode(resource, &object).unwrap();
     let store = MemoryStore::new(MemoryOptions::new(env.clock.clone()));
-    let store = Arc::new(Contested { store, key: target.key(), value, proposed: AtomicUsize::new(0) });
+    let store =
+        Arc::new(Contested { store, key: target.key(), value, proposed: AtomicUsize::new(0) });
     store.write_again().await;
     let writer = Writer::new(graph.names(), store.clone(), env);
     let write = WriteOptions { dry_run: false, manager: "test" };

@@ -9,10 +9,12 @@ use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::{Naming, Status, Value};
 use quorate_registry::write::{
-    DeleteOptions, Outcome, Phase, Put, SubresourceRequest, Target, UpdateOptions, WriteOptions, Writer,
+    DeleteOptions, Outcome, Phase, Put, SubresourceRequest, Target, UpdateOptions, WriteOptions,
+    Writer,
 };
 use quorate_registry::{
-    Admission, AdmissionOperation, Attributes, Catalogue, Error, Mutation, Part, Terms, stored_codec,
+    Admission, AdmissionOperation, Attributes, Catalogue, Error, Mutation, Part, Terms,
+    stored_codec,
 };
 use quorate_schema::Graph;
 use quorate_store::{Condition, MemoryOptions, MemoryStore, Operation, Revision, Store, Txn};
@@ -37,8 +39,10 @@ struct Recorder {
 impl Recorder {
     fn record(&self, phase: &str, attributes: &Attributes<'_>) {
         let Attributes { operation, target, subresource, old, new, .. } = attributes;
-        let parts = [(old, "old"), (new, "new")].map(|(part, name)| if part.is_some() { name } else { "" });
-        let mut line = format!("{phase} {operation:?} {}/{} {}", target.name, subresource, parts.join(" "));
+        let parts =
+            [(old, "old"), (new, "new")].map(|(part, name)| if part.is_some() { name } else { "" });
+        let mut line =
+            format!("{phase} {operation:?} {}/{} {}", target.name, subresource, parts.join(" "));
         line.truncate(line.trim_end().len());
         self.asked.lock().push(line);
     }
@@ -50,9 +54,15 @@ impl Recorder {
 
 #[async_trait]
 impl Admission for Recorder {
-    async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<Mutation, Error> {
+    async fn mutate(
+        &self,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<Mutation, Error> {
         self.record("mutate", attributes);
-        let Some((field, value)) = self.patch.lock().clone() else { return Ok(Mutation::Canonical) };
+        let Some((field, value)) = self.patch.lock().clone() else {
+            return Ok(Mutation::Canonical);
+        };
         object.set_at(&[field], value);
         object.remove_at(&["type"]);
         Ok(Mutation::Patched)
@@ -61,9 +71,12 @@ impl Admission for Recorder {
     async fn validate(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
         self.record("validate", attributes);
         if let Some(why) = *self.refusal.lock() {
-            return Err(
-                Status::forbidden(&attributes.target.resource.group_resource(), attributes.target.name, why).into()
-            );
+            return Err(Status::forbidden(
+                &attributes.target.resource.group_resource(),
+                attributes.target.name,
+                why,
+            )
+            .into());
         }
         let conditions = std::mem::take(&mut *self.conditions.lock());
         Ok(Terms { conditions, warnings: vec!["careful".to_owned()], ..Terms::default() })
@@ -91,13 +104,19 @@ impl Cluster {
     async fn new(gates: &str) -> Self {
         let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
         let env = SystemEnv::env();
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
+        let store: Arc<dyn Store> =
+            Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
         let recorder = Arc::new(Recorder::default());
-        let writer = Writer::new(graph.names(), store.clone(), env).gated_by(gates.parse().unwrap());
+        let writer =
+            Writer::new(graph.names(), store.clone(), env).gated_by(gates.parse().unwrap());
         let writer = writer.admitted_by(recorder.clone());
         let cluster = Self { writer, catalogue: builtin::catalogue(&graph), store, recorder };
         let namespace = json!({"metadata": {"name": "n"}}).into();
-        cluster.writer.create(cluster.target("", "namespaces", ""), namespace, WRITE).await.unwrap();
+        cluster
+            .writer
+            .create(cluster.target("", "namespaces", ""), namespace, WRITE)
+            .await
+            .unwrap();
         cluster.recorder.taken();
         cluster
     }
@@ -116,7 +135,10 @@ impl Cluster {
         let object = json!({"metadata": {"name": "s"}, "type": "Opaque"}).into();
         let answer = self.writer.create(self.secret(), object, WRITE).await.unwrap();
         assert_eq!(answer.warnings, ["careful"]);
-        assert!(!answer.times.of(Phase::Commit).is_zero() && answer.times.of(Phase::Quota) > std::time::Duration::ZERO);
+        assert!(
+            !answer.times.of(Phase::Commit).is_zero()
+                && answer.times.of(Phase::Quota) > std::time::Duration::ZERO
+        );
         answer.outcome
     }
 
@@ -126,7 +148,11 @@ impl Cluster {
             new.set_at(&["metadata", "labels", "part"], part.subresource());
             Ok(new)
         };
-        self.writer.update(self.secret(), UpdateOptions { part, ..REPLACE }, change).await.unwrap().outcome
+        self.writer
+            .update(self.secret(), UpdateOptions { part, ..REPLACE }, change)
+            .await
+            .unwrap()
+            .outcome
     }
 
     async fn delete(&self) -> Result<Outcome, u16> {
@@ -166,7 +192,10 @@ async fn every_operation_passes_admission() {
         graph: &resource.graph,
         ty: resource.ty,
     };
-    assert_eq!(cluster.writer.admit_request(request, &mut Value::default()).await.unwrap(), ["careful"]);
+    assert_eq!(
+        cluster.writer.admit_request(request, &mut Value::default()).await.unwrap(),
+        ["careful"]
+    );
     check(&["mutate Connect s/proxy", "validate Connect s/proxy  new"]);
 }
 
@@ -187,11 +216,17 @@ async fn a_write_whose_terms_have_changed_passes_the_phases_again() {
     let cluster = Cluster::new("").await;
     cluster.create().await;
     cluster.recorder.taken();
-    let other = Condition::Modified { key: cluster.target("", "secrets", "other").key(), revision: Revision::new(99) };
+    let other = Condition::Modified {
+        key: cluster.target("", "secrets", "other").key(),
+        revision: Revision::new(99),
+    };
     let expect = |operation: &str| {
         [
             format!("mutate {operation} s/ old"),
-            format!("validate {operation} s/ old{}", if operation == "Update" { " new" } else { "" }),
+            format!(
+                "validate {operation} s/ old{}",
+                if operation == "Update" { " new" } else { "" }
+            ),
         ]
     };
     *cluster.recorder.conditions.lock() = vec![other.clone()];
@@ -220,7 +255,8 @@ async fn gated_fields_are_dropped_while_their_feature_is_off() {
     let check = async |gates: &str, expect: Option<&str>| {
         let cluster = Cluster::new(gates).await;
         let object = |name: &str| -> Value {
-            json!({"metadata": {"name": name}, "spec": {"strategy": "OldestEmulationVersion"}}).into()
+            json!({"metadata": {"name": name}, "spec": {"strategy": "OldestEmulationVersion"}})
+                .into()
         };
         let lease = |name| cluster.target("coordination", "leases", name);
         cluster.writer.create(lease(""), object("one"), WRITE).await.unwrap();
@@ -239,7 +275,10 @@ async fn gated_fields_are_dropped_while_their_feature_is_off() {
 async fn terms_that_hold_take_one_attempt() {
     let cluster = Cluster::new("").await;
     let key = cluster.target("", "secrets", "marker").key();
-    let txn = Txn { operations: vec![Operation::Put { key: key.clone(), value: key.clone() }], ..Txn::default() };
+    let txn = Txn {
+        operations: vec![Operation::Put { key: key.clone(), value: key.clone() }],
+        ..Txn::default()
+    };
     cluster.store.txn(txn).await.unwrap();
     let held = cluster.store.snapshot().get(&key).map(|entry| entry.modified).unwrap();
     *cluster.recorder.conditions.lock() = vec![Condition::Modified { key, revision: held }];

@@ -96,7 +96,9 @@ impl Cluster {
         let entry = snapshot.get(&target.key());
         entry.map_or_else(
             || json!(null),
-            |entry| serde_json::to_value(stored_codec::decode(target.resource, entry).unwrap()).unwrap(),
+            |entry| {
+                serde_json::to_value(stored_codec::decode(target.resource, entry).unwrap()).unwrap()
+            },
         )
     }
 
@@ -118,8 +120,10 @@ fn refusal(code: u16, reason: &str) -> (u16, String) {
 #[tokio::test]
 async fn a_created_object_is_stored_with_its_identity_and_owners() {
     let cluster = Cluster::new().await;
-    let answer =
-        cluster.create("configmaps", json!({"metadata": {"name": "a"}, "data": {"k": "v"}}), WRITE).await.unwrap();
+    let answer = cluster
+        .create("configmaps", json!({"metadata": {"name": "a"}, "data": {"k": "v"}}), WRITE)
+        .await
+        .unwrap();
     assert_eq!(answer.outcome, Outcome::Created);
     let stored = cluster.get("configmaps", "a");
     assert_eq!(stored["metadata"]["resourceVersion"], json!(answer.revision.to_string()));
@@ -136,14 +140,18 @@ async fn a_created_object_is_stored_with_its_identity_and_owners() {
 async fn names_are_generated_and_checked() {
     let cluster = Cluster::new().await;
     for _ in 0..3 {
-        cluster.create("configmaps", json!({"metadata": {"generateName": "g-"}}), WRITE).await.unwrap();
+        cluster
+            .create("configmaps", json!({"metadata": {"generateName": "g-"}}), WRITE)
+            .await
+            .unwrap();
     }
     let resource = cluster.target("configmaps", "").resource;
     assert_eq!(cluster.store.snapshot().count(&resource.prefix(Some("n")), None), 3);
     let bad = cluster.create("configmaps", json!({"metadata": {"name": "Bad_Name"}}), WRITE).await;
     assert_eq!(refused(bad), refusal(422, "Invalid"));
-    let versioned =
-        cluster.create("configmaps", json!({"metadata": {"name": "a", "resourceVersion": "7"}}), WRITE).await;
+    let versioned = cluster
+        .create("configmaps", json!({"metadata": {"name": "a", "resourceVersion": "7"}}), WRITE)
+        .await;
     assert_eq!(refused(versioned), refusal(500, ""));
 }
 
@@ -154,8 +162,14 @@ async fn a_namespace_takes_objects_only_while_it_is_live() {
     let elsewhere = Target { resource: maps, namespace: Some("nowhere"), name: "" };
     for name in ["a", "Bad_Name"] {
         let object = cluster.decoded("configmaps", json!({"metadata": {"name": name}}));
-        assert_eq!(refused(cluster.writer.create(elsewhere, object.clone(), WRITE).await), refusal(404, "NotFound"));
-        assert_eq!(refused(cluster.writer.create(elsewhere, object, DRY).await), refusal(404, "NotFound"));
+        assert_eq!(
+            refused(cluster.writer.create(elsewhere, object.clone(), WRITE).await),
+            refusal(404, "NotFound")
+        );
+        assert_eq!(
+            refused(cluster.writer.create(elsewhere, object, DRY).await),
+            refusal(404, "NotFound")
+        );
     }
     assert!(cluster.is_live("n"));
     assert_eq!(cluster.delete("namespaces", "n").await.unwrap().outcome, Outcome::Terminating);
@@ -171,10 +185,16 @@ async fn a_namespace_takes_objects_only_while_it_is_live() {
 async fn a_namespace_goes_when_it_is_finalized() {
     let cluster = Cluster::new().await;
     cluster.delete("namespaces", "n").await.unwrap();
-    let plain = cluster.put("namespaces", "n", json!({"metadata": {"name": "n"}, "spec": {}}), REPLACE).await.unwrap();
+    let plain = cluster
+        .put("namespaces", "n", json!({"metadata": {"name": "n"}, "spec": {}}), REPLACE)
+        .await
+        .unwrap();
     assert_ne!(plain.outcome, Outcome::Removed, "only the subresource finalizes");
     let finalize = UpdateOptions { part: Part::Finalize, ..REPLACE };
-    let done = cluster.put("namespaces", "n", json!({"metadata": {"name": "n"}, "spec": {}}), finalize).await.unwrap();
+    let done = cluster
+        .put("namespaces", "n", json!({"metadata": {"name": "n"}, "spec": {}}), finalize)
+        .await
+        .unwrap();
     assert_eq!(done.outcome, Outcome::Removed);
     assert_eq!(cluster.get("namespaces", "n"), json!(null));
     cluster.create("namespaces", json!({"metadata": {"name": "n"}}), WRITE).await.unwrap();
@@ -185,24 +205,36 @@ async fn a_namespace_goes_when_it_is_finalized() {
 async fn some_namespaces_are_never_deleted() {
     let cluster = Cluster::new().await;
     cluster.create("namespaces", json!({"metadata": {"name": "svc-system"}}), WRITE).await.unwrap();
-    assert_eq!(refused(cluster.delete("namespaces", "svc-system").await), refusal(403, "Forbidden"));
+    assert_eq!(
+        refused(cluster.delete("namespaces", "svc-system").await),
+        refusal(403, "Forbidden")
+    );
 }
 
 #[tokio::test]
 async fn an_update_replaces_what_it_has_seen() {
     let cluster = Cluster::new().await;
-    let first =
-        cluster.create("configmaps", json!({"metadata": {"name": "a"}, "data": {"k": "1"}}), WRITE).await.unwrap();
+    let first = cluster
+        .create("configmaps", json!({"metadata": {"name": "a"}, "data": {"k": "1"}}), WRITE)
+        .await
+        .unwrap();
     let object = |data: &str, version: String| json!({"metadata": {"name": "a", "resourceVersion": version}, "data": {"k": data}});
-    let second = cluster.put("configmaps", "a", object("2", first.revision.to_string()), REPLACE).await.unwrap();
+    let second = cluster
+        .put("configmaps", "a", object("2", first.revision.to_string()), REPLACE)
+        .await
+        .unwrap();
     assert_eq!(second.outcome, Outcome::Updated);
-    let stale = cluster.put("configmaps", "a", object("3", first.revision.to_string()), REPLACE).await;
+    let stale =
+        cluster.put("configmaps", "a", object("3", first.revision.to_string()), REPLACE).await;
     assert_eq!(refused(stale), refusal(409, "Conflict"));
     for anything in ["", "0"] {
         cluster.put("configmaps", "a", object(anything, anything.into()), REPLACE).await.unwrap();
     }
     let other = json!({"metadata": {"name": "a", "uid": "11111111-2222-3333-4444-555555555555"}});
-    assert_eq!(refused(cluster.put("configmaps", "a", other, REPLACE).await), refusal(409, "Conflict"));
+    assert_eq!(
+        refused(cluster.put("configmaps", "a", other, REPLACE).await),
+        refusal(409, "Conflict")
+    );
     assert_eq!(
         refused(cluster.put("configmaps", "b", object("1", String::new()), REPLACE).await),
         refusal(404, "NotFound")
@@ -212,13 +244,21 @@ async fn an_update_replaces_what_it_has_seen() {
 #[tokio::test]
 async fn if_match_binds_an_update() {
     let cluster = Cluster::new().await;
-    let first = cluster.create("configmaps", json!({"metadata": {"name": "a"}}), WRITE).await.unwrap();
+    let first =
+        cluster.create("configmaps", json!({"metadata": {"name": "a"}}), WRITE).await.unwrap();
     let version = first.revision.to_string();
     let put = |data: &'static str, tag: String| {
         let cluster = &cluster;
         async move {
             let options = UpdateOptions { if_match: Some(&tag), ..REPLACE };
-            cluster.put("configmaps", "a", json!({"metadata": {"name": "a"}, "data": {"k": data}}), options).await
+            cluster
+                .put(
+                    "configmaps",
+                    "a",
+                    json!({"metadata": {"name": "a"}, "data": {"k": data}}),
+                    options,
+                )
+                .await
         }
     };
     assert_eq!(put("1", format!("\"{version}\"")).await.unwrap().outcome, Outcome::Updated);
@@ -239,7 +279,10 @@ async fn an_update_without_a_change_writes_nothing() {
 #[tokio::test]
 async fn a_change_is_made_again_when_it_is_overtaken() {
     let cluster = Cluster::awkward().await;
-    cluster.create("configmaps", json!({"metadata": {"name": "a"}, "data": {}}), WRITE).await.unwrap();
+    cluster
+        .create("configmaps", json!({"metadata": {"name": "a"}, "data": {}}), WRITE)
+        .await
+        .unwrap();
     let add = |key: &'static str| {
         let cluster = &cluster;
         async move {
@@ -271,7 +314,8 @@ async fn finalizers_hold_an_object_until_the_last_is_gone() {
     assert_eq!(stored["metadata"]["deletionGracePeriodSeconds"], 0);
     let again = cluster.delete("configmaps", "a").await.unwrap();
     assert_eq!((again.outcome, again.revision), (Outcome::Unchanged, begun.revision));
-    let added = cluster.put("configmaps", "a", object(&["example.com/a", "example.com/c"]), REPLACE).await;
+    let added =
+        cluster.put("configmaps", "a", object(&["example.com/a", "example.com/c"]), REPLACE).await;
     assert_eq!(refused(added), refusal(422, "Invalid"));
     let one = cluster.put("configmaps", "a", object(&["example.com/b"]), REPLACE).await.unwrap();
     assert_eq!(one.outcome, Outcome::Updated);
@@ -299,7 +343,10 @@ async fn preconditions_bind_a_deletion() {
         }
     };
     assert_eq!(refused(delete(Some("other".into()), None).await), refusal(409, "Conflict"));
-    assert_eq!(refused(delete(Some(text("uid")), Some("1".into())).await), refusal(409, "Conflict"));
+    assert_eq!(
+        refused(delete(Some(text("uid")), Some("1".into())).await),
+        refusal(409, "Conflict")
+    );
     let done = delete(Some(text("uid")), Some(text("resourceVersion"))).await.unwrap();
     assert_eq!(done.outcome, Outcome::Removed);
     assert_eq!(refused(delete(None, None).await), refusal(404, "NotFound"));
@@ -313,9 +360,15 @@ async fn a_dry_run_checks_everything_and_writes_nothing() {
     assert_eq!((dry.outcome, dry.revision), (Outcome::Created, Revision::ZERO));
     assert_eq!(cluster.get("configmaps", "a"), json!(null));
     let real = cluster.create("configmaps", object("1"), WRITE).await.unwrap();
-    assert_eq!(refused(cluster.create("configmaps", object("1"), DRY).await), refusal(409, "AlreadyExists"));
+    assert_eq!(
+        refused(cluster.create("configmaps", object("1"), DRY).await),
+        refusal(409, "AlreadyExists")
+    );
     let put = UpdateOptions { write: DRY, ..REPLACE };
-    assert_eq!(cluster.put("configmaps", "a", object("2"), put).await.unwrap().revision, real.revision);
+    assert_eq!(
+        cluster.put("configmaps", "a", object("2"), put).await.unwrap().revision,
+        real.revision
+    );
     let options = DeleteOptions { dry_run: true, ..DeleteOptions::default() };
     let dry = cluster.writer.delete(cluster.target("configmaps", "a"), &options).await.unwrap();
     assert_eq!(dry.outcome, Outcome::Terminating);
@@ -326,21 +379,31 @@ async fn a_dry_run_checks_everything_and_writes_nothing() {
 async fn a_namespace_belongs_to_its_writers_only_in_part() {
     let cluster = Cluster::new().await;
     let fields = cluster.get("namespaces", "n")["metadata"]["managedFields"][0]["fieldsV1"].clone();
-    assert_eq!(fields, json!({"f:metadata": {"f:labels": {".": {}, "f:svc.io/metadata.name": {}}}}));
+    assert_eq!(
+        fields,
+        json!({"f:metadata": {"f:labels": {".": {}, "f:svc.io/metadata.name": {}}}})
+    );
 }
 
 #[tokio::test]
 async fn nothing_is_refused_because_this_node_is_behind() {
     let cluster = Cluster::awkward().await;
-    let first = cluster.create("configmaps", json!({"metadata": {"name": "a"}}), WRITE).await.unwrap();
+    let first =
+        cluster.create("configmaps", json!({"metadata": {"name": "a"}}), WRITE).await.unwrap();
     let object = json!({"metadata": {"name": "a", "resourceVersion": first.revision.to_string()}, "data": {"k": "1"}});
     assert_eq!(cluster.get("configmaps", "a"), json!(null), "the node has not seen it");
     let second = cluster.put("configmaps", "a", object.clone(), REPLACE).await.unwrap();
     assert_eq!(second.outcome, Outcome::Updated);
-    assert_eq!(refused(cluster.put("configmaps", "a", object, REPLACE).await), refusal(409, "Conflict"));
+    assert_eq!(
+        refused(cluster.put("configmaps", "a", object, REPLACE).await),
+        refusal(409, "Conflict")
+    );
     // A change that equals the old state of this node is a change all the same.
     let back = json!({"metadata": {"name": "a"}});
-    assert_eq!(cluster.put("configmaps", "a", back, REPLACE).await.unwrap().outcome, Outcome::Updated);
+    assert_eq!(
+        cluster.put("configmaps", "a", back, REPLACE).await.unwrap().outcome,
+        Outcome::Updated
+    );
     assert_eq!(cluster.delete("configmaps", "a").await.unwrap().outcome, Outcome::Removed);
     cluster.create("configmaps", json!({"metadata": {"name": "b"}}), WRITE).await.unwrap();
     assert_eq!(cluster.delete("configmaps", "b").await.unwrap().outcome, Outcome::Removed);
@@ -384,12 +447,17 @@ async fn a_kind_may_ask_for_versions_count_generations_and_be_created_by_updates
     let resource = Resource { strategy: Arc::new(Particular), ..Arc::into_inner(plain).unwrap() };
     let put = async |version: String, uid: &str, data: &str| {
         let metadata = json!({"name": "a", "resourceVersion": version, "uid": uid});
-        let object = cluster.decoded("configmaps", json!({"metadata": metadata, "data": {"k": data}}));
+        let object =
+            cluster.decoded("configmaps", json!({"metadata": metadata, "data": {"k": data}}));
         let target = Target { resource: &resource, namespace: Some("n"), name: "a" };
         cluster.writer.put(target, REPLACE, &anybody, |_| Ok(object.clone())).await
     };
     let generation = || cluster.get("configmaps", "a")["metadata"]["generation"].clone();
-    assert_eq!(refused(put(String::new(), "u", "1").await), refusal(409, "Conflict"), "no such object");
+    assert_eq!(
+        refused(put(String::new(), "u", "1").await),
+        refusal(409, "Conflict"),
+        "no such object"
+    );
     let created = put(String::new(), "", "1").await.unwrap();
     assert_eq!((created.outcome, generation()), (Outcome::Created, json!(1)));
     for anything in ["", "0"] {

@@ -22,7 +22,8 @@ fn applied(graph: &Graph, kind: &str, live: Option<&Value>, manager: &str, body:
 
 fn applier<'a>(graph: &'a Graph, ty: TypeId, name: &'a str, reach: &'a Reach) -> Applier<'a> {
     let time = "2026-01-01T00:00:00Z";
-    let writer = Writer { name, api_version: "v1", subresource: "", time, reach, versions: &OneVersion };
+    let writer =
+        Writer { name, api_version: "v1", subresource: "", time, reach, versions: &OneVersion };
     Applier { graph, ty, writer, force: false }
 }
 
@@ -58,10 +59,14 @@ fn long_maps() {
     let left = applied(&graph, kind, Some(&both), "one", &json(r#"{"metadata":{"name":"a"}}"#));
     assert_eq!(length(&left, &["data"]), MANY);
     let ty = ty(&graph, kind);
-    let config = Config::new(&graph, ty, json(&text_of(&body(0)).replace("\"v\"", "\"w\""))).expect("fits");
+    let config =
+        Config::new(&graph, ty, json(&text_of(&body(0)).replace("\"v\"", "\"w\""))).expect("fits");
     let reach = Reach::default();
-    let refused = applier(&graph, ty, "three", &reach).apply(Some(&both), &config).expect_err("conflicts");
-    assert!(matches!(&refused, ApplyError::Conflicts(conflicts) if conflicts.len() == MANY + MANY / 2));
+    let refused =
+        applier(&graph, ty, "three", &reach).apply(Some(&both), &config).expect_err("conflicts");
+    assert!(
+        matches!(&refused, ApplyError::Conflicts(conflicts) if conflicts.len() == MANY + MANY / 2)
+    );
     assert!(refused.to_string().len() > MANY);
 }
 
@@ -88,7 +93,10 @@ fn long_sets_and_keyed_lists() {
     let one = applied(&graph, kind, None, "one", &list(&mut (0..MANY)));
     let both = applied(&graph, kind, Some(&one), "two", &list(&mut (MANY / 2..2 * MANY).rev()));
     let left = applied(&graph, kind, Some(&both), "one", &list(&mut (0..1)));
-    let env = left.at(&["spec", "containers"]).and_then(|list| list.as_list()?.first()).expect("the container");
+    let env = left
+        .at(&["spec", "containers"])
+        .and_then(|list| list.as_list()?.first())
+        .expect("the container");
     assert_eq!(length(env, &["env"]), 2 * MANY - MANY / 2 + 1);
 }
 
@@ -97,7 +105,8 @@ fn duplicates_are_found_however_late() {
     let graph = graph();
     let values = many(0..MANY, |at| format!(r#""x/{at}""#));
     let body = json(&format!(r#"{{"metadata":{{"finalizers":[{values},"x/0"]}}}}"#));
-    let unfit = Config::new(&graph, ty(&graph, "core/v1.ConfigMap"), body).expect_err("a duplicate");
+    let unfit =
+        Config::new(&graph, ty(&graph, "core/v1.ConfigMap"), body).expect_err("a duplicate");
     assert_eq!(unfit.to_string(), r#".metadata.finalizers: duplicate entries for key [="x/0"]"#);
 }
 
@@ -124,8 +133,16 @@ fn long_entries_of_an_update() {
     };
     let entries = many(0..12, |at| entry(&format!("m{at}")));
     let live = json(r#"{"metadata":{"name":"a"},"data":{"k1":"v"}}"#);
-    let mut new = json(&format!(r#"{{"metadata":{{"name":"a","managedFields":[{entries}]}},"data":{{"k1":"w"}}}}"#));
+    let mut new = json(&format!(
+        r#"{{"metadata":{{"name":"a","managedFields":[{entries}]}},"data":{{"k1":"w"}}}}"#
+    ));
     let reach = Reach::default();
-    update_managed_fields(&graph, ty, Some(&live), &mut new, &applier(&graph, ty, "writer", &reach).writer);
+    update_managed_fields(
+        &graph,
+        ty,
+        Some(&live),
+        &mut new,
+        &applier(&graph, ty, "writer", &reach).writer,
+    );
     assert_eq!(length(&new, &["metadata", "managedFields"]), 10);
 }

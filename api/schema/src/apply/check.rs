@@ -81,7 +81,9 @@ impl Checker<'_> {
         let mut seen = HashSet::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             let Value::Map(map) = item else {
-                let why = format!("element {index}: associative list with keys may not have non-map elements");
+                let why = format!(
+                    "element {index}: associative list with keys may not have non-map elements"
+                );
                 return Err(Fault::new(why));
             };
             if let Some(key) = self.missing_key(inner, keys, map) {
@@ -100,7 +102,11 @@ impl Checker<'_> {
     fn missing_key<'k>(&self, inner: &Shape, keys: &'k [Text], item: &Map) -> Option<&'k str> {
         let given = |key: &str| item.get(key).is_some_and(|value| !value.is_null());
         let known = |key: &str| {
-            given(key) || inner.message().and_then(|id| implied(self.graph, self.graph.property(id, key)?)).is_some()
+            given(key)
+                || inner
+                    .message()
+                    .and_then(|id| implied(self.graph, self.graph.property(id, key)?))
+                    .is_some()
         };
         if keys.iter().any(|key| known(key)) { None } else { keys.first().map(AsRef::as_ref) }
     }
@@ -109,7 +115,9 @@ impl Checker<'_> {
         let mut seen = HashSet::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
             if matches!(item, Value::Null | Value::Map(_) | Value::List(_)) {
-                let why = format!("element {index}: associative list without keys has an element that's not a scalar");
+                let why = format!(
+                    "element {index}: associative list without keys has an element that's not a scalar"
+                );
                 return Err(Fault::new(why));
             }
             self.shape(inner, item).map_err(|fault| fault.below(|| Element::index(index)))?;
@@ -152,7 +160,9 @@ impl Checker<'_> {
             Scalar::Any => (true, ""),
             Scalar::Bool => (matches!(value, Value::Bool(_)), "boolean"),
             Scalar::Int32 | Scalar::Int64 | Scalar::Double => (number, "numeric (int or float)"),
-            Scalar::Quantity | Scalar::IntOrString => (number || matches!(value, Value::String(_)), "scalar"),
+            Scalar::Quantity | Scalar::IntOrString => {
+                (number || matches!(value, Value::String(_)), "scalar")
+            }
             Scalar::String | Scalar::Bytes | Scalar::Time | Scalar::MicroTime => {
                 (matches!(value, Value::String(_)), "string")
             }

@@ -41,9 +41,12 @@ pub(super) fn keep_in_step(object: &mut Value, config: &Config) {
     let mut applied = config.value().clone();
     applied.remove_at(&ANNOTATION);
     let text = serde_json::to_string(&applied).map(|text| text + "\n").unwrap_or_default();
-    let Some(annotations) = object.at_mut(&ANNOTATION[..2]).and_then(Value::as_map_mut) else { return };
+    let Some(annotations) = object.at_mut(&ANNOTATION[..2]).and_then(Value::as_map_mut) else {
+        return;
+    };
     annotations.insert(well_known::ANNOTATION_LAST_APPLIED, text);
-    let bytes: usize = annotations.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
+    let bytes: usize =
+        annotations.iter().map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
     if bytes > MAX_ANNOTATION_BYTES {
         annotations.remove(well_known::ANNOTATION_LAST_APPLIED);
     }

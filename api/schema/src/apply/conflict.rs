@@ -61,7 +61,12 @@ pub(super) fn of(managed: &Managed, losses: &[Loss]) -> Vec<Conflict> {
             api_version: entry.api_version.clone(),
             subresource: shortened(&entry.subresource).into_owned(),
         });
-        conflicts.extend(loss.fields.trails().into_iter().map(|path| Conflict { owner: Arc::clone(&owner), path }));
+        conflicts.extend(
+            loss.fields
+                .trails()
+                .into_iter()
+                .map(|path| Conflict { owner: Arc::clone(&owner), path }),
+        );
     }
     conflicts.sort_by(|left, right| left.owner.cmp(&right.owner));
     conflicts
@@ -76,7 +81,11 @@ pub(super) fn outside(conflicts: Vec<Conflict>, allowed: &FieldSet) -> Vec<Confl
 /// The message of the Status.
 pub(super) fn message(conflicts: &[Conflict]) -> String {
     if let [only] = conflicts {
-        return format!("Apply failed with 1 conflict: conflict with {}: {}", only.owner, only.field());
+        return format!(
+            "Apply failed with 1 conflict: conflict with {}: {}",
+            only.owner,
+            only.field()
+        );
     }
     let mut by_owner: BTreeMap<&Owner, Vec<&Conflict>> = BTreeMap::new();
     for conflict in conflicts.iter().take(Conflict::MAX_LISTED) {
@@ -121,8 +130,13 @@ mod tests {
 
     #[test]
     fn messages() {
-        let check = |fields: &str, expect: &str| assert_eq!(message(&conflicts("one", &set(fields))), expect);
-        check(r#"{"f:data":{"f:k":{}}}"#, "Apply failed with 1 conflict: conflict with \"one\": .data.k");
+        let check = |fields: &str, expect: &str| {
+            assert_eq!(message(&conflicts("one", &set(fields))), expect)
+        };
+        check(
+            r#"{"f:data":{"f:k":{}}}"#,
+            "Apply failed with 1 conflict: conflict with \"one\": .data.k",
+        );
         check(
             r#"{"f:data":{"f:k":{}},"f:spec":{"k:{\"name\":\"c\"}":{".":{},"f:image":{}}}}"#,
             "Apply failed with 3 conflicts: conflicts with \"one\":\n- .data.k\n- .spec[name=\"c\"]\n- .spec[name=\"c\"].image",
@@ -134,14 +148,20 @@ mod tests {
         const MANY: usize = 12_000;
         let name = "n".repeat(500_000);
         let env: Vec<String> = (0..MANY).map(|at| format!(r#""f:e{at:05}":{{}}"#)).collect();
-        let fields = set(&format!(r#"{{"f:list":{{"k:{{\"name\":\"{name}\"}}":{{"f:env":{{{}}}}}}}}}"#, env.join(",")));
+        let fields = set(&format!(
+            r#"{{"f:list":{{"k:{{\"name\":\"{name}\"}}":{{"f:env":{{{}}}}}}}}}"#,
+            env.join(",")
+        ));
         let conflicts = conflicts(&name, &fields);
         assert_eq!(conflicts.len(), MANY);
         let field = conflicts[0].field();
         assert!(field.starts_with("...nnn") && field.ends_with("n\"].env.e00000"), "{field}");
         assert!(field.len() < 1100 && conflicts[0].owner.to_string().len() < 1100);
         let text = message(&conflicts);
-        assert!(text.starts_with("Apply failed with 12000 conflicts: ") && text.ends_with("\nand 11000 more"));
+        assert!(
+            text.starts_with("Apply failed with 12000 conflicts: ")
+                && text.ends_with("\nand 11000 more")
+        );
         assert!(text.len() < 1100 * (Conflict::MAX_LISTED + 2), "{}", text.len());
         assert_eq!(outside(conflicts.clone(), &FieldSet::new()).len(), MANY);
         assert!(outside(conflicts, &fields).is_empty());

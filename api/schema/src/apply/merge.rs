@@ -20,7 +20,9 @@ const MANAGED_FIELDS: &str = "managedFields";
 pub(super) fn merge(graph: &Graph, ty: TypeId, live: &Value, config: &Value) -> Value {
     let merger = Merger { graph };
     let form = Form::Message(graph.ty(ty));
-    let (Value::Map(live), Value::Map(config)) = (live, config) else { return config.clone() };
+    let (Value::Map(live), Value::Map(config)) = (live, config) else {
+        return config.clone();
+    };
     let merged = merger.map_with(live, config, |key, live, config| {
         let inner = form.child(graph, key);
         match (key, live) {
@@ -45,14 +47,20 @@ struct Merger<'g> {
 impl<'g> Merger<'g> {
     /// The merged value; `None` for an absent one.
     fn value(&self, form: Form<'g>, live: Option<&Value>, config: Option<&Value>) -> Option<Value> {
-        let (Some(wanted), Some(known)) = (config, live) else { return config.or(live).cloned() };
+        let (Some(wanted), Some(known)) = (config, live) else {
+            return config.or(live).cloned();
+        };
         let merged = match (form, known, wanted) {
             (Form::Leaf, _, wanted) => wanted.clone(),
             // An empty list or map applies nothing, and neither does null, except for a message
             // that is empty already.
             (Form::Message(_), Value::Map(live), Value::Null) if live.is_empty() => Value::Null,
             (_, Value::Map(_) | Value::List(_), Value::Null) => known.clone(),
-            (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(live), Value::Map(config)) => {
+            (
+                Form::Message(_) | Form::Map(..) | Form::Free,
+                Value::Map(live),
+                Value::Map(config),
+            ) => {
                 let part = |key: &str, live: Option<&Value>, config: Option<&Value>| {
                     self.value(form.child(self.graph, key), live, config)
                 };
@@ -84,8 +92,12 @@ impl<'g> Merger<'g> {
             };
             let known = if order.is_le() { live.next() } else { None };
             let wanted = if order.is_ge() { config.next() } else { None };
-            let Some((key, _)) = known.or(wanted) else { continue };
-            if let Some(value) = part(key, known.map(|(_, value)| value), wanted.map(|(_, value)| value)) {
+            let Some((key, _)) = known.or(wanted) else {
+                continue;
+            };
+            if let Some(value) =
+                part(key, known.map(|(_, value)| value), wanted.map(|(_, value)| value))
+            {
                 merged.push((key.into(), value));
             }
         }

@@ -33,7 +33,8 @@ use crate::decode::{canonicalize, zero};
 use crate::fieldset::{BadFields, Comparison, FieldSet, compare};
 use crate::graph::{Graph, TypeId};
 use crate::managed::{
-    Entry, Managed, Operation, Views, Writer, fit, losses, same_but_for_owners, settle, strip, take_over,
+    Entry, Managed, Operation, Views, Writer, fit, losses, same_but_for_owners, settle, strip,
+    take_over,
 };
 
 /// The manager of the fields of an object without `managedFields`, when it is applied to for the
@@ -74,7 +75,8 @@ impl Applier<'_> {
     pub fn apply(&self, live: Option<&Value>, config: &Config) -> Result<Value, ApplyError> {
         match self.apply_once(live, config) {
             Err(ApplyError::Conflicts(conflicts)) if self.writer.name == client_side::MANAGER => {
-                let allowed = live.and_then(|live| client_side::settled_fields(self.graph, self.ty, live));
+                let allowed =
+                    live.and_then(|live| client_side::settled_fields(self.graph, self.ty, live));
                 let rest = conflict::outside(conflicts, &allowed.unwrap_or_default());
                 if !rest.is_empty() {
                     return Err(ApplyError::Conflicts(rest));
@@ -167,9 +169,17 @@ impl Applier<'_> {
 
     /// Removes untracked fields from the entry of the manager, and sets its time when a value has
     /// changed.
-    fn finish_entry(&self, live: &Value, object: &Value, managed: &mut Managed, before: Option<Entry>) {
+    fn finish_entry(
+        &self,
+        live: &Value,
+        object: &Value,
+        managed: &mut Managed,
+        before: Option<Entry>,
+    ) {
         let identity = self.writer.entry(Operation::Apply, FieldSet::new());
-        let Some(at) = managed.entries.iter().position(|entry| entry.same_writer(&identity)) else { return };
+        let Some(at) = managed.entries.iter().position(|entry| entry.same_writer(&identity)) else {
+            return;
+        };
         let mine = &mut managed.entries[at];
         strip(&mut mine.fields);
         mine.time = match same_but_for_owners(live, object) {

@@ -46,7 +46,9 @@ mod tests {
     #[test]
     fn order() {
         let check = |live: &str, config: &str, expect: &str| {
-            let elements = |text: &str| text.chars().map(|c| Element::field(&c.to_string())).collect::<Vec<_>>();
+            let elements = |text: &str| {
+                text.chars().map(|c| Element::field(&c.to_string())).collect::<Vec<_>>()
+            };
             let (live, config) = (elements(live), elements(config));
             let places = arrange(&live, &config).into_iter().map(|place| match place {
                 Place::Live(at) => live[at].field_name().unwrap_or_default().to_owned(),

@@ -43,10 +43,13 @@ pub(super) fn prune(
             Seen::Gone | Seen::Unknown => None,
         },
     };
-    let Some((last_ty, mut pruned)) = convert(own, at, object) else { return };
+    let Some((last_ty, mut pruned)) = convert(own, at, object) else {
+        return;
+    };
     cut(graph, Form::Message(graph.ty(last_ty)), &mut pruned, &before.fields, &here);
     for (version, owned) in owned {
-        let (Some((ty, merged)), Some((_, cut))) = (convert(own, version, object), convert(at, version, &pruned))
+        let (Some((ty, merged)), Some((_, cut))) =
+            (convert(own, version, object), convert(at, version, &pruned))
         else {
             continue;
         };
@@ -57,8 +60,16 @@ pub(super) fn prune(
     }
     // A field that only appears in the conversion, as a default of the other version, was not
     // removed by the manager.
-    let Some((_, mut kept)) = convert(own, at, object) else { return };
-    cut(graph, Form::Message(graph.ty(last_ty)), &mut kept, &before.fields, &members(graph, last_ty, &pruned));
+    let Some((_, mut kept)) = convert(own, at, object) else {
+        return;
+    };
+    cut(
+        graph,
+        Form::Message(graph.ty(last_ty)),
+        &mut kept,
+        &before.fields,
+        &members(graph, last_ty, &pruned),
+    );
     if let Some((_, kept)) = convert(at, own, &kept) {
         *object = kept;
     }
@@ -75,14 +86,18 @@ fn is_property(form: Form<'_>, name: &str) -> bool {
 
 fn cut(graph: &Graph, form: Form<'_>, value: &mut Value, last: &FieldSet, owned: &FieldSet) {
     match (form, value) {
-        (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(map)) => cut_map(graph, form, map, last, owned),
+        (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(map)) => {
+            cut_map(graph, form, map, last, owned)
+        }
         (Form::Set | Form::Keyed(..), Value::List(items)) => {
             items.retain_mut(|item| {
                 let element = match form {
                     Form::Keyed(inner, keys, _) => keyed_element(graph, inner, keys, item),
                     _ => Element::value(item),
                 };
-                let Some(last) = last.node(&element) else { return true };
+                let Some(last) = last.node(&element) else {
+                    return true;
+                };
                 let owned = owned.node(&element);
                 if last.member && !owned.is_some_and(|owned| owned.member) {
                     return false;
@@ -98,8 +113,12 @@ fn cut(graph: &Graph, form: Form<'_>, value: &mut Value, last: &FieldSet, owned:
 fn cut_map(graph: &Graph, form: Form<'_>, map: &mut Map, last: &FieldSet, owned: &FieldSet) {
     let mut gone: HashSet<&str> = HashSet::new();
     for (element, last) in last.nodes.iter() {
-        let Some(name) = element.field_name() else { continue };
-        let Some(value) = map.get_mut(name) else { continue };
+        let Some(name) = element.field_name() else {
+            continue;
+        };
+        let Some(value) = map.get_mut(name) else {
+            continue;
+        };
         let named = is_property(form, name);
         let owned = owned.node(element);
         let mut goes = counts(last, named) && !owned.is_some_and(|owned| counts(owned, named));
@@ -126,9 +145,19 @@ fn cut_below(graph: &Graph, form: Form<'_>, value: &mut Value, last: &Node, owne
 
 /// `merged` with the parts that are left in `cut` or owned. The values are those of `merged`,
 /// because the conversion may have put defaults into the place of removed fields of `cut`.
-fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, owned: &FieldSet) -> Value {
+fn restore(
+    graph: &Graph,
+    form: Form<'_>,
+    merged: &Value,
+    cut: Option<&Value>,
+    owned: &FieldSet,
+) -> Value {
     match (form, merged, cut) {
-        (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(merged), None | Some(Value::Map(_))) => {
+        (
+            Form::Message(_) | Form::Map(..) | Form::Free,
+            Value::Map(merged),
+            None | Some(Value::Map(_)),
+        ) => {
             let cut = cut.and_then(Value::as_map);
             let mut entries: Vec<(SmolStr, Value)> = Vec::with_capacity(merged.len());
             for (key, value) in merged.iter() {
@@ -136,7 +165,10 @@ fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, o
                 let node = owned.node(&Element::field(key));
                 let wanted = node.is_some_and(|node| counts(node, is_property(form, key)));
                 if left.is_some() || wanted {
-                    entries.push((key.into(), restore_part(graph, form.child(graph, key), value, left, node)));
+                    entries.push((
+                        key.into(),
+                        restore_part(graph, form.child(graph, key), value, left, node),
+                    ));
                 }
             }
             Value::Map(Map::from_entries(entries).0)
@@ -146,8 +178,12 @@ fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, o
                 Form::Keyed(inner, keys, _) => keyed_element(graph, inner, keys, item),
                 _ => Element::value(item),
             };
-            let left: BTreeMap<Element, &Value> =
-                cut.and_then(Value::as_list).unwrap_or_default().iter().map(|item| (element(item), item)).collect();
+            let left: BTreeMap<Element, &Value> = cut
+                .and_then(Value::as_list)
+                .unwrap_or_default()
+                .iter()
+                .map(|item| (element(item), item))
+                .collect();
             let parts = merged.iter().filter_map(|item| {
                 let element = element(item);
                 let (left, node) = (left.get(&element).copied(), owned.node(&element));
@@ -160,7 +196,13 @@ fn restore(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, o
     }
 }
 
-fn restore_part(graph: &Graph, form: Form<'_>, merged: &Value, cut: Option<&Value>, owned: Option<&Node>) -> Value {
+fn restore_part(
+    graph: &Graph,
+    form: Form<'_>,
+    merged: &Value,
+    cut: Option<&Value>,
+    owned: Option<&Node>,
+) -> Value {
     let nothing = FieldSet::new();
     restore(graph, form, merged, cut, owned.map_or(&nothing, |owned| &owned.below))
 }

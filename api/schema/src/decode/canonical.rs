@@ -67,11 +67,19 @@ fn shape(graph: &Graph, form: &Shape, value: &mut Value) {
     }
     match (form, value) {
         (Shape::Scalar(kind), value) => canonical_scalar(*kind, value),
-        (Shape::Message(id), value) if graph.ty(*id).mixed.is_some() => mixed(graph, graph.ty(*id), value),
+        (Shape::Message(id), value) if graph.ty(*id).mixed.is_some() => {
+            mixed(graph, graph.ty(*id), value)
+        }
         (Shape::Message(id), Value::Map(map)) => message(graph, graph.ty(*id), map),
-        (Shape::List(inner), Value::List(items)) => items.iter_mut().for_each(|item| shape(graph, inner, item)),
-        (Shape::Map(inner), Value::Map(map)) if **inner == Shape::Scalar(Scalar::Quantity) => amounts(map),
-        (Shape::Map(inner), Value::Map(map)) => map.values_mut().for_each(|item| shape(graph, inner, item)),
+        (Shape::List(inner), Value::List(items)) => {
+            items.iter_mut().for_each(|item| shape(graph, inner, item))
+        }
+        (Shape::Map(inner), Value::Map(map)) if **inner == Shape::Scalar(Scalar::Quantity) => {
+            amounts(map)
+        }
+        (Shape::Map(inner), Value::Map(map)) => {
+            map.values_mut().for_each(|item| shape(graph, inner, item))
+        }
         _ => {}
     }
 }
@@ -91,7 +99,9 @@ fn amounts(map: &mut Map) {
 }
 
 fn mixed(graph: &Graph, ty: &TypeDef, value: &mut Value) {
-    let Some(id) = ty.fields.iter().find_map(|field| field.shape.message()) else { return };
+    let Some(id) = ty.fields.iter().find_map(|field| field.shape.message()) else {
+        return;
+    };
     match value {
         Value::Map(map) => message(graph, graph.ty(id), map),
         Value::List(items) => {
@@ -107,7 +117,9 @@ fn canonical_scalar(kind: Scalar, value: &mut Value) {
     let text = match (kind, &*value) {
         (Scalar::Time, Value::String(text)) => scalar::canonical_time(text, false),
         (Scalar::MicroTime, Value::String(text)) => scalar::canonical_time(text, true),
-        (Scalar::Bytes, Value::String(text)) if text.contains(['\r', '\n']) => Some(text.replace(['\r', '\n'], "")),
+        (Scalar::Bytes, Value::String(text)) if text.contains(['\r', '\n']) => {
+            Some(text.replace(['\r', '\n'], ""))
+        }
         (Scalar::Quantity, Value::String(text)) => Quantity::canonical(text),
         (Scalar::Quantity, Value::Int(_) | Value::UInt(_) | Value::Float(_)) => {
             Quantity::canonical(&scalar::number_text(value))
@@ -125,7 +137,9 @@ pub(crate) fn zero_of(graph: &Graph, field: &Field) -> Value {
         _ if field.pointer => Value::Null,
         Shape::List(_)
         | Shape::Map(_)
-        | Shape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Any | Scalar::Bytes) => Value::Null,
+        | Shape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Any | Scalar::Bytes) => {
+            Value::Null
+        }
         _ => zero_element(graph, &field.shape),
     }
 }
@@ -135,9 +149,13 @@ fn zero_element(graph: &Graph, form: &Shape) -> Value {
     match form {
         Shape::Message(id) => zero(graph, *id),
         Shape::Scalar(Scalar::Bool) => Value::Bool(false),
-        Shape::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Double | Scalar::IntOrString) => Value::Int(0),
+        Shape::Scalar(Scalar::Int32 | Scalar::Int64 | Scalar::Double | Scalar::IntOrString) => {
+            Value::Int(0)
+        }
         Shape::Scalar(Scalar::String | Scalar::Bytes) => Value::from(""),
         Shape::Scalar(Scalar::Quantity) => Value::from("0"),
-        Shape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Any) | Shape::List(_) | Shape::Map(_) => Value::Null,
+        Shape::Scalar(Scalar::Time | Scalar::MicroTime | Scalar::Any)
+        | Shape::List(_)
+        | Shape::Map(_) => Value::Null,
     }
 }

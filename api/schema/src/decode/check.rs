@@ -36,7 +36,11 @@ pub fn check_types(graph: &Graph, ty: TypeId, value: &Value) -> Result<(), Decod
 /// Checks `value` against a built-in message, from which on messages name the place.
 pub(super) fn check_message(graph: &Graph, ty: &TypeDef, value: &Value) -> Result<(), DecodeError> {
     let Value::Map(map) = value else {
-        let message = format!("json: cannot unmarshal {} into Go value of type {}", word(value), type_name(ty));
+        let message = format!(
+            "json: cannot unmarshal {} into Go value of type {}",
+            word(value),
+            type_name(ty)
+        );
         return Err(DecodeError(message));
     };
     let mut checker = Checker { graph, owner: ty, path: Vec::new() };
@@ -72,10 +76,16 @@ impl<'g> Checker<'g> {
         match (shape, value) {
             (_, Value::Null) => Ok(()),
             (Shape::Scalar(scalar), _) => self.scalar(*scalar, shape, value),
-            (Shape::Message(id), _) if self.graph.ty(*id).mixed.is_some() => self.mixed(self.graph.ty(*id), value),
+            (Shape::Message(id), _) if self.graph.ty(*id).mixed.is_some() => {
+                self.mixed(self.graph.ty(*id), value)
+            }
             (Shape::Message(id), Value::Map(map)) => self.message(self.graph.ty(*id), map),
-            (Shape::List(inner), Value::List(items)) => items.iter().try_for_each(|item| self.shape(inner, item)),
-            (Shape::Map(inner), Value::Map(map)) => map.values().try_for_each(|item| self.shape(inner, item)),
+            (Shape::List(inner), Value::List(items)) => {
+                items.iter().try_for_each(|item| self.shape(inner, item))
+            }
+            (Shape::Map(inner), Value::Map(map)) => {
+                map.values().try_for_each(|item| self.shape(inner, item))
+            }
             _ => Err(self.mismatch(word(value), shape)),
         }
     }
@@ -86,16 +96,25 @@ impl<'g> Checker<'g> {
             | (Scalar::Bool, Value::Bool(_))
             | (Scalar::String | Scalar::IntOrString, Value::String(_))
             | (Scalar::Int64, Value::Int(_))
-            | (Scalar::Quantity | Scalar::Double, Value::Int(_) | Value::UInt(_) | Value::Float(_)) => true,
-            (Scalar::Int32 | Scalar::IntOrString, Value::Int(number)) => i32::try_from(*number).is_ok(),
-            (Scalar::Bytes, Value::String(text)) => return scalar::check_base64(text).map_err(DecodeError),
+            | (
+                Scalar::Quantity | Scalar::Double,
+                Value::Int(_) | Value::UInt(_) | Value::Float(_),
+            ) => true,
+            (Scalar::Int32 | Scalar::IntOrString, Value::Int(number)) => {
+                i32::try_from(*number).is_ok()
+            }
+            (Scalar::Bytes, Value::String(text)) => {
+                return scalar::check_base64(text).map_err(DecodeError);
+            }
             (Scalar::Time, Value::String(text)) => {
                 return scalar::check_time(text, scalar::SECONDS).map_err(DecodeError);
             }
             (Scalar::MicroTime, Value::String(text)) => {
                 return scalar::check_time(text, scalar::MICROS).map_err(DecodeError);
             }
-            (Scalar::Quantity, Value::String(text)) => return scalar::check_quantity(text).map_err(DecodeError),
+            (Scalar::Quantity, Value::String(text)) => {
+                return scalar::check_quantity(text).map_err(DecodeError);
+            }
             _ => false,
         };
         if fits {
@@ -103,9 +122,10 @@ impl<'g> Checker<'g> {
         }
         let number = matches!(value, Value::Int(_) | Value::UInt(_) | Value::Float(_));
         Err(match scalar {
-            Scalar::Time | Scalar::MicroTime => {
-                DecodeError(format!("json: cannot unmarshal {} into Go value of type string", word(value)))
-            }
+            Scalar::Time | Scalar::MicroTime => DecodeError(format!(
+                "json: cannot unmarshal {} into Go value of type string",
+                word(value)
+            )),
             Scalar::Quantity => DecodeError(scalar::BAD_QUANTITY.to_owned()),
             Scalar::Int32 | Scalar::Int64 | Scalar::IntOrString if number => {
                 self.mismatch(&format!("number {}", scalar::number_text(value)), shape)
@@ -140,7 +160,9 @@ impl<'g> Checker<'g> {
     fn mismatch(&self, found: &str, shape: &Shape) -> DecodeError {
         let (owner, path) = (&self.owner.name, self.path.join("."));
         let expected = shape_name(self.graph, shape);
-        DecodeError(format!("json: cannot unmarshal {found} into Go struct field {owner}.{path} of type {expected}"))
+        DecodeError(format!(
+            "json: cannot unmarshal {found} into Go struct field {owner}.{path} of type {expected}"
+        ))
     }
 }
 

@@ -24,7 +24,9 @@ pub(crate) enum Defaults {
 pub(crate) fn settle(graph: &Graph, ty: &TypeDef, map: &mut Map, defaults: Defaults) {
     if defaults == Defaults::Filled {
         for field in &ty.properties {
-            let Some(default) = &field.default else { continue };
+            let Some(default) = &field.default else {
+                continue;
+            };
             if map.get(&field.name).is_none_or(|value| value.is_null() && !field.nullable) {
                 map.insert(field.name.as_ref(), default.clone());
             }
@@ -45,18 +47,29 @@ pub(crate) fn settle(graph: &Graph, ty: &TypeDef, map: &mut Map, defaults: Defau
     }
 }
 
-fn part(graph: &Graph, shape: &Shape, elements: &[ElementDef], value: &mut Value, defaults: Defaults) {
-    let (element, rest) = elements.split_first().map_or((None, elements), |(first, rest)| (Some(first), rest));
+fn part(
+    graph: &Graph,
+    shape: &Shape,
+    elements: &[ElementDef],
+    value: &mut Value,
+    defaults: Defaults,
+) {
+    let (element, rest) =
+        elements.split_first().map_or((None, elements), |(first, rest)| (Some(first), rest));
     let default = element.and_then(|element| element.default.as_ref());
     match (shape, value) {
         (Shape::Message(id), Value::Map(map)) if graph.ty(*id).custom.is_some() => {
             settle(graph, graph.ty(*id), map, defaults);
         }
-        (Shape::Message(id), value) if defaults == Defaults::Left => canonicalize(graph, *id, value),
+        (Shape::Message(id), value) if defaults == Defaults::Left => {
+            canonicalize(graph, *id, value)
+        }
         (Shape::List(inner), Value::List(items)) => {
             for item in items {
                 match default {
-                    Some(default) if item.is_null() && !is_nullable(element) => *item = default.clone(),
+                    Some(default) if item.is_null() && !is_nullable(element) => {
+                        *item = default.clone()
+                    }
                     _ => {}
                 }
                 part(graph, inner, rest, item, defaults);
@@ -81,8 +94,10 @@ fn is_nullable(element: Option<&ElementDef>) -> bool {
 /// Checks what is fatal in a body at every level: `apiVersion`, `kind` and `metadata` of the object and of embedded ones.
 pub(super) fn check(graph: &Graph, ty: &TypeDef, value: &Value) -> Result<(), DecodeError> {
     let Value::Map(map) = value else {
-        let message =
-            format!("json: cannot unmarshal {} into Go value of type map[string]interface {{}}", value.type_name());
+        let message = format!(
+            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            value.type_name()
+        );
         return Err(DecodeError(message));
     };
     let mut walk = MetadataCheck { graph, path: FieldPath::default() };
@@ -104,15 +119,21 @@ impl<'g> MetadataCheck<'g> {
         let embeds = ty.properties.iter().find_map(|field| self.metadata(field));
         let is_root = self.path.as_str().is_empty();
         for (name, value) in map.iter() {
-            let Some(field) = ty.property(name) else { continue };
+            let Some(field) = ty.property(name) else {
+                continue;
+            };
             let mark = self.path.push_key(name);
             match (embeds, name) {
-                (Some(_), "apiVersion" | "kind") if value.as_str().is_none() && !value.is_null() => {
+                (Some(_), "apiVersion" | "kind")
+                    if value.as_str().is_none() && !value.is_null() =>
+                {
                     return Err(self.fault(value, "must be a string"));
                 }
                 (Some(metadata), "metadata") if !value.is_null() => {
                     let checked = check_message(self.graph, metadata, value);
-                    checked.map_err(|error| if is_root { error } else { self.fault(value, &error.to_string()) })?;
+                    checked.map_err(|error| {
+                        if is_root { error } else { self.fault(value, &error.to_string()) }
+                    })?;
                 }
                 _ => self.part(&field.shape, value)?,
             }
@@ -124,21 +145,27 @@ impl<'g> MetadataCheck<'g> {
     /// The built-in type of the field, when it is the metadata of an object.
     fn metadata(&self, field: &Field) -> Option<&'g TypeDef> {
         match field.shape {
-            Shape::Message(id) if field.name == "metadata" => Some(self.graph.ty(id)).filter(|ty| ty.custom.is_none()),
+            Shape::Message(id) if field.name == "metadata" => {
+                Some(self.graph.ty(id)).filter(|ty| ty.custom.is_none())
+            }
             _ => None,
         }
     }
 
     fn part(&mut self, shape: &'g Shape, value: &Value) -> Result<(), DecodeError> {
-        let Some(id) = shape.message() else { return Ok(()) };
+        let Some(id) = shape.message() else {
+            return Ok(());
+        };
         match (shape, value) {
             (Shape::Message(_), Value::Map(map)) => self.message(self.graph.ty(id), map),
-            (Shape::List(inner), Value::List(items)) => items.iter().enumerate().try_for_each(|(index, item)| {
-                let mark = self.path.push_index(index);
-                self.part(inner, item)?;
-                self.path.truncate(mark);
-                Ok(())
-            }),
+            (Shape::List(inner), Value::List(items)) => {
+                items.iter().enumerate().try_for_each(|(index, item)| {
+                    let mark = self.path.push_index(index);
+                    self.part(inner, item)?;
+                    self.path.truncate(mark);
+                    Ok(())
+                })
+            }
             (Shape::Map(inner), Value::Map(map)) => map.iter().try_for_each(|(key, item)| {
                 let mark = self.path.push_index_key(key);
                 self.part(inner, item)?;
@@ -150,6 +177,8 @@ impl<'g> MetadataCheck<'g> {
     }
 
     fn fault(&self, value: &Value, why: &str) -> DecodeError {
-        DecodeError(Cause::invalid(Path::new(self.path.as_str().to_owned()), value.clone(), why).text())
+        DecodeError(
+            Cause::invalid(Path::new(self.path.as_str().to_owned()), value.clone(), why).text(),
+        )
     }
 }

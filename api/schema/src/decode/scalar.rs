@@ -44,12 +44,18 @@ pub(super) fn check_time(text: &str, layout: &str) -> Result<(), String> {
         };
         match rest.get(..part.len()).filter(fits) {
             Some(_) => rest = &rest[part.len()..],
-            None => return Err(format!("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")),
+            None => {
+                return Err(format!(
+                    "parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}"
+                ));
+            }
         }
     }
     let zone = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     if !zone.starts_with(['Z', '+', '-']) {
-        return Err(format!("parsing time {text:?} as {layout:?}: cannot parse {zone:?} as \"Z07:00\""));
+        return Err(format!(
+            "parsing time {text:?} as {layout:?}: cannot parse {zone:?} as \"Z07:00\""
+        ));
     }
     Time::parse(text).map(drop).map_err(|_| format!("parsing time {text:?}: value out of range"))
 }
@@ -85,7 +91,8 @@ pub(super) fn check_quantity(text: &str) -> Result<(), String> {
         let digits = digits.strip_prefix(['+', '-']).unwrap_or(digits);
         !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
     });
-    let known = ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+    let known =
+        ["", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
     if exponent || known.contains(&suffix) {
         return Ok(());
     }

@@ -7,16 +7,23 @@ use crate::testing::{graph, json, text, ty};
 fn wrong_types_are_named() {
     let graph = graph();
     let check = |name: &str, body: &str, expect: &str| {
-        let error = decode(&graph, ty(&graph, name), &mut json(body)).err().map(|error| error.to_string());
+        let error =
+            decode(&graph, ty(&graph, name), &mut json(body)).err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some(expect), "{body}");
     };
     let cm = "core/v1.ConfigMap";
     let unmarshal = "json: cannot unmarshal";
-    check(cm, r#"{"data":{"k":1}}"#, &format!("{unmarshal} number into Go struct field ConfigMap.data of type string"));
+    check(
+        cm,
+        r#"{"data":{"k":1}}"#,
+        &format!("{unmarshal} number into Go struct field ConfigMap.data of type string"),
+    );
     check(
         cm,
         r#"{"data":"x"}"#,
-        &format!("{unmarshal} string into Go struct field ConfigMap.data of type map[string]string"),
+        &format!(
+            "{unmarshal} string into Go struct field ConfigMap.data of type map[string]string"
+        ),
     );
     check(
         cm,
@@ -26,7 +33,9 @@ fn wrong_types_are_named() {
     check(
         cm,
         r#"{"metadata":"x"}"#,
-        &format!("{unmarshal} string into Go struct field ConfigMap.metadata of type v1.ObjectMeta"),
+        &format!(
+            "{unmarshal} string into Go struct field ConfigMap.metadata of type v1.ObjectMeta"
+        ),
     );
     check(
         cm,
@@ -58,7 +67,9 @@ fn wrong_types_are_named() {
     check(
         pod,
         r#"{"priority":3000000000}"#,
-        &format!("{unmarshal} number 3000000000 into Go struct field PodSpec.priority of type int32"),
+        &format!(
+            "{unmarshal} number 3000000000 into Go struct field PodSpec.priority of type int32"
+        ),
     );
     check(pod, r#"{"overhead":{"cpu":"lots"}}"#, scalar::BAD_QUANTITY);
     check(cm, "[]", &format!("{unmarshal} array into Go value of type v1.ConfigMap"));
@@ -69,7 +80,10 @@ fn unknown_fields_are_listed_and_dropped() {
     let graph = graph();
     let check = |name: &str, body: &str, unknown: &[&str], left: &str| {
         let mut value = json(body);
-        assert_eq!(unknown_fields(&graph, ty(&graph, name), &mut value.clone(), false).paths, unknown);
+        assert_eq!(
+            unknown_fields(&graph, ty(&graph, name), &mut value.clone(), false).paths,
+            unknown
+        );
         assert_eq!(unknown_fields(&graph, ty(&graph, name), &mut value, true).paths, unknown);
         assert_eq!(text(&value), left);
     };
@@ -124,7 +138,8 @@ fn canonical_form() {
 
 #[test]
 fn quantities_and_times_are_read_strictly() {
-    let check = |text: &str, good: bool| assert_eq!(scalar::check_quantity(text).is_ok(), good, "{text}");
+    let check =
+        |text: &str, good: bool| assert_eq!(scalar::check_quantity(text).is_ok(), good, "{text}");
     for (text, good) in [
         ("1", true),
         ("-1.5Gi", true),
@@ -139,15 +154,17 @@ fn quantities_and_times_are_read_strictly() {
     }
     assert_eq!(
         scalar::check_time("2026-01-02 03:04:05Z", scalar::SECONDS).err().as_deref(),
-        Some(r#"parsing time "2026-01-02 03:04:05Z" as "2006-01-02T15:04:05Z07:00": cannot parse " 03:04:05Z" as "T""#)
+        Some(
+            r#"parsing time "2026-01-02 03:04:05Z" as "2006-01-02T15:04:05Z07:00": cannot parse " 03:04:05Z" as "T""#
+        )
     );
 }
 
 #[test]
 fn refusals_name_kind_and_version() {
     let graph = graph();
-    let error =
-        check_types(&graph, ty(&graph, "apps/v1.Deployment"), &json(r#"{"spec":1}"#)).expect_err("a wrong type");
+    let error = check_types(&graph, ty(&graph, "apps/v1.Deployment"), &json(r#"{"spec":1}"#))
+        .expect_err("a wrong type");
     let expect = "Deployment in version \"v1\" cannot be handled as a Deployment: \
                   json: cannot unmarshal number into Go struct field Deployment.spec of type v1.DeploymentSpec";
     assert_eq!(error.for_kind("Deployment", "apps/v1"), expect);

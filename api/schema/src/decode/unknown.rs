@@ -32,7 +32,8 @@ pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool)
 
 /// Whether a value of this form has fields that its types do not have; it loses them.
 pub(crate) fn unknown_in(graph: &Graph, shape: &Shape, value: &mut Value) -> bool {
-    let mut walk = Walk { graph, prune: true, path: FieldPath::default(), found: Unknown::default() };
+    let mut walk =
+        Walk { graph, prune: true, path: FieldPath::default(), found: Unknown::default() };
     walk.shape(shape, value);
     !walk.found.paths.is_empty()
 }
@@ -71,10 +72,16 @@ impl Walk<'_> {
 
     fn shape(&mut self, shape: &Shape, value: &mut Value) {
         match (shape, value) {
-            (Shape::Message(id), value) if self.graph.ty(*id).mixed.is_some() => self.mixed(self.graph.ty(*id), value),
-            (Shape::Message(id), value) if self.graph.ty(*id).is_untyped() => self.untyped(self.graph.ty(*id), value),
+            (Shape::Message(id), value) if self.graph.ty(*id).mixed.is_some() => {
+                self.mixed(self.graph.ty(*id), value)
+            }
+            (Shape::Message(id), value) if self.graph.ty(*id).is_untyped() => {
+                self.untyped(self.graph.ty(*id), value)
+            }
             (Shape::Message(id), Value::Map(map)) => self.message(self.graph.ty(*id), map),
-            (Shape::List(inner), Value::List(items)) => self.items(items, |walk, item| walk.shape(inner, item)),
+            (Shape::List(inner), Value::List(items)) => {
+                self.items(items, |walk, item| walk.shape(inner, item))
+            }
             (Shape::Map(inner), Value::Map(map)) => {
                 for (key, item) in map.iter_mut() {
                     let mark = self.path.push_key(key);
@@ -99,7 +106,9 @@ impl Walk<'_> {
     }
 
     fn mixed(&mut self, ty: &TypeDef, value: &mut Value) {
-        let Some(schema) = ty.fields.iter().find_map(|field| field.shape.message()) else { return };
+        let Some(schema) = ty.fields.iter().find_map(|field| field.shape.message()) else {
+            return;
+        };
         let shape = Shape::Message(schema);
         match value {
             Value::List(items) => self.items(items, |walk, item| walk.shape(&shape, item)),
@@ -127,8 +136,12 @@ mod tests {
         let key = "é".repeat(1 << 20);
         let names: Vec<String> = (0..MAX_TOLD + 2).map(|at| format!(r#""x{at:04}":1"#)).collect();
         let mut value = json(&format!(r#"{{"properties":{{"{key}":{{{}}}}}}}"#, names.join(",")));
-        let Unknown { paths, more } =
-            unknown_fields(&graph, ty(&graph, "apiextensions/v1.JSONSchemaProps"), &mut value, true);
+        let Unknown { paths, more } = unknown_fields(
+            &graph,
+            ty(&graph, "apiextensions/v1.JSONSchemaProps"),
+            &mut value,
+            true,
+        );
         assert_eq!((paths.len(), more), (MAX_TOLD, 2));
         assert_eq!(paths[0], format!("...{}.x0000", "é".repeat(509)));
         assert!(paths.iter().all(|path| path.len() <= 1027));

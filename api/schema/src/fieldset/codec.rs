@@ -39,10 +39,13 @@ impl FieldSet {
     /// # Errors
     /// Something is neither an element nor a map.
     pub fn decode(value: &Value) -> Result<Self, BadFields> {
-        let Value::Map(map) = value else { return Err(BadFields(format!("{} instead of object", value.type_name()))) };
+        let Value::Map(map) = value else {
+            return Err(BadFields(format!("{} instead of object", value.type_name())));
+        };
         let mut parts = Vec::with_capacity(map.len());
         for (key, below) in map.iter().filter(|(key, _)| *key != SELF) {
-            let element = Element::parse(key).ok_or_else(|| BadFields(format!("element {key:?}")))?;
+            let element =
+                Element::parse(key).ok_or_else(|| BadFields(format!("element {key:?}")))?;
             let marked = below.as_map().is_some_and(|map| map.is_empty() || map.contains_key(SELF));
             let node = Node { member: marked, below: Self::decode(below)? };
             parts.push((element, node));

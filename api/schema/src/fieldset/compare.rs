@@ -32,7 +32,8 @@ impl Comparison {
     /// The differences within reach.
     #[must_use]
     pub fn within(self, reach: &Reach) -> Self {
-        let [added, modified, removed] = [self.added, self.modified, self.removed].map(|set| reach.cut(set));
+        let [added, modified, removed] =
+            [self.added, self.modified, self.removed].map(|set| reach.cut(set));
         Self { added, modified, removed }
     }
 }
@@ -41,7 +42,11 @@ impl Comparison {
 /// absent does not.
 pub fn compare(graph: &Graph, ty: TypeId, old: &Value, new: &Value) -> Comparison {
     let delta = Walk { graph }.visit(Form::Message(graph.ty(ty)), Some(old), Some(new));
-    Comparison { added: delta.added.below, modified: delta.modified.below, removed: delta.removed.below }
+    Comparison {
+        added: delta.added.below,
+        modified: delta.modified.below,
+        removed: delta.removed.below,
+    }
 }
 
 /// The differences at and below one element.
@@ -63,8 +68,11 @@ struct Parts {
 impl Parts {
     /// Adds those of one element.
     fn put(&mut self, element: impl Fn() -> Element, part: Delta) {
-        let kinds =
-            [(&mut self.added, part.added), (&mut self.modified, part.modified), (&mut self.removed, part.removed)];
+        let kinds = [
+            (&mut self.added, part.added),
+            (&mut self.modified, part.modified),
+            (&mut self.removed, part.removed),
+        ];
         for (parts, part) in kinds {
             if !part.is_empty() {
                 parts.push((element(), part));
@@ -86,12 +94,20 @@ struct Walk<'g> {
 
 impl<'g> Walk<'g> {
     fn visit(&self, form: Form<'g>, old: Option<&Value>, new: Option<&Value>) -> Delta {
-        let nothing = |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_empty());
+        let nothing =
+            |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_empty());
         let mut delta = match form {
             Form::Leaf => Delta { modified: differing(old, new), ..Delta::default() },
-            _ if nothing(old) && nothing(new) => Delta { modified: differing(old, new), ..Delta::default() },
+            _ if nothing(old) && nothing(new) => {
+                Delta { modified: differing(old, new), ..Delta::default() }
+            }
             Form::Set | Form::Keyed(..) => self.list(form, old, new),
-            Form::Free if [old, new].into_iter().flatten().any(|value| !matches!(value, Value::Map(_))) => {
+            Form::Free
+                if [old, new]
+                    .into_iter()
+                    .flatten()
+                    .any(|value| !matches!(value, Value::Map(_))) =>
+            {
                 Delta { modified: differing(old, new), ..Delta::default() }
             }
             Form::Message(_) | Form::Map(..) | Form::Free => {
@@ -120,10 +136,15 @@ impl<'g> Walk<'g> {
             };
             let before = if order.is_le() { old.next() } else { None };
             let after = if order.is_ge() { new.next() } else { None };
-            let Some((key, _)) = before.or(after) else { return parts.below() };
+            let Some((key, _)) = before.or(after) else {
+                return parts.below();
+            };
             let (before, after) = (before.map(|(_, value)| value), after.map(|(_, value)| value));
             if before != after {
-                parts.put(|| Element::field(key), self.visit(form.child(self.graph, key), before, after));
+                parts.put(
+                    || Element::field(key),
+                    self.visit(form.child(self.graph, key), before, after),
+                );
             }
         }
     }
@@ -134,23 +155,31 @@ impl<'g> Walk<'g> {
         let elements: BTreeSet<&Element> = old.keys().chain(new.keys()).collect();
         let none = Vec::new();
         for element in elements {
-            let part =
-                match (old.get(element).unwrap_or(&none).as_slice(), new.get(element).unwrap_or(&none).as_slice()) {
-                    (old, new) if old == new => continue,
-                    (old @ ([] | [_]), new @ ([] | [_])) => {
-                        self.visit(form.child(self.graph, ""), old.first().copied(), new.first().copied())
-                    }
-                    ([], _) => Delta { added: Node::member(), ..Delta::default() },
-                    (_, []) => Delta { removed: Node::member(), ..Delta::default() },
-                    _ => Delta { modified: Node::member(), ..Delta::default() },
-                };
+            let part = match (
+                old.get(element).unwrap_or(&none).as_slice(),
+                new.get(element).unwrap_or(&none).as_slice(),
+            ) {
+                (old, new) if old == new => continue,
+                (old @ ([] | [_]), new @ ([] | [_])) => self.visit(
+                    form.child(self.graph, ""),
+                    old.first().copied(),
+                    new.first().copied(),
+                ),
+                ([], _) => Delta { added: Node::member(), ..Delta::default() },
+                (_, []) => Delta { removed: Node::member(), ..Delta::default() },
+                _ => Delta { modified: Node::member(), ..Delta::default() },
+            };
             parts.put(|| element.clone(), part);
         }
         parts.below()
     }
 
     /// List elements by identity; several values for duplicates.
-    fn by_element<'v>(&self, form: Form<'g>, list: Option<&'v Value>) -> BTreeMap<Element, Vec<&'v Value>> {
+    fn by_element<'v>(
+        &self,
+        form: Form<'g>,
+        list: Option<&'v Value>,
+    ) -> BTreeMap<Element, Vec<&'v Value>> {
         let mut found: BTreeMap<Element, Vec<&Value>> = BTreeMap::new();
         for item in list.and_then(Value::as_list).unwrap_or_default() {
             let element = match form {

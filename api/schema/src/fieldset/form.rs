@@ -40,7 +40,9 @@ impl<'g> Form<'g> {
     ) -> Self {
         match (shape, kinds.0, kinds.1) {
             (_, _, Some(MapKind::Atomic)) => Self::Leaf,
-            (Shape::List(inner), Some(ListKind::Map(keys)), _) => Self::Keyed(inner, keys, elements),
+            (Shape::List(inner), Some(ListKind::Map(keys)), _) => {
+                Self::Keyed(inner, keys, elements)
+            }
             (Shape::List(_), Some(ListKind::Set), _) => Self::Set,
             (Shape::Message(id), _, Some(MapKind::Granular)) => Self::Message(graph.ty(*id)),
             (Shape::Map(inner), _, _) => Self::Map(inner, elements),
@@ -73,10 +75,14 @@ impl<'g> Form<'g> {
                 None if ty.custom == Some(Unknowns::Kept) => Self::Free,
                 None => Self::Leaf,
             },
-            Self::Map(inner, elements) | Self::Keyed(inner, _, elements) => match elements.split_first() {
-                Some((element, rest)) => Self::of_parts(graph, inner, (&element.list, element.map), rest),
-                None => Self::of_shape(graph, inner),
-            },
+            Self::Map(inner, elements) | Self::Keyed(inner, _, elements) => {
+                match elements.split_first() {
+                    Some((element, rest)) => {
+                        Self::of_parts(graph, inner, (&element.list, element.map), rest)
+                    }
+                    None => Self::of_shape(graph, inner),
+                }
+            }
             Self::Free => Self::Free,
             Self::Set | Self::Leaf => Self::Leaf,
         }

@@ -19,7 +19,9 @@ fn node(graph: &Graph, form: Form<'_>, value: &Value) -> Node {
         (Form::Message(_) | Form::Map(..) | Form::Free, Value::Map(map)) => {
             Node { member: false, below: of_map(graph, form, map) }
         }
-        (Form::Set | Form::Keyed(..), Value::List(items)) => Node { member: false, below: of_list(graph, form, items) },
+        (Form::Set | Form::Keyed(..), Value::List(items)) => {
+            Node { member: false, below: of_list(graph, form, items) }
+        }
         (Form::Leaf | Form::Free, _) => Node { member: true, below: FieldSet::new() },
         _ => Node::default(),
     }

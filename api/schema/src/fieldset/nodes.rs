@@ -17,7 +17,10 @@ impl Nodes {
 
     /// Sorts parts in any order; `bring` merges a later one of the same element into the earlier
     /// one.
-    pub(super) fn of_parts(mut parts: Vec<(Element, Node)>, mut bring: impl FnMut(&mut Node, Node)) -> Self {
+    pub(super) fn of_parts(
+        mut parts: Vec<(Element, Node)>,
+        mut bring: impl FnMut(&mut Node, Node),
+    ) -> Self {
         if !parts.is_sorted_by(|left, right| left.0 < right.0) {
             parts.sort_by(|left, right| left.0.cmp(&right.0));
             parts.dedup_by(|later, kept| {
@@ -130,10 +133,15 @@ mod tests {
 
     /// Expects these elements in order.
     fn check(nodes: &Nodes, expect: &BTreeMap<Element, bool>) {
-        assert!(nodes.iter().map(|(element, node)| (element, &node.member)).eq(expect), "{nodes:?} {expect:?}");
+        assert!(
+            nodes.iter().map(|(element, node)| (element, &node.member)).eq(expect),
+            "{nodes:?} {expect:?}"
+        );
         assert_eq!((nodes.len(), nodes.is_empty()), (expect.len(), expect.is_empty()));
         let all = (0..12).map(Element::index);
-        all.for_each(|one| assert_eq!(nodes.get(&one).map(|node| node.member), expect.get(&one).copied()));
+        all.for_each(|one| {
+            assert_eq!(nodes.get(&one).map(|node| node.member), expect.get(&one).copied())
+        });
     }
 
     fn model(parts: &Parts) -> BTreeMap<Element, bool> {

@@ -66,7 +66,9 @@ impl FieldSet {
     /// Adds a path, in time that grows with the set; the empty path (the object itself) is never a
     /// member.
     pub fn insert(&mut self, path: &[Element]) {
-        let Some((first, rest)) = path.split_first() else { return };
+        let Some((first, rest)) = path.split_first() else {
+            return;
+        };
         let node = self.nodes.get_or_default(first);
         if rest.is_empty() {
             node.member = true;
@@ -86,7 +88,9 @@ impl FieldSet {
     /// Changes the members below one field of a message.
     pub(crate) fn within(&mut self, name: &str, change: impl FnOnce(&mut Self)) {
         let element = Element::field(name);
-        let Some(node) = self.nodes.get_mut(&element) else { return };
+        let Some(node) = self.nodes.get_mut(&element) else {
+            return;
+        };
         change(&mut node.below);
         if node.is_empty() {
             self.nodes.retain(|other, _| *other != element);
@@ -95,8 +99,12 @@ impl FieldSet {
 
     /// Whether a path is a member.
     pub fn contains(&self, path: &[Element]) -> bool {
-        let Some((first, rest)) = path.split_first() else { return false };
-        self.nodes.get(first).is_some_and(|node| if rest.is_empty() { node.member } else { node.below.contains(rest) })
+        let Some((first, rest)) = path.split_first() else {
+            return false;
+        };
+        self.nodes.get(first).is_some_and(|node| {
+            if rest.is_empty() { node.member } else { node.below.contains(rest) }
+        })
     }
 
     /// Members of either.
@@ -110,7 +118,9 @@ impl FieldSet {
     pub fn subtract(&mut self, other: &Self) {
         let mut some_gone = false;
         for (element, theirs) in other.nodes.iter() {
-            let Some(node) = self.nodes.get_mut(element) else { continue };
+            let Some(node) = self.nodes.get_mut(element) else {
+                continue;
+            };
             node.member &= !theirs.member;
             node.below.subtract(&theirs.below);
             some_gone |= node.is_empty();
@@ -139,7 +149,9 @@ impl FieldSet {
         self.combine(other, |ours, theirs| match theirs {
             None => ours.clone(),
             Some(theirs) if theirs.member => Node::default(),
-            Some(theirs) => Node { member: ours.member, below: ours.below.difference_recursive(&theirs.below) },
+            Some(theirs) => {
+                Node { member: ours.member, below: ours.below.difference_recursive(&theirs.below) }
+            }
         })
     }
 
@@ -149,14 +161,17 @@ impl FieldSet {
         self.combine(other, |ours, theirs| match theirs {
             None => Node::default(),
             Some(theirs) if theirs.member => ours.clone(),
-            Some(theirs) => Node { member: false, below: ours.below.intersection_recursive(&theirs.below) },
+            Some(theirs) => {
+                Node { member: false, below: ours.below.intersection_recursive(&theirs.below) }
+            }
         })
     }
 
     /// Members that both have.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        let (small, large) = if self.nodes.len() <= other.nodes.len() { (self, other) } else { (other, self) };
+        let (small, large) =
+            if self.nodes.len() <= other.nodes.len() { (self, other) } else { (other, self) };
         Self::of_nodes(small.nodes.iter().filter_map(|(element, one)| {
             let other = large.nodes.get(element)?;
             let below = one.below.intersection(&other.below);
@@ -170,7 +185,10 @@ impl FieldSet {
     }
 
     fn combine(&self, other: &Self, with: impl Fn(&Node, Option<&Node>) -> Node) -> Self {
-        let merged = self.nodes.iter().map(|(element, node)| (element.clone(), with(node, other.nodes.get(element))));
+        let merged = self
+            .nodes
+            .iter()
+            .map(|(element, node)| (element.clone(), with(node, other.nodes.get(element))));
         Self::of_nodes(merged)
     }
 }

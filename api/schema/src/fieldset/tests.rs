@@ -60,7 +60,8 @@ fn differences() {
 
 #[test]
 fn written_form_is_read_strictly() {
-    let check = |body: &str, good: bool| assert_eq!(FieldSet::decode(&json(body)).is_ok(), good, "{body}");
+    let check =
+        |body: &str, good: bool| assert_eq!(FieldSet::decode(&json(body)).is_ok(), good, "{body}");
     check("{}", true);
     check(r#"{"f:a":{".":{},"k:{\"b\":1,\"a\":2}":{}},"i:3":{}}"#, true);
     check("[]", false);
@@ -153,7 +154,10 @@ fn fields_are_taken_out_alone() {
         }
         assert_eq!(set, FieldSet::of_fields(expect), "{message:?} {names:?}");
         let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
-        assert_eq!(set, FieldSet::of_fields(&["a", "a.b", "c.d"]).difference(&FieldSet::of_fields(&paths)));
+        assert_eq!(
+            set,
+            FieldSet::of_fields(&["a", "a.b", "c.d"]).difference(&FieldSet::of_fields(&paths))
+        );
     };
     check(None, &["a"], &["a.b", "c.d"]);
     check(Some("a"), &["b", "x"], &["a", "c.d"]);

@@ -79,15 +79,22 @@ impl Builder {
     }
 
     fn number_types(&mut self, files: &[(&str, File)]) {
-        let all = files.iter().flat_map(|(_, file)| file.types.iter().map(move |decl| (file, decl)));
+        let all =
+            files.iter().flat_map(|(_, file)| file.types.iter().map(move |decl| (file, decl)));
         for (number, (file, decl)) in (0u32..).zip(all) {
-            self.ids.insert(format!("{}/{}.{}", file.group, file.version, decl.name), TypeId(number));
+            self.ids
+                .insert(format!("{}/{}.{}", file.group, file.version, decl.name), TypeId(number));
         }
     }
 
     fn add_types(&mut self, file_name: &str, file: &File) -> Result<(), IdlError> {
         for decl in &file.types {
-            let mut place = Place { file: file_name, group: file.group, version: file.version, line: decl.line };
+            let mut place = Place {
+                file: file_name,
+                group: file.group,
+                version: file.version,
+                line: decl.line,
+            };
             let mut ty = self.message(&place, decl)?;
             for field in &decl.fields {
                 place.line = field.line;
@@ -100,7 +107,10 @@ impl Builder {
 
     fn message(&self, place: &Place<'_>, decl: &TypeDecl) -> Result<TypeDef, IdlError> {
         let mut ty = TypeDef {
-            id: TypeId(u32::try_from(self.types.len()).map_err(|_| place.fail("too many types".to_owned()))?),
+            id: TypeId(
+                u32::try_from(self.types.len())
+                    .map_err(|_| place.fail("too many types".to_owned()))?,
+            ),
             group: place.group,
             version: place.version,
             name: Cow::Borrowed(decl.name),
@@ -117,8 +127,12 @@ impl Builder {
             match flag.split_once('=') {
                 None if *flag == "object" => ty.object = true,
                 None if *flag == "atomic" => ty.atomic = true,
-                Some(("mixed", form)) => ty.mixed = Some(mixed(form).ok_or_else(|| unknown(place, flag))?),
-                Some(("union", form)) => ty.unions.push(union(form).ok_or_else(|| unknown(place, flag))?),
+                Some(("mixed", form)) => {
+                    ty.mixed = Some(mixed(form).ok_or_else(|| unknown(place, flag))?)
+                }
+                Some(("union", form)) => {
+                    ty.unions.push(union(form).ok_or_else(|| unknown(place, flag))?)
+                }
                 _ => return Err(unknown(place, flag)),
             }
         }
@@ -165,7 +179,9 @@ impl Builder {
             Some(("patch", patch)) => field.patch = patch_strategy(patch)?,
             Some(("enum", values)) => field.allowed = values.split('|').map(spaced).collect(),
             Some(("known", values)) => field.known = values.split('|').map(spaced).collect(),
-            Some(("default", json)) => field.default = Some(serde_json::from_str(&self.resolve_groups(json)).ok()?),
+            Some(("default", json)) => {
+                field.default = Some(serde_json::from_str(&self.resolve_groups(json)).ok()?)
+            }
             Some(_) => return None,
         }
         Some(())
@@ -178,12 +194,17 @@ impl Builder {
         if let Some(inner) = reference.strip_prefix("{}") {
             return Ok(Shape::Map(Box::new(self.shape(place, inner)?)));
         }
-        Scalar::named(reference)
-            .map_or_else(|| self.type_id(place, reference).map(Shape::Message), |s| Ok(Shape::Scalar(s)))
+        Scalar::named(reference).map_or_else(
+            || self.type_id(place, reference).map(Shape::Message),
+            |s| Ok(Shape::Scalar(s)),
+        )
     }
 
     pub(super) fn type_id(&self, place: &Place<'_>, reference: &str) -> Result<TypeId, IdlError> {
-        self.ids.get(&place.full(reference)).copied().ok_or_else(|| place.fail(format!("unknown type {reference}")))
+        self.ids
+            .get(&place.full(reference))
+            .copied()
+            .ok_or_else(|| place.fail(format!("unknown type {reference}")))
     }
 
     /// `$extension(list-type)` becomes `x-svc-list-type`.
@@ -194,8 +215,12 @@ impl Builder {
 
     /// `$group(x)` inside a default becomes the group's full name.
     fn resolve_groups(&self, json: &str) -> String {
-        let Some((before, rest)) = json.split_once("$group(") else { return json.to_owned() };
-        let Some((name, after)) = rest.split_once(')') else { return json.to_owned() };
+        let Some((before, rest)) = json.split_once("$group(") else {
+            return json.to_owned();
+        };
+        let Some((name, after)) = rest.split_once(')') else {
+            return json.to_owned();
+        };
         format!("{before}{}{after}", self.names.group(name))
     }
 
@@ -209,7 +234,8 @@ impl Builder {
             }
             properties.sort_by(|left, right| left.name.cmp(&right.name));
             if let Some(pair) = properties.windows(2).find(|pair| pair[0].name == pair[1].name) {
-                let problem = format!("{} has two properties {}", self.types[at].full_name(), pair[0].name);
+                let problem =
+                    format!("{} has two properties {}", self.types[at].full_name(), pair[0].name);
                 return Err(IdlError { file: "graph".to_owned(), line: 0, problem });
             }
             self.types[at].properties = properties;
@@ -220,7 +246,9 @@ impl Builder {
     fn collect(&self, ty: &TypeDef, into: &mut Vec<Arc<Field>>) {
         for field in &ty.fields {
             match field.shape {
-                Shape::Message(inner) if field.inline => self.collect(&self.types[inner.index()], into),
+                Shape::Message(inner) if field.inline => {
+                    self.collect(&self.types[inner.index()], into)
+                }
                 _ => into.push(field.clone()),
             }
         }
@@ -228,7 +256,8 @@ impl Builder {
 
     fn finish(self) -> Graph {
         let by_kind = self.kinds.iter().enumerate().map(|(at, kind)| (kind.gvk(), at)).collect();
-        let with_resource = self.kinds.iter().enumerate().filter(|(_, kind)| !kind.resource.is_empty());
+        let with_resource =
+            self.kinds.iter().enumerate().filter(|(_, kind)| !kind.resource.is_empty());
         let by_resource = with_resource.map(|(at, kind)| (kind.gvr(), at)).collect();
         Graph {
             names: self.names,
@@ -314,5 +343,8 @@ fn type_meta() -> [Arc<Field>; 2] {
         let shape = Shape::Scalar(Scalar::String);
         Arc::new(Field { name: Cow::Borrowed(name), shape, doc: Cow::Borrowed(doc), ..blank() })
     };
-    [field("apiVersion", "Group and version of the schema this object follows."), field("kind", "Kind of this object.")]
+    [
+        field("apiVersion", "Group and version of the schema this object follows."),
+        field("kind", "Kind of this object."),
+    ]
 }

@@ -12,7 +12,12 @@ use crate::idl::{File, IdlError, KindDecl};
 impl Builder {
     pub(super) fn add_kinds(&mut self, file_name: &str, file: &File) -> Result<(), IdlError> {
         for decl in &file.kinds {
-            let place = Place { file: file_name, group: file.group, version: file.version, line: decl.line };
+            let place = Place {
+                file: file_name,
+                group: file.group,
+                version: file.version,
+                line: decl.line,
+            };
             let kind = self.kind(&place, decl)?;
             self.kinds.push(kind);
         }
@@ -20,13 +25,20 @@ impl Builder {
     }
 
     fn kind(&self, place: &Place<'_>, decl: &KindDecl) -> Result<KindDef, IdlError> {
-        let mut kind = blank_kind(self.group(place.group), place, decl.name, self.type_id(place, decl.type_name)?);
+        let mut kind = blank_kind(
+            self.group(place.group),
+            place,
+            decl.name,
+            self.type_id(place, decl.type_name)?,
+        );
         for (word, rest) in &decl.attributes {
             let list = || rest.split_whitespace().map(Cow::Borrowed).collect::<Vec<Text>>();
             match *word {
                 "resource" => {
-                    let (plural, singular) = rest.split_once(' ').ok_or_else(|| unknown(place, rest))?;
-                    (kind.resource, kind.singular) = (Cow::Borrowed(plural), Cow::Borrowed(singular));
+                    let (plural, singular) =
+                        rest.split_once(' ').ok_or_else(|| unknown(place, rest))?;
+                    (kind.resource, kind.singular) =
+                        (Cow::Borrowed(plural), Cow::Borrowed(singular));
                 }
                 "list" => {
                     kind.list_kind = Some(Cow::Borrowed(rest));
@@ -62,14 +74,30 @@ impl Builder {
         if neutral == "core" { String::new() } else { self.names.group(neutral) }
     }
 
-    fn subresource(&self, place: &Place<'_>, own_group: &str, text: &'static str) -> Result<Subresource, IdlError> {
+    fn subresource(
+        &self,
+        place: &Place<'_>,
+        own_group: &str,
+        text: &'static str,
+    ) -> Result<Subresource, IdlError> {
         let mut words = text.split_whitespace();
-        let (Some(name), Some(kind)) = (words.next(), words.next()) else { return Err(unknown(place, text)) };
-        let kind = match kind.split_once('/').and_then(|(group, rest)| Some((group, rest.split_once('.')?))) {
-            None => GroupVersionKind::new(own_group, place.version, kind),
-            Some((group, (version, kind))) => GroupVersionKind::new(self.group(group), version, kind),
+        let (Some(name), Some(kind)) = (words.next(), words.next()) else {
+            return Err(unknown(place, text));
         };
-        Ok(Subresource { name: Cow::Borrowed(name), kind, verbs: words.map(Cow::Borrowed).collect() })
+        let kind = match kind
+            .split_once('/')
+            .and_then(|(group, rest)| Some((group, rest.split_once('.')?)))
+        {
+            None => GroupVersionKind::new(own_group, place.version, kind),
+            Some((group, (version, kind))) => {
+                GroupVersionKind::new(self.group(group), version, kind)
+            }
+        };
+        Ok(Subresource {
+            name: Cow::Borrowed(name),
+            kind,
+            verbs: words.map(Cow::Borrowed).collect(),
+        })
     }
 }
 

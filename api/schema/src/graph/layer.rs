@@ -10,13 +10,19 @@ use super::{Graph, TypeDef, TypeId};
 impl Graph {
     /// The number that the first type of a layer over this graph has.
     pub(crate) fn end(&self) -> TypeId {
-        TypeId(u32::try_from(self.first + self.types.len()).expect("a graph has fewer than 2^32 types"))
+        TypeId(
+            u32::try_from(self.first + self.types.len())
+                .expect("a graph has fewer than 2^32 types"),
+        )
     }
 
     /// The graph of `types` over `base`; they are numbered from the base's end on.
     pub(crate) fn layered(base: Arc<Self>, types: Vec<TypeDef>) -> Self {
         let first = base.end();
-        debug_assert!(types.iter().enumerate().all(|(at, ty)| ty.id == first.after(at)), "numbers follow the base");
+        debug_assert!(
+            types.iter().enumerate().all(|(at, ty)| ty.id == first.after(at)),
+            "numbers follow the base"
+        );
         Self {
             names: base.names,
             first: first.index(),

@@ -25,7 +25,9 @@ use quorate_meta::{GroupVersionKind, GroupVersionResource, Names};
 
 pub use kind::{Column, KindDef, Subresource};
 pub use shape::{Scalar, Shape};
-pub use types::{ElementDef, Field, ListKind, MapKind, Mixed, Patch, TypeDef, TypeId, Union, Unknowns};
+pub use types::{
+    ElementDef, Field, ListKind, MapKind, Mixed, Patch, TypeDef, TypeId, Union, Unknowns,
+};
 
 /// Text that is either part of the IDL or made from the naming profile.
 pub type Text = std::borrow::Cow<'static, str>;

@@ -18,8 +18,13 @@ fn both_profiles_load() {
 #[test]
 fn lookups() {
     let graph = Graph::builtin(Naming::Kubernetes.names());
-    let role = graph.kind(&GroupVersionKind::new("rbac.authorization.k8s.io", "v1", "Role")).expect("Role");
-    assert_eq!((role.resource.as_ref(), role.namespaced, role.neutral_group), ("roles", true, "rbac.authorization"));
+    let role = graph
+        .kind(&GroupVersionKind::new("rbac.authorization.k8s.io", "v1", "Role"))
+        .expect("Role");
+    assert_eq!(
+        (role.resource.as_ref(), role.namespaced, role.neutral_group),
+        ("roles", true, "rbac.authorization")
+    );
     assert_eq!(role.gvr(), GroupVersionResource::new("rbac.authorization.k8s.io", "v1", "roles"));
     let pods = graph.resource(&GroupVersionResource::new("", "v1", "pods")).expect("pods");
     let eviction = pods.subresource("eviction").expect("eviction");
@@ -67,7 +72,10 @@ fn columns_and_flags() {
     let count = event.columns.iter().find(|column| column.name == "Count").expect("a column");
     assert_eq!((count.kind.as_ref(), count.priority, count.cell.as_ref()), ("string", 1, "int"));
     let secret = graph.type_named("core/v1.Secret").expect("a type");
-    assert_eq!(secret.property("type").and_then(|field| field.default.clone()), Some(Value::from("Opaque")));
+    assert_eq!(
+        secret.property("type").and_then(|field| field.default.clone()),
+        Some(Value::from("Opaque"))
+    );
     let meta = graph.type_named("meta/v1.ObjectMeta").expect("a type");
     let owners = meta.property("ownerReferences").expect("a field");
     assert_eq!(owners.list, Some(ListKind::Map(vec!["uid".into()])));
@@ -77,10 +85,14 @@ fn columns_and_flags() {
 #[test]
 fn errors_name_the_line() {
     let check = |text: &'static str, expect: &str| {
-        let error = Graph::load(Naming::Svc.names(), &[("f", text)]).err().map(|error| error.to_string());
+        let error =
+            Graph::load(Naming::Svc.names(), &[("f", text)]).err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some(expect));
     };
     check("group core/v1\ntype A\n  1 b Missing\n", "f:3: unknown type Missing");
     check("group core/v1\ntype A\n  1 b string soft\n", "f:3: cannot read \"soft\"");
-    check("group core/v1\ntype A object\n  1 kind string\n", "graph:0: core/v1.A has two properties kind");
+    check(
+        "group core/v1\ntype A object\n  1 kind string\n",
+        "graph:0: core/v1.A has two properties kind",
+    );
 }

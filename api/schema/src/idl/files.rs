@@ -4,7 +4,10 @@
 pub const FILES: [(&str, &str); 27] = [
     ("admission_v1.idl", include_str!("../../idl/admission_v1.idl")),
     ("admissionregistration_v1.idl", include_str!("../../idl/admissionregistration_v1.idl")),
-    ("admissionregistration_v1beta1.idl", include_str!("../../idl/admissionregistration_v1beta1.idl")),
+    (
+        "admissionregistration_v1beta1.idl",
+        include_str!("../../idl/admissionregistration_v1beta1.idl"),
+    ),
     ("apidiscovery_v2.idl", include_str!("../../idl/apidiscovery_v2.idl")),
     ("apiextensions_v1.idl", include_str!("../../idl/apiextensions_v1.idl")),
     ("apiregistration_v1.idl", include_str!("../../idl/apiregistration_v1.idl")),

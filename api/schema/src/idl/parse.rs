@@ -66,18 +66,25 @@ pub(crate) fn parse(name: &str, text: &'static str) -> Result<File, IdlError> {
     let mut section = Section::None;
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
-        let fail = |problem: &str| IdlError { file: name.to_owned(), line: number, problem: problem.to_owned() };
+        let fail = |problem: &str| IdlError {
+            file: name.to_owned(),
+            line: number,
+            problem: problem.to_owned(),
+        };
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
         if let Some(line) = line.strip_prefix("  ") {
             match section {
                 Section::Kind => attribute(&mut file, line),
-                Section::Type => field(&mut file, line, number).ok_or_else(|| fail("bad field line"))?,
+                Section::Type => {
+                    field(&mut file, line, number).ok_or_else(|| fail("bad field line"))?
+                }
                 Section::None => return Err(fail("a line outside of kind and type")),
             }
         } else {
-            section = header(&mut file, line, number).ok_or_else(|| fail("expected group, kind or type"))?;
+            section = header(&mut file, line, number)
+                .ok_or_else(|| fail("expected group, kind or type"))?;
         }
     }
     Ok(file)
@@ -97,7 +104,13 @@ fn header(file: &mut File, line: &'static str, number: usize) -> Option<Section>
             Some(Section::Kind)
         }
         ("type", name) => {
-            file.types.push(TypeDecl { line: number, name, flags: words.collect(), doc, fields: Vec::new() });
+            file.types.push(TypeDecl {
+                line: number,
+                name,
+                flags: words.collect(),
+                doc,
+                fields: Vec::new(),
+            });
             Some(Section::Type)
         }
         _ => None,
@@ -140,14 +153,18 @@ mod tests {
         assert_eq!(file.kinds[0].attributes, [("scope", "cluster")]);
         assert_eq!((file.kinds[0].name, file.kinds[0].type_name), ("A", "B"));
         let field = &file.types[0].fields[0];
-        assert_eq!((field.tag, field.name, field.shape, field.doc), (None, "x", "[]string?", "A field."));
+        assert_eq!(
+            (field.tag, field.name, field.shape, field.doc),
+            (None, "x", "[]string?", "A field.")
+        );
         assert_eq!((file.types[0].doc, &field.flags[..]), ("Doc.", &["required"][..]));
     }
 
     #[test]
     fn says_where_a_line_is_wrong() {
-        let check =
-            |text, expect: &str| assert_eq!(parse("f", text).err().map(|e| e.to_string()).as_deref(), Some(expect));
+        let check = |text, expect: &str| {
+            assert_eq!(parse("f", text).err().map(|e| e.to_string()).as_deref(), Some(expect))
+        };
         check("group core/v1\n  1 a string\n", "f:2: a line outside of kind and type");
         check("type A\n  one a string\n", "f:2: bad field line");
         check("thing A\n", "f:1: expected group, kind or type");

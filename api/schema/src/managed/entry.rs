@@ -46,8 +46,9 @@ impl Entry {
     /// Whether both entries are of the same manager. Applies through several versions are of the
     /// same manager.
     pub fn same_writer(&self, other: &Self) -> bool {
-        let same =
-            self.manager == other.manager && self.operation == other.operation && self.subresource == other.subresource;
+        let same = self.manager == other.manager
+            && self.operation == other.operation
+            && self.subresource == other.subresource;
         same && (self.operation == Operation::Apply || self.api_version == other.api_version)
     }
 
@@ -81,11 +82,20 @@ impl Entry {
         };
         let (api_version, fields_type) = (text("apiVersion"), text("fieldsType"));
         if api_version.is_empty() || fields_type != FIELDS_TYPE {
-            return Err(BadFields::new(format!("apiVersion {api_version:?}, fieldsType {fields_type:?}")));
+            return Err(BadFields::new(format!(
+                "apiVersion {api_version:?}, fieldsType {fields_type:?}"
+            )));
         }
         let fields = value.get("fieldsV1").map_or(Ok(FieldSet::new()), FieldSet::decode)?;
         let time = Some(text("time")).filter(|time| !time.is_empty());
-        Ok(Self { manager: text("manager"), operation, api_version, subresource: text("subresource"), time, fields })
+        Ok(Self {
+            manager: text("manager"),
+            operation,
+            api_version,
+            subresource: text("subresource"),
+            time,
+            fields,
+        })
     }
 }
 
@@ -117,7 +127,9 @@ impl Managed {
 
     /// Sets the entries of an object that has none; nothing is set when there are none.
     pub(crate) fn write(self, object: &mut Value) {
-        if let (Some(list), Some(meta)) = (self.encode(), object.get_mut("metadata").and_then(Value::as_map_mut)) {
+        if let (Some(list), Some(meta)) =
+            (self.encode(), object.get_mut("metadata").and_then(Value::as_map_mut))
+        {
             meta.insert("managedFields", list);
         }
     }

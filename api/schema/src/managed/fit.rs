@@ -12,7 +12,14 @@ use crate::graph::{Graph, TypeId};
 use quorate_meta::Value;
 
 /// Adapts every entry to the type of its version; `own` is the version of `ty` and `live`.
-pub(crate) fn fit(graph: &Graph, ty: TypeId, own: &str, live: &Value, versions: &dyn Versions, managed: &mut Managed) {
+pub(crate) fn fit(
+    graph: &Graph,
+    ty: TypeId,
+    own: &str,
+    live: &Value,
+    versions: &dyn Versions,
+    managed: &mut Managed,
+) {
     // Each version is converted once, however many entries name it.
     let mut known: HashMap<String, Option<TypeId>> = HashMap::new();
     for entry in &mut managed.entries {

@@ -14,8 +14,16 @@ use crate::graph::{Graph, TypeId};
 /// Completes the entries of `object`, which after a reset only has the changes of the request.
 /// `named` has the fields of the request, `None` for all fields. A request without changes owns
 /// nothing.
-pub fn take_named(graph: &Graph, ty: TypeId, object: &mut Value, named: Option<&Value>, writer: &Writer<'_>) {
-    let Ok(mut managed) = Managed::decode(object.at(&["metadata", "managedFields"])) else { return };
+pub fn take_named(
+    graph: &Graph,
+    ty: TypeId,
+    object: &mut Value,
+    named: Option<&Value>,
+    writer: &Writer<'_>,
+) {
+    let Ok(mut managed) = Managed::decode(object.at(&["metadata", "managedFields"])) else {
+        return;
+    };
     if managed.entries.is_empty() {
         return;
     }

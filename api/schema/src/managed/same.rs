@@ -8,19 +8,25 @@ const MANAGED_FIELDS: &str = "managedFields";
 
 /// Whether two objects are equal without their `metadata.managedFields`.
 pub fn same_but_for_owners(left: &Value, right: &Value) -> bool {
-    let (Value::Map(left), Value::Map(right)) = (left, right) else { return left == right };
+    let (Value::Map(left), Value::Map(right)) = (left, right) else {
+        return left == right;
+    };
     let equal = |left: &Value, right: &Value, key: &str| match (key, left, right) {
         (METADATA, Value::Map(left), Value::Map(right)) => unmanaged(left).eq(unmanaged(right)),
         _ => left == right,
     };
     left.len() == right.len()
-        && left.iter().zip(right.iter()).all(|((key, left), (other, right))| key == other && equal(left, right, key))
+        && left
+            .iter()
+            .zip(right.iter())
+            .all(|((key, left), (other, right))| key == other && equal(left, right, key))
 }
 
 /// Whether the `metadata.managedFields` of two objects are equal without the times.
 pub fn same_owners(left: &Value, right: &Value) -> bool {
     let list = |object: &'_ Value| -> Vec<Value> {
-        let list = object.at(&[METADATA, MANAGED_FIELDS]).and_then(Value::as_list).unwrap_or_default();
+        let list =
+            object.at(&[METADATA, MANAGED_FIELDS]).and_then(Value::as_list).unwrap_or_default();
         let mut entries: Vec<Value> = list.to_vec();
         for entry in entries.iter_mut().filter_map(Value::as_map_mut) {
             entry.remove("time");

@@ -18,7 +18,11 @@ pub(crate) struct Loss {
 
 /// The fields that entries would lose to a change of their value, except for entries of which
 /// `spares` holds.
-pub(crate) fn losses(managed: &Managed, views: &mut Views<'_>, spares: impl Fn(&Entry) -> bool) -> Vec<Loss> {
+pub(crate) fn losses(
+    managed: &Managed,
+    views: &mut Views<'_>,
+    spares: impl Fn(&Entry) -> bool,
+) -> Vec<Loss> {
     let mut losses = Vec::new();
     for (index, entry) in managed.entries.iter().enumerate().filter(|(_, entry)| !spares(entry)) {
         if let View::Changes(changes) = views.of(&entry.api_version) {
@@ -33,7 +37,12 @@ pub(crate) fn losses(managed: &Managed, views: &mut Views<'_>, spares: impl Fn(&
 }
 
 /// Removes the losses and the removed fields from the entries, and drops empty entries.
-pub(crate) fn settle(managed: &mut Managed, views: &mut Views<'_>, losses: &[Loss], spares: impl Fn(&Entry) -> bool) {
+pub(crate) fn settle(
+    managed: &mut Managed,
+    views: &mut Views<'_>,
+    losses: &[Loss],
+    spares: impl Fn(&Entry) -> bool,
+) {
     for loss in losses {
         managed.entries[loss.entry].fields.subtract(&loss.fields);
     }

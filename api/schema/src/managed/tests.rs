@@ -49,7 +49,8 @@ impl Object {
     /// Expects these entries: `manager second fields`, with the subresource after a slash.
     fn check(&mut self, expect: &[&str]) -> &mut Self {
         let list = self.live.as_ref().and_then(|live| live.at(&["metadata", "managedFields"]));
-        let found: Vec<String> = list.and_then(Value::as_list).unwrap_or_default().iter().map(line).collect();
+        let found: Vec<String> =
+            list.and_then(Value::as_list).unwrap_or_default().iter().map(line).collect();
         assert_eq!(found, expect);
         self
     }
@@ -57,7 +58,11 @@ impl Object {
 
 fn line(entry: &Value) -> String {
     let get = |key| entry.get(key).and_then(Value::as_str).unwrap_or_default();
-    let sub = if get("subresource").is_empty() { String::new() } else { format!("/{}", get("subresource")) };
+    let sub = if get("subresource").is_empty() {
+        String::new()
+    } else {
+        format!("/{}", get("subresource"))
+    };
     let second = get("time").get(17..19).unwrap_or("--");
     format!("{}{sub} {second} {}", get("manager"), text(entry.get("fieldsV1").expect("fields")))
 }
@@ -68,7 +73,9 @@ fn a_creator_owns_what_it_gave() {
     Object::new("core/v1.ConfigMap").write("creator", body).check(&[
         r#"creator 01 {"f:data":{".":{},"f:k":{},"f:l":{}},"f:metadata":{"f:annotations":{".":{},"f:n":{}},"f:finalizers":{".":{},"v:\"example.com/f\"":{}},"f:labels":{".":{},"f:x":{}}}}"#,
     ]);
-    Object::new("core/v1.ConfigMap").write("creator", r#"{"metadata":{"name":"a","labels":{}},"data":{}}"#).check(&[]);
+    Object::new("core/v1.ConfigMap")
+        .write("creator", r#"{"metadata":{"name":"a","labels":{}},"data":{}}"#)
+        .check(&[]);
 }
 
 #[test]
@@ -90,7 +97,9 @@ fn free_json_is_owned_as_a_whole() {
 fn updates_move_what_changes() {
     let mut object = Object::new("core/v1.ConfigMap");
     object.write("m", r#"{"data":{"k":"v"}}"#).check(&[r#"m 01 {"f:data":{".":{},"f:k":{}}}"#]);
-    object.write("m", r#"{"data":{"k":"v","l":"v"}}"#).check(&[r#"m 02 {"f:data":{".":{},"f:k":{},"f:l":{}}}"#]);
+    object
+        .write("m", r#"{"data":{"k":"v","l":"v"}}"#)
+        .check(&[r#"m 02 {"f:data":{".":{},"f:k":{},"f:l":{}}}"#]);
     object.write("n", r#"{"data":{"k":"v","l":"w"}}"#);
     object.check(&[r#"m 02 {"f:data":{".":{},"f:k":{}}}"#, r#"n 03 {"f:data":{"f:l":{}}}"#]);
     object.write("n", r#"{"data":{"l":"w"}}"#);
@@ -102,7 +111,9 @@ fn updates_move_what_changes() {
 #[test]
 fn a_write_without_change_keeps_everything() {
     let mut object = Object::new("core/v1.ConfigMap");
-    object.write("m", r#"{"data":{"k":"v"}}"#).write("n", r#"{"data":{"k":"v"},"metadata":{"uid":"1"}}"#);
+    object
+        .write("m", r#"{"data":{"k":"v"}}"#)
+        .write("n", r#"{"data":{"k":"v"},"metadata":{"uid":"1"}}"#);
     object.check(&[r#"m 01 {"f:data":{".":{},"f:k":{}}}"#]);
 }
 
@@ -120,7 +131,9 @@ fn entries_of_the_request_count_on_updates_only() {
         .write("n", r#"{"data":{"k":"v"},"metadata":{"managedFields":[]}}"#)
         .check(&[r#"m 01 {"f:data":{".":{},"f:k":{}}}"#]);
     object.write("n", &entry("Apply", "other")).check(&[r#"other -- {"f:data":{"f:k":{}}}"#]);
-    object.write_sub("n", "status", &entry("Apply", "third")).check(&[r#"other -- {"f:data":{"f:k":{}}}"#]);
+    object
+        .write_sub("n", "status", &entry("Apply", "third"))
+        .check(&[r#"other -- {"f:data":{"f:k":{}}}"#]);
 }
 
 #[test]
@@ -131,7 +144,9 @@ fn a_reset_leaves_what_the_same_request_changes() {
         .write("n", r#"{"data":{"k":"v"},"metadata":{"managedFields":[{}]}}"#)
         .check(&[]);
     let mut object = Object::new("core/v1.ConfigMap");
-    object.write("m", r#"{"data":{"k":"v"}}"#).write("n", r#"{"data":{"k":"w"},"metadata":{"managedFields":[{}]}}"#);
+    object
+        .write("m", r#"{"data":{"k":"v"}}"#)
+        .write("n", r#"{"data":{"k":"w"},"metadata":{"managedFields":[{}]}}"#);
     object.check(&[r#"n 02 {"f:data":{"f:k":{}}}"#]);
 }
 
@@ -140,22 +155,33 @@ fn after_a_reset_the_writer_owns_what_its_request_names() {
     let (graph, kind) = (graph(), "core/v1.ConfigMap");
     let ty = ty(&graph, kind);
     let check = |named: Option<&str>, changes: bool, expect: &str| {
-        let mut object = json(r#"{"metadata":{"name":"a","uid":"u","labels":{"l":"1"}},"data":{"k":"v","o":"v"}}"#);
+        let mut object = json(
+            r#"{"metadata":{"name":"a","uid":"u","labels":{"l":"1"}},"data":{"k":"v","o":"v"}}"#,
+        );
         let reach = Reach::default();
-        let writer =
-            Writer { name: "n", api_version: "v1", subresource: "", time: "", reach: &reach, versions: &OneVersion };
+        let writer = Writer {
+            name: "n",
+            api_version: "v1",
+            subresource: "",
+            time: "",
+            reach: &reach,
+            versions: &OneVersion,
+        };
         let live = json(if changes { r#"{"data":{"k":"u","o":"v"}}"# } else { "{}" });
         let before = if changes { live } else { object.clone() };
         object.set_at(&["metadata", "managedFields"], vec![json("{}")]);
         update_managed_fields(&graph, ty, Some(&before), &mut object, &writer);
         take_named(&graph, ty, &mut object, named.map(json).as_ref(), &writer);
-        let entries = object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
-        let fields = entries.iter().map(|entry| text(&entry.get("fieldsV1").cloned().unwrap_or_default()));
+        let entries =
+            object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
+        let fields =
+            entries.iter().map(|entry| text(&entry.get("fieldsV1").cloned().unwrap_or_default()));
         assert_eq!(fields.collect::<Vec<_>>().join(" "), expect, "{named:?}");
     };
     let labels = r#""f:metadata":{"f:labels":{".":{},"f:l":{}}}"#;
     check(None, true, &format!(r#"{{"f:data":{{".":{{}},"f:k":{{}},"f:o":{{}}}},{labels}}}"#));
-    let named = r#"{"data":{"k":"v","o":"v","gone":null},"metadata":{"managedFields":[{}]},"$odd":1}"#;
+    let named =
+        r#"{"data":{"k":"v","o":"v","gone":null},"metadata":{"managedFields":[{}]},"$odd":1}"#;
     check(Some(named), true, &format!(r#"{{"f:data":{{"f:k":{{}},"f:o":{{}}}},{labels}}}"#));
     check(None, false, "");
 }
@@ -183,8 +209,11 @@ fn the_oldest_of_more_than_ten_updaters_are_merged() {
         data.push_str(&format!("{}\"k{index:02}\":\"v\"", if index == 0 { "" } else { "," }));
         object.write(&format!("m{index:02}"), &format!(r#"{{"data":{{{data}}}}}"#));
     }
-    let mut expect = vec![r#"ancient-changes 03 {"f:data":{".":{},"f:k00":{},"f:k01":{},"f:k02":{}}}"#.to_owned()];
-    expect
-        .extend((3..12).map(|index| format!(r#"m{index:02} {:02} {{"f:data":{{"f:k{index:02}":{{}}}}}}"#, index + 1)));
+    let mut expect = vec![
+        r#"ancient-changes 03 {"f:data":{".":{},"f:k00":{},"f:k01":{},"f:k02":{}}}"#.to_owned(),
+    ];
+    expect.extend((3..12).map(|index| {
+        format!(r#"m{index:02} {:02} {{"f:data":{{"f:k{index:02}":{{}}}}}}"#, index + 1)
+    }));
     object.check(&expect.iter().map(String::as_str).collect::<Vec<_>>());
 }

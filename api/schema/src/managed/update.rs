@@ -53,10 +53,18 @@ enum Basis {
 /// Sets `metadata.managedFields` of `new`, which replaces `live` (`None`: it is created). Both are
 /// in canonical form with defaults. Called after admission and before the strategy sets server-side
 /// fields.
-pub fn update_managed_fields(graph: &Graph, ty: TypeId, live: Option<&Value>, new: &mut Value, writer: &Writer<'_>) {
-    let requested = new.get_mut("metadata").and_then(|meta| meta.as_map_mut()?.remove("managedFields"));
-    let basis =
-        live.map_or(Basis::Entries(Managed::default()), |live| basis(live, requested.as_ref(), writer.subresource));
+pub fn update_managed_fields(
+    graph: &Graph,
+    ty: TypeId,
+    live: Option<&Value>,
+    new: &mut Value,
+    writer: &Writer<'_>,
+) {
+    let requested =
+        new.get_mut("metadata").and_then(|meta| meta.as_map_mut()?.remove("managedFields"));
+    let basis = live.map_or(Basis::Entries(Managed::default()), |live| {
+        basis(live, requested.as_ref(), writer.subresource)
+    });
     let managed = match basis {
         Basis::Untracked => return,
         Basis::Reset => Managed::default(),
@@ -81,7 +89,8 @@ fn basis(live: &Value, requested: Option<&Value>, subresource: &str) -> Basis {
     } else if Managed::is_reset(requested) {
         return Basis::Reset;
     } else {
-        let requested = Managed::decode(requested).ok().filter(|managed| !managed.entries.is_empty());
+        let requested =
+            Managed::decode(requested).ok().filter(|managed| !managed.entries.is_empty());
         requested.unwrap_or_else(stored)
     };
     if managed.entries.is_empty() { Basis::Untracked } else { Basis::Entries(managed) }

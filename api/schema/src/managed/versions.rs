@@ -61,7 +61,14 @@ impl<'a> Views<'a> {
         (old, new): (&'a Value, &'a Value),
         changes: Comparison,
     ) -> Self {
-        Self { graph, versions, own, old, new, known: HashMap::from([(own.to_owned(), View::Changes(changes))]) }
+        Self {
+            graph,
+            versions,
+            own,
+            old,
+            new,
+            known: HashMap::from([(own.to_owned(), View::Changes(changes))]),
+        }
     }
 
     /// What the owners in `version` see.
@@ -76,7 +83,9 @@ impl<'a> Views<'a> {
     fn look(&self, version: &str) -> View {
         let see = |object| self.versions.convert(self.own, version, object);
         match (see(self.old), see(self.new)) {
-            (Seen::As(ty, old), Seen::As(_, new)) => View::Changes(compare(self.graph, ty, &old, &new)),
+            (Seen::As(ty, old), Seen::As(_, new)) => {
+                View::Changes(compare(self.graph, ty, &old, &new))
+            }
             (Seen::Gone, _) | (_, Seen::Gone) => View::Gone,
             _ => View::Unknown,
         }

@@ -21,7 +21,14 @@ pub(super) struct Definitions<'g> {
 
 impl<'g> Definitions<'g> {
     pub(super) fn new(graph: &'g Graph, dialect: Dialect, everywhere: Vec<GroupVersion>) -> Self {
-        Self { graph, dialect, everywhere, wanted: Vec::new(), seen: BTreeSet::new(), done: BTreeMap::new() }
+        Self {
+            graph,
+            dialect,
+            everywhere,
+            wanted: Vec::new(),
+            seen: BTreeSet::new(),
+            done: BTreeMap::new(),
+        }
     }
 
     /// The reference to a type, which the document then defines.
@@ -80,12 +87,17 @@ impl<'g> Definitions<'g> {
             return Value::Map(map);
         }
         map.insert("type", "object");
-        let properties: Map = ty.properties.iter().map(|field| (&*field.name, self.property(ty, field))).collect();
+        let properties: Map =
+            ty.properties.iter().map(|field| (&*field.name, self.property(ty, field))).collect();
         if !properties.is_empty() {
             map.insert("properties", properties);
         }
-        let required: Vec<&str> =
-            ty.properties.iter().filter(|field| field.required).map(|field| field.name.as_ref()).collect();
+        let required: Vec<&str> = ty
+            .properties
+            .iter()
+            .filter(|field| field.required)
+            .map(|field| field.name.as_ref())
+            .collect();
         if !required.is_empty() {
             map.insert("required", required);
         }
@@ -99,7 +111,11 @@ impl<'g> Definitions<'g> {
             naming::extend(names, map, "map-type", &"atomic".into());
         }
         let unions = ty.unions.iter().map(|union| {
-            let fields: Map = union.members.iter().map(|(field, value)| (field.as_ref(), value.as_ref())).collect();
+            let fields: Map = union
+                .members
+                .iter()
+                .map(|(field, value)| (field.as_ref(), value.as_ref()))
+                .collect();
             Value::from([
                 ("discriminator", Value::from(union.discriminator.as_ref())),
                 ("fields-to-discriminateBy", fields.into()),
@@ -110,12 +126,16 @@ impl<'g> Definitions<'g> {
             naming::extend(names, map, "unions", &Value::List(unions));
         }
         let mut kinds = Vec::new();
-        for kind in self.graph.kinds().iter().filter(|kind| kind.ty == ty.id || kind.list_ty == Some(ty.id)) {
+        for kind in
+            self.graph.kinds().iter().filter(|kind| kind.ty == ty.id || kind.list_ty == Some(ty.id))
+        {
             let name = if kind.ty == ty.id { Some(&kind.kind) } else { kind.list_kind.as_ref() };
             let Some(name) = name else { continue };
             if kind.everywhere {
                 let every = self.everywhere.iter();
-                kinds.extend(every.map(|gv| naming::group_version_kind(&gv.group, &gv.version, name)));
+                kinds.extend(
+                    every.map(|gv| naming::group_version_kind(&gv.group, &gv.version, name)),
+                );
             } else {
                 kinds.push(naming::group_version_kind(&kind.group, &kind.version, name));
             }
@@ -153,7 +173,10 @@ impl<'g> Definitions<'g> {
             Some(ListKind::Set) => extend("list-type", "set".into()),
             Some(ListKind::Map(keys)) => {
                 extend("list-type", "map".into());
-                extend("list-map-keys", keys.iter().map(AsRef::<str>::as_ref).collect::<Vec<_>>().into());
+                extend(
+                    "list-map-keys",
+                    keys.iter().map(AsRef::<str>::as_ref).collect::<Vec<_>>().into(),
+                );
             }
         }
         match field.map {
@@ -238,7 +261,13 @@ impl<'g> Definitions<'g> {
         }
     }
 
-    fn number_or_text(&mut self, name: &str, format: &str, number: &str, description: &str) -> Value {
+    fn number_or_text(
+        &mut self,
+        name: &str,
+        format: &str,
+        number: &str,
+        description: &str,
+    ) -> Value {
         let pairs: &[(&str, &str)] = match (self.dialect, format.is_empty()) {
             (Dialect::V2, true) => &[("type", "string")],
             (Dialect::V2, false) => &[("format", format), ("type", "string")],
@@ -249,7 +278,10 @@ impl<'g> Definitions<'g> {
         if self.dialect == Dialect::V3 {
             let name = format!("{}.{name}", self.graph.names().openapi_machinery_prefix);
             if let Some(Value::Map(map)) = self.done.get_mut(&name) {
-                map.insert("oneOf", vec![Value::from([("type", "string")]), Value::from([("type", number)])]);
+                map.insert(
+                    "oneOf",
+                    vec![Value::from([("type", "string")]), Value::from([("type", number)])],
+                );
             }
         }
         reference

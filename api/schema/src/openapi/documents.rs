@@ -73,7 +73,8 @@ impl<'g> Documents<'g> {
         for served in resources {
             paths::of_resource(self.style(Dialect::V3), served, &mut definitions, &mut all);
         }
-        let components = Value::from([("schemas", definitions.finish()), ("securitySchemes", security())]);
+        let components =
+            Value::from([("schemas", definitions.finish()), ("securitySchemes", security())]);
         let head = [
             ("openapi", Value::from("3.0.0")),
             ("info", self.info()),
@@ -91,7 +92,9 @@ impl<'g> Documents<'g> {
             let root = format!("/{path}");
             match self.served.iter().find(|served| paths::root(served.kind) == root) {
                 None => self.page(Dialect::V2, &path, &mut definitions, &mut all),
-                Some(first) => self.group_version(Dialect::V2, first.kind, &mut definitions, &mut all),
+                Some(first) => {
+                    self.group_version(Dialect::V2, first.kind, &mut definitions, &mut all)
+                }
             }
         }
         for served in &self.served {
@@ -117,15 +120,24 @@ impl<'g> Documents<'g> {
     }
 
     fn group_versions(&self) -> Vec<GroupVersion> {
-        let served =
-            self.served.iter().map(|served| GroupVersion::new(served.kind.group.clone(), served.kind.version.as_ref()));
+        let served = self.served.iter().map(|served| {
+            GroupVersion::new(served.kind.group.clone(), served.kind.version.as_ref())
+        });
         served.collect::<BTreeSet<GroupVersion>>().into_iter().collect()
     }
 
     /// The page that lists the resources of a group version.
-    fn group_version(&self, dialect: Dialect, kind: &KindDef, definitions: &mut Definitions<'g>, all: &mut Map) {
-        let (group, version) =
-            (naming::capital(&naming::camel_group(kind.neutral_group)), naming::capital(&kind.version));
+    fn group_version(
+        &self,
+        dialect: Dialect,
+        kind: &KindDef,
+        definitions: &mut Definitions<'g>,
+        all: &mut Map,
+    ) {
+        let (group, version) = (
+            naming::capital(&naming::camel_group(kind.neutral_group)),
+            naming::capital(&kind.version),
+        );
         let answer = definitions.machinery("meta/v1.APIResourceList");
         let operation = Operation {
             action: "read",

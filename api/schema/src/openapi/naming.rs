@@ -46,7 +46,13 @@ pub(super) fn tag(kind: &KindDef) -> String {
 
 /// The operation id of a verb: `readCoreV1NamespacedConfigMap`. `collection` and `suffix` as in
 /// `deleteCoreV1CollectionNamespacedConfigMap` and `readCoreV1NamespaceStatus`.
-pub(super) fn operation_id(verb: &str, kind: &KindDef, collection: bool, namespaced: bool, suffix: &str) -> String {
+pub(super) fn operation_id(
+    verb: &str,
+    kind: &KindDef,
+    collection: bool,
+    namespaced: bool,
+    suffix: &str,
+) -> String {
     let group = capital(&camel_group(kind.neutral_group));
     let version = capital(&kind.version);
     let collection = if collection { "Collection" } else { "" };
@@ -57,5 +63,7 @@ pub(super) fn operation_id(verb: &str, kind: &KindDef, collection: bool, namespa
 /// A word with a capital first letter.
 pub(super) fn capital(word: &str) -> String {
     let mut letters = word.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
 }

@@ -39,11 +39,13 @@ impl Operation {
             naming::extend(names, &mut map, "group-version-kind", kind);
         }
         let query = parameters::of_action(self.action);
-        let mut list: Vec<Value> = query.into_iter().map(|parameter| parameters::query(dialect, parameter)).collect();
+        let mut list: Vec<Value> =
+            query.into_iter().map(|parameter| parameters::query(dialect, parameter)).collect();
         let of_objects = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
         let mut media = self.media.map_or_else(|| of_objects.to_vec(), |media| vec![media]);
         let streams = matches!(self.action, "list" | "watch" | "watchlist");
-        let streamed = [well_known::MEDIA_JSON, names.media_protobuf].map(|media| format!("{media};stream=watch"));
+        let streamed = [well_known::MEDIA_JSON, names.media_protobuf]
+            .map(|media| format!("{media};stream=watch"));
         media.extend(streamed.iter().map(String::as_str).filter(|_| streams));
         let mut consumed = if self.action == "patch" { PATCH_MEDIA.to_vec() } else { vec!["*/*"] };
         if style.cbor && self.media.is_none() {
@@ -85,7 +87,8 @@ fn body_required(action: &str) -> bool {
 }
 
 fn body_parameter(action: &str, schema: Value) -> Value {
-    let mut map = Map::from([("in", Value::from("body")), ("name", "body".into()), ("schema", schema)]);
+    let mut map =
+        Map::from([("in", Value::from("body")), ("name", "body".into()), ("schema", schema)]);
     if body_required(action) {
         map.insert("required", true);
     }

@@ -23,24 +23,45 @@ pub(super) fn operation(path: &str, group: &str, definitions: &mut Definitions<'
             let answer = definitions.machinery("meta/v1.APIVersions");
             page("getCoreAPIVersions", "core", "List the versions of the core group.", answer)
         }
-        "apis" => page("getAPIVersions", "apis", "List the groups.", definitions.machinery("meta/v1.APIGroupList")),
+        "apis" => page(
+            "getAPIVersions",
+            "apis",
+            "List the groups.",
+            definitions.machinery("meta/v1.APIGroupList"),
+        ),
         "version" => {
-            let answer = definitions.opaque("pkg.version.Info", version(), "The release and the build of a server.");
-            only(well_known::MEDIA_JSON, page("getCodeVersion", "version", "Tell the release of the server.", answer))
+            let answer = definitions.opaque(
+                "pkg.version.Info",
+                version(),
+                "The release and the build of a server.",
+            );
+            only(
+                well_known::MEDIA_JSON,
+                page("getCodeVersion", "version", "Tell the release of the server.", answer),
+            )
         }
         ISSUER => {
             let id = "getServiceAccountIssuerOpenIDConfiguration";
-            let description = "Tell who issues the tokens of service accounts, and where its keys are.";
+            let description =
+                "Tell who issues the tokens of service accounts, and where its keys are.";
             only(well_known::MEDIA_JSON, page(id, "WellKnown", description, text()))
         }
         ISSUER_KEYS => {
             let description = "List the public keys of the issuer of service accounts' tokens.";
-            only(MEDIA_KEYS, page("getServiceAccountIssuerOpenIDKeyset", "openid", description, text()))
+            only(
+                MEDIA_KEYS,
+                page("getServiceAccountIssuerOpenIDKeyset", "openid", description, text()),
+            )
         }
         _ => {
             let tag = naming::camel_group(group);
             let id = format!("get{}APIGroup", naming::capital(&tag));
-            page(&id, &tag, "List the versions of this group.", definitions.machinery("meta/v1.APIGroup"))
+            page(
+                &id,
+                &tag,
+                "List the versions of this group.",
+                definitions.machinery("meta/v1.APIGroup"),
+            )
         }
     }
 }
@@ -78,11 +99,23 @@ fn version() -> Map {
     const SOMETIMES: [(&str, &str); 4] = [
         ("emulationMajor", "Major number of the release that the server behaves like."),
         ("emulationMinor", "Minor number of the release that the server behaves like."),
-        ("minCompatibilityMajor", "Major number of the oldest release that the server works together with."),
-        ("minCompatibilityMinor", "Minor number of the oldest release that the server works together with."),
+        (
+            "minCompatibilityMajor",
+            "Major number of the oldest release that the server works together with.",
+        ),
+        (
+            "minCompatibilityMinor",
+            "Minor number of the oldest release that the server works together with.",
+        ),
     ];
-    let property = |(name, description)| (name, Value::from([("description", description), ("type", "string")]));
+    let property = |(name, description)| {
+        (name, Value::from([("description", description), ("type", "string")]))
+    };
     let properties: Map = ALWAYS.into_iter().chain(SOMETIMES).map(property).collect();
     let required = ALWAYS.map(|(name, _)| name).to_vec();
-    Map::from([("type", Value::from("object")), ("properties", properties.into()), ("required", required.into())])
+    Map::from([
+        ("type", Value::from("object")),
+        ("properties", properties.into()),
+        ("required", required.into()),
+    ])
 }

@@ -8,7 +8,8 @@ use super::Dialect;
 type Parameter = (&'static str, &'static str, &'static str);
 
 /// On every path.
-pub(super) const PRETTY: [Parameter; 1] = [("pretty", "string", "Writes JSON for people when true.")];
+pub(super) const PRETTY: [Parameter; 1] =
+    [("pretty", "string", "Writes JSON for people when true.")];
 
 const SELECTION: [Parameter; 8] = [
     ("continue", "string", "Token of the part before; asks for the next part of the same list."),
@@ -30,7 +31,11 @@ const DRY_RUN: Parameter = ("dryRun", "string", "All runs every stage but stores
 
 const WRITING: [Parameter; 2] = [
     ("fieldManager", "string", "Name of the writer in managedFields."),
-    ("fieldValidation", "string", "What is done about unknown and duplicate fields: Ignore, Warn or Strict."),
+    (
+        "fieldValidation",
+        "string",
+        "What is done about unknown and duplicate fields: Ignore, Warn or Strict.",
+    ),
 ];
 
 const FORCE: Parameter = ("force", "boolean", "Takes over fields of others in an apply.");
@@ -43,7 +48,11 @@ const DELETING: [Parameter; 4] = [
         "Removes an object that cannot be read any more; unsafe.",
     ),
     ("orphanDependents", "boolean", "Older form of propagationPolicy."),
-    ("propagationPolicy", "string", "What happens to dependents: Orphan, Background or Foreground."),
+    (
+        "propagationPolicy",
+        "string",
+        "What happens to dependents: Orphan, Background or Foreground.",
+    ),
 ];
 
 /// The query parameters of an action.
@@ -96,7 +105,10 @@ fn parameter(dialect: Dialect, place: &str, name: &str, kind: &str, description:
             map.insert("uniqueItems", true);
         }
         Dialect::V3 => {
-            map.insert("schema", Map::from([("type", Value::from(kind)), ("uniqueItems", true.into())]));
+            map.insert(
+                "schema",
+                Map::from([("type", Value::from(kind)), ("uniqueItems", true.into())]),
+            );
         }
     }
     Value::Map(map)

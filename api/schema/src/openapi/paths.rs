@@ -49,21 +49,31 @@ impl<'g> Writer<'g, '_, '_> {
             let id = naming::operation_id("create", kind, false, kind.namespaced, "");
             methods.insert(
                 "post",
-                self.operation("post", id, format!("Create a {}.", kind.kind), Some(ty.clone()), Some(ty)),
+                self.operation(
+                    "post",
+                    id,
+                    format!("Create a {}.", kind.kind),
+                    Some(ty.clone()),
+                    Some(ty),
+                ),
             );
         }
         if kind.has_verb("deletecollection") {
             let (options, status) = self.delete_types();
             let id = naming::operation_id("delete", kind, true, kind.namespaced, "");
             let about = format!("Delete {}.", kind.resource);
-            methods.insert("delete", self.operation("deletecollection", id, about, Some(options), Some(status)));
+            methods.insert(
+                "delete",
+                self.operation("deletecollection", id, about, Some(options), Some(status)),
+            );
         }
         self.add(&self.base(), methods, false);
         if let (true, Some(list)) = (kind.namespaced, list) {
             let answer = self.definitions.reference(list);
             let id = naming::operation_id("list", kind, false, false, "ForAllNamespaces");
             let about = format!("List or watch {} of all namespaces.", kind.resource);
-            let methods = Map::from([("get", self.operation("list", id, about, None, Some(answer)))]);
+            let methods =
+                Map::from([("get", self.operation("list", id, about, None, Some(answer)))]);
             let path = format!("{}/{}", root(kind), kind.resource);
             let plain = self.parameters(false, false);
             self.insert(path, methods, plain);
@@ -76,10 +86,15 @@ impl<'g> Writer<'g, '_, '_> {
         let mut methods = self.body_methods(kind.ty, &verbs, "");
         if kind.has_verb("delete") {
             let (options, status) = self.delete_types();
-            let answer = if kind.delete_documents_object { self.definitions.reference(kind.ty) } else { status };
+            let answer = if kind.delete_documents_object {
+                self.definitions.reference(kind.ty)
+            } else {
+                status
+            };
             let id = naming::operation_id("delete", kind, false, kind.namespaced, "");
             let about = format!("Delete a {}.", kind.kind);
-            methods.insert("delete", self.operation("delete", id, about, Some(options), Some(answer)));
+            methods
+                .insert("delete", self.operation("delete", id, about, Some(options), Some(answer)));
         }
         self.add(&format!("{}/{{name}}", self.base()), methods, true);
     }
@@ -94,26 +109,35 @@ impl<'g> Writer<'g, '_, '_> {
         let namespace = if kind.namespaced { "namespaces/{namespace}/" } else { "" };
         let one = format!("{namespace}{}/{{name}}", kind.resource);
         let collection = format!("{namespace}{}", kind.resource);
-        let everywhere =
-            kind.namespaced.then(|| (kind.resource.to_string(), "watchlist", false, "ListForAllNamespaces"));
-        let forms = [(one, "watch", kind.namespaced, ""), (collection, "watchlist", kind.namespaced, "List")];
+        let everywhere = kind
+            .namespaced
+            .then(|| (kind.resource.to_string(), "watchlist", false, "ListForAllNamespaces"));
+        let forms = [
+            (one, "watch", kind.namespaced, ""),
+            (collection, "watchlist", kind.namespaced, "List"),
+        ];
         for (path, action, namespaced, suffix) in forms.into_iter().chain(everywhere) {
             let id = naming::operation_id("watch", kind, false, namespaced, suffix);
-            let about = format!("Watch {}; better list them with the parameter watch.", kind.resource);
-            let methods = Map::from([("get", self.operation(action, id, about, None, Some(answer.clone())))]);
+            let about =
+                format!("Watch {}; better list them with the parameter watch.", kind.resource);
+            let methods =
+                Map::from([("get", self.operation(action, id, about, None, Some(answer.clone())))]);
             let parameters = self.parameters(action == "watch", namespaced);
             self.insert(format!("{}/watch/{path}", root(kind)), methods, parameters);
         }
     }
 
     fn subresource(&mut self, sub: &Subresource) {
-        let Some(kind) = self.style.graph.kind(&sub.kind) else { return };
+        let Some(kind) = self.style.graph.kind(&sub.kind) else {
+            return;
+        };
         let suffix = naming::capital(&sub.name);
         let verbs: Vec<&str> = sub.verbs.iter().map(AsRef::as_ref).collect();
         let mut methods = self.body_methods(kind.ty, &verbs, &suffix);
         if verbs.contains(&"create") {
             let ty = self.definitions.reference(kind.ty);
-            let id = naming::operation_id("create", self.kind, false, self.kind.namespaced, &suffix);
+            let id =
+                naming::operation_id("create", self.kind, false, self.kind.namespaced, &suffix);
             let about = format!("Create {} of a {}.", sub.name, self.kind.kind);
             methods.insert("post", self.operation("post", id, about, Some(ty.clone()), Some(ty)));
         }
@@ -127,7 +151,11 @@ impl<'g> Writer<'g, '_, '_> {
     /// The operations get, put and patch of an object or of a subresource.
     fn body_methods(&mut self, ty: TypeId, verbs: &[&str], suffix: &str) -> Map {
         let kind = self.kind;
-        let part = if suffix.is_empty() { String::new() } else { format!("{} of a ", suffix.to_lowercase()) };
+        let part = if suffix.is_empty() {
+            String::new()
+        } else {
+            format!("{} of a ", suffix.to_lowercase())
+        };
         let mut methods = Map::new();
         for (verb, action, method, word) in [
             ("get", "get", "read", "Read"),
@@ -155,7 +183,10 @@ impl<'g> Writer<'g, '_, '_> {
     }
 
     fn delete_types(&mut self) -> (Value, Value) {
-        (self.definitions.machinery("meta/v1.DeleteOptions"), self.definitions.machinery("meta/v1.Status"))
+        (
+            self.definitions.machinery("meta/v1.DeleteOptions"),
+            self.definitions.machinery("meta/v1.Status"),
+        )
     }
 
     fn operation(
@@ -167,8 +198,17 @@ impl<'g> Writer<'g, '_, '_> {
         answer: Option<Value>,
     ) -> Value {
         let kind = Some(gvk_value(&self.kind.gvk()));
-        Operation { action, id, tag: naming::tag(self.kind), description, kind, body, answer, media: None }
-            .write(self.style)
+        Operation {
+            action,
+            id,
+            tag: naming::tag(self.kind),
+            description,
+            kind,
+            body,
+            answer,
+            media: None,
+        }
+        .write(self.style)
     }
 
     /// The path of the collection, with its namespace.
@@ -192,12 +232,22 @@ impl<'g> Writer<'g, '_, '_> {
     fn parameters(&self, named: bool, namespaced: bool) -> Vec<Value> {
         let mut list = Vec::new();
         if named {
-            list.push(parameters::path(self.style.dialect, "name", &format!("Name of the {}.", self.kind.kind)));
+            list.push(parameters::path(
+                self.style.dialect,
+                "name",
+                &format!("Name of the {}.", self.kind.kind),
+            ));
         }
         if namespaced {
-            list.push(parameters::path(self.style.dialect, "namespace", "Namespace of the objects."));
+            list.push(parameters::path(
+                self.style.dialect,
+                "namespace",
+                "Namespace of the objects.",
+            ));
         }
-        list.extend(parameters::PRETTY.map(|parameter| parameters::query(self.style.dialect, parameter)));
+        list.extend(
+            parameters::PRETTY.map(|parameter| parameters::query(self.style.dialect, parameter)),
+        );
         list
     }
 }

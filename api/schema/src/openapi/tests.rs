@@ -17,8 +17,10 @@ fn with(naming: Naming, check: impl Fn(&Documents<'_>)) {
         (kind.neutral_group == "core" && CORE.contains(&kind.resource.as_ref()))
             || (groups.contains(&kind.neutral_group) && !kind.resource.is_empty())
     });
-    let served = kinds
-        .map(|kind| Served { kind, subresources: kind.subresources.iter().map(|sub| sub.name.as_ref()).collect() });
+    let served = kinds.map(|kind| Served {
+        kind,
+        subresources: kind.subresources.iter().map(|sub| sub.name.as_ref()).collect(),
+    });
     let served = served.collect();
     check(&Documents::new(&graph, served, "v1.35.0"));
 }
@@ -35,9 +37,14 @@ fn keys(value: &Value) -> Vec<&str> {
 fn every_part_is_there() {
     svc(|documents| {
         let paths = documents.paths();
-        for path in
-            ["api", "api/v1", "apis", "apis/rbac.authorization.svc.io", "apis/rbac.authorization.svc.io/v1", "version"]
-        {
+        for path in [
+            "api",
+            "api/v1",
+            "apis",
+            "apis/rbac.authorization.svc.io",
+            "apis/rbac.authorization.svc.io/v1",
+            "version",
+        ] {
             assert!(paths.iter().any(|known| known == path), "{path}");
             let part = documents.part(path).expect("a document");
             assert_eq!(keys(&part), ["components", "info", "openapi", "paths"], "{path}");
@@ -60,13 +67,20 @@ fn pages_have_the_names_that_clients_call() {
         check("/api/", "getCoreAPIVersions", "core", 3);
         check("/api/v1/", "getCoreV1APIResources", "core_v1", 3);
         check("/apis/", "getAPIVersions", "apis", 3);
-        check("/apis/rbac.authorization.svc.io/", "getRbacAuthorizationAPIGroup", "rbacAuthorization", 3);
+        check(
+            "/apis/rbac.authorization.svc.io/",
+            "getRbacAuthorizationAPIGroup",
+            "rbacAuthorization",
+            3,
+        );
         check("/apis/events.svc.io/v1/", "getEventsV1APIResources", "events_v1", 3);
         check("/version/", "getCodeVersion", "version", 1);
         let issuer = "getServiceAccountIssuerOpenIDConfiguration";
         check("/.well-known/openid-configuration/", issuer, "WellKnown", 1);
         check("/openid/v1/jwks/", "getServiceAccountIssuerOpenIDKeyset", "openid", 1);
-        let release = whole.at(&["definitions", "io.svc.apimachinery.pkg.version.Info"]).expect("a definition");
+        let release = whole
+            .at(&["definitions", "io.svc.apimachinery.pkg.version.Info"])
+            .expect("a definition");
         assert_eq!(keys(release.get("properties").expect("properties")).len(), 13);
     });
 }
@@ -121,21 +135,34 @@ fn paths_of_a_group_version() {
         let paths = part.get("paths").expect("paths");
         assert_eq!(keys(paths), expect.map(|path| format!("{root}{path}")));
         let check = |path: &str, kind: &str, expect: &[(&str, &str)]| {
-            let operations = paths.get(&format!("{root}{path}")).and_then(Value::as_map).expect("a path");
-            let found: Vec<_> = operations.iter().filter(|(method, _)| *method != "parameters").collect();
-            let actions: Vec<_> =
-                found.iter().map(|(method, it)| (*method, it.str_at(&["x-svc-action"]).unwrap_or_default())).collect();
+            let operations =
+                paths.get(&format!("{root}{path}")).and_then(Value::as_map).expect("a path");
+            let found: Vec<_> =
+                operations.iter().filter(|(method, _)| *method != "parameters").collect();
+            let actions: Vec<_> = found
+                .iter()
+                .map(|(method, it)| (*method, it.str_at(&["x-svc-action"]).unwrap_or_default()))
+                .collect();
             assert_eq!(actions, expect);
-            let gvk = Value::from([("group", "rbac.authorization.svc.io"), ("kind", kind), ("version", "v1")]);
+            let gvk = Value::from([
+                ("group", "rbac.authorization.svc.io"),
+                ("kind", kind),
+                ("version", "v1"),
+            ]);
             assert!(found.iter().all(|(_, it)| it.get("x-svc-group-version-kind") == Some(&gvk)));
         };
-        check("/clusterroles", "ClusterRole", &[("delete", "deletecollection"), ("get", "list"), ("post", "post")]);
+        check(
+            "/clusterroles",
+            "ClusterRole",
+            &[("delete", "deletecollection"), ("get", "list"), ("post", "post")],
+        );
         let all = [("delete", "delete"), ("get", "get"), ("patch", "patch"), ("put", "put")];
         check("/namespaces/{namespace}/roles/{name}", "Role", &all);
         check("/watch/namespaces/{namespace}/roles", "Role", &[("get", "watchlist")]);
         check("/watch/namespaces/{namespace}/roles/{name}", "Role", &[("get", "watch")]);
-        let content =
-            paths.at(&[&format!("{root}/watch/roles"), "get", "responses", "200", "content"]).expect("formats");
+        let content = paths
+            .at(&[&format!("{root}/watch/roles"), "get", "responses", "200", "content"])
+            .expect("formats");
         let stream = content.at(&["application/vnd.svc.protobuf;stream=watch", "schema", "$ref"]);
         let event = "#/components/schemas/io.svc.apimachinery.pkg.apis.meta.v1.WatchEvent";
         assert_eq!(stream.and_then(Value::as_str), Some(event));
@@ -170,7 +197,8 @@ fn parameters_of_operations() {
         check("/{name}", "put", &format!("{write} {object}"));
         check("/{name}", "patch", &format!("{write} force:boolean {object}"));
         check("", "post", &format!("{write} namespace:string pretty:string"));
-        let unsafe_delete = "gracePeriodSeconds:integer ignoreStoreReadErrorWithClusterBreakingPotential:boolean";
+        let unsafe_delete =
+            "gracePeriodSeconds:integer ignoreStoreReadErrorWithClusterBreakingPotential:boolean";
         check(
             "/{name}",
             "delete",
@@ -199,24 +227,44 @@ fn schemas_of_a_group() {
         let part = documents.part("apis/authorization.svc.io/v1").expect("a document");
         let schemas = part.at(&["components", "schemas"]).and_then(Value::as_map).expect("schemas");
         let named = |schema: &Value| {
-            schema.get("x-svc-group-version-kind").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default()
+            schema
+                .get("x-svc-group-version-kind")
+                .and_then(Value::as_list)
+                .map(<[Value]>::to_vec)
+                .unwrap_or_default()
         };
-        let kinds: Vec<String> =
-            schemas.values().flat_map(named).filter_map(|gvk| gvk.str_at(&["kind"]).map(str::to_owned)).collect();
+        let kinds: Vec<String> = schemas
+            .values()
+            .flat_map(named)
+            .filter_map(|gvk| gvk.str_at(&["kind"]).map(str::to_owned))
+            .collect();
         let reviews: Vec<_> = kinds.iter().filter(|kind| kind.ends_with("Review")).collect();
         assert_eq!(
             reviews,
-            ["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"]
+            [
+                "LocalSubjectAccessReview",
+                "SelfSubjectAccessReview",
+                "SelfSubjectRulesReview",
+                "SubjectAccessReview"
+            ]
         );
-        let review = schemas.get("io.svc.api.authorization.v1.SelfSubjectRulesReview").expect("a schema");
+        let review =
+            schemas.get("io.svc.api.authorization.v1.SelfSubjectRulesReview").expect("a schema");
         assert_eq!(
             keys(review.get("properties").expect("properties")),
             ["apiVersion", "kind", "metadata", "spec", "status"]
         );
         assert_eq!(review.get("required"), Some(&Value::from(vec!["spec"])));
-        let status = schemas.get("io.svc.api.authorization.v1.SubjectRulesReviewStatus").expect("a schema");
-        assert_eq!(status.get("required"), Some(&Value::from(vec!["incomplete", "nonResourceRules", "resourceRules"])));
-        assert_eq!(status.str_at(&["properties", "resourceRules", "x-svc-list-type"]), Some("atomic"));
+        let status =
+            schemas.get("io.svc.api.authorization.v1.SubjectRulesReviewStatus").expect("a schema");
+        assert_eq!(
+            status.get("required"),
+            Some(&Value::from(vec!["incomplete", "nonResourceRules", "resourceRules"]))
+        );
+        assert_eq!(
+            status.str_at(&["properties", "resourceRules", "x-svc-list-type"]),
+            Some("atomic")
+        );
     });
 }
 
@@ -237,7 +285,8 @@ fn no_document_names_a_type_it_does_not_define() {
 }
 
 fn closed(document: &Value, schemas: &[&str], prefix: &str) {
-    let defined: BTreeSet<&str> = keys(document.at(schemas).expect("schemas")).into_iter().collect();
+    let defined: BTreeSet<&str> =
+        keys(document.at(schemas).expect("schemas")).into_iter().collect();
     let (mut used, mut ids) = (BTreeSet::new(), Vec::new());
     visit(document, &mut |key, value| match (key, value) {
         ("$ref", Value::String(reference)) => {
@@ -270,20 +319,35 @@ fn what_kubectl_looks_for() {
         let get = |path: &[&str]| part.at(path).cloned();
         let account = ["components", "schemas", "io.k8s.api.core.v1.ServiceAccount"];
         let of = |rest: &[&str]| get(&[&account[..], rest].concat());
-        assert_eq!(of(&["properties", "secrets", "x-kubernetes-patch-merge-key"]), Some("name".into()));
-        assert_eq!(of(&["properties", "secrets", "x-kubernetes-list-map-keys"]), Some(vec!["name"].into()));
+        assert_eq!(
+            of(&["properties", "secrets", "x-kubernetes-patch-merge-key"]),
+            Some("name".into())
+        );
+        assert_eq!(
+            of(&["properties", "secrets", "x-kubernetes-list-map-keys"]),
+            Some(vec!["name"].into())
+        );
         assert!(of(&["properties", "metadata", "allOf"]).is_some());
         let gvk = Value::from([("group", ""), ("kind", "ServiceAccount"), ("version", "v1")]);
         assert_eq!(of(&["x-kubernetes-group-version-kind"]), Some(Value::from(vec![gvk.clone()])));
-        let patch = get(&["paths", "/api/v1/namespaces/{namespace}/serviceaccounts/{name}", "patch"]).expect("patch");
+        let patch =
+            get(&["paths", "/api/v1/namespaces/{namespace}/serviceaccounts/{name}", "patch"])
+                .expect("patch");
         assert_eq!(patch.get("x-kubernetes-group-version-kind"), Some(&gvk));
         assert!(patch.at(&["requestBody", "content", "application/apply-patch+yaml"]).is_some());
     });
     svc(|documents| {
         let part = documents.part("api/v1").expect("a document");
-        let secrets = part.at(&["components", "schemas", "io.svc.api.core.v1.ServiceAccount", "properties", "secrets"]);
+        let secrets = part.at(&[
+            "components",
+            "schemas",
+            "io.svc.api.core.v1.ServiceAccount",
+            "properties",
+            "secrets",
+        ]);
         assert!(
-            secrets.is_some_and(|it| it.get("x-svc-list-type").is_some() && it.get("x-kubernetes-list-type").is_some())
+            secrets.is_some_and(|it| it.get("x-svc-list-type").is_some()
+                && it.get("x-kubernetes-list-type").is_some())
         );
     });
 }
@@ -304,8 +368,11 @@ fn every_field_of_the_served_kinds_is_described() {
         ] {
             let schema = schemas.get(&format!("io.svc.api.{name}")).expect("a schema");
             assert!(schema.get("description").is_some(), "{name}");
-            for (field, property) in
-                schema.get("properties").and_then(Value::as_map).into_iter().flat_map(|map| map.iter())
+            for (field, property) in schema
+                .get("properties")
+                .and_then(Value::as_map)
+                .into_iter()
+                .flat_map(|map| map.iter())
             {
                 assert!(property.get("description").is_some(), "{name}.{field}");
             }

@@ -36,16 +36,22 @@ pub(super) fn action(patch: &mut Map) -> Result<Action, PatchError> {
             "delete" => Ok(Action::Delete),
             other => Err(PatchError::new(format!("unknown {PATCH} directive {other:?}"))),
         },
-        Some(other) => Err(PatchError::new(format!("{PATCH} is {} instead of string", other.type_name()))),
+        Some(other) => {
+            Err(PatchError::new(format!("{PATCH} is {} instead of string", other.type_name())))
+        }
     }
 }
 
 /// Removes `$retainKeys` from a map; other keys of the original are dropped.
 pub(super) fn retain_keys(original: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
-    let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
+    let Some(keys) = patch.remove(RETAIN_KEYS) else {
+        return Ok(());
+    };
     let keys = operand("retainKeys", keys)?;
     let named: HashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
-    let sets = |(key, value): (&str, &Value)| !value.is_null() && !key.starts_with('$') && !named.contains(key);
+    let sets = |(key, value): (&str, &Value)| {
+        !value.is_null() && !key.starts_with('$') && !named.contains(key)
+    };
     if patch.iter().any(sets) {
         return Err(PatchError::Malformed("retainKeys"));
     }
@@ -58,7 +64,8 @@ pub(super) fn lists(patch: &mut Map) -> Result<Lists, PatchError> {
     let mut lists = Lists::default();
     let mut failed = None;
     patch.retain(|name, value| {
-        let (of, list, what) = match (name.strip_prefix(SET_ORDER), name.strip_prefix(DELETE_FROM)) {
+        let (of, list, what) = match (name.strip_prefix(SET_ORDER), name.strip_prefix(DELETE_FROM))
+        {
             (Some(list), _) => (&mut lists.orders, list, "setElementOrder list"),
             (None, Some(list)) => (&mut lists.deletions, list, "primitive list"),
             (None, None) => return true,

@@ -38,7 +38,11 @@ fn element_type<'g>(graph: &'g Graph, field: &Field) -> Option<&'g TypeDef> {
     }
 }
 
-fn scalars(original: Vec<Value>, patch: &[Value], order: Option<&[Value]>) -> Result<Vec<Value>, PatchError> {
+fn scalars(
+    original: Vec<Value>,
+    patch: &[Value],
+    order: Option<&[Value]>,
+) -> Result<Vec<Value>, PatchError> {
     if let Some(order) = order {
         covered(patch, order, By::Value)?;
     }
@@ -70,7 +74,9 @@ fn keyed(
         merged.push(item.clone());
     }
     for change in &changes {
-        let Value::Map(patch) = change.clone() else { continue };
+        let Value::Map(patch) = change.clone() else {
+            continue;
+        };
         match places.get(&by.of(change)) {
             Some(&at) => {
                 let before = merged[at].as_map_mut().map(std::mem::take).unwrap_or_default();
@@ -99,7 +105,10 @@ fn split(key: &str, patch: Vec<Value>) -> Result<Split, PatchError> {
     let mut split = Split { replace: false, gone: Vec::new(), changes: Vec::new() };
     for item in patch {
         let Value::Map(mut item) = item else {
-            return Err(PatchError::new(format!("an element of a list merged by {key:?} is {}", item.type_name())));
+            return Err(PatchError::new(format!(
+                "an element of a list merged by {key:?} is {}",
+                item.type_name()
+            )));
         };
         let action = directive::action(&mut item)?;
         if action == Action::Replace {
@@ -109,7 +118,9 @@ fn split(key: &str, patch: Vec<Value>) -> Result<Split, PatchError> {
             }
         }
         if !item.contains_key(key) {
-            return Err(PatchError::new(format!("an element of a merged list does not have its merge key {key:?}")));
+            return Err(PatchError::new(format!(
+                "an element of a merged list does not have its merge key {key:?}"
+            )));
         }
         match action {
             Action::Delete => split.gone.push(Value::Map(item)),

@@ -11,7 +11,12 @@ use super::{PatchError, list};
 use crate::graph::{Field, Graph, Shape, TypeDef};
 
 /// The result of `patch` on `original`; `ty` is `None` without a schema.
-pub(super) fn merge(graph: &Graph, ty: Option<&TypeDef>, mut original: Map, mut patch: Map) -> Result<Map, PatchError> {
+pub(super) fn merge(
+    graph: &Graph,
+    ty: Option<&TypeDef>,
+    mut original: Map,
+    mut patch: Map,
+) -> Result<Map, PatchError> {
     match directive::action(&mut patch)? {
         Action::Delete => return Ok(Map::new()),
         Action::Replace => return Ok(patch),
@@ -64,12 +69,18 @@ fn merge_ordered(
         }
         let field = ty.and_then(|ty| ty.property(name));
         let (before, change) = (take_list(name, before)?, take_list(name, change)?);
-        list::merge(graph, field, before, change, order.as_list()).map(|merged| Some(Value::List(merged)))
+        list::merge(graph, field, before, change, order.as_list())
+            .map(|merged| Some(Value::List(merged)))
     })
 }
 
 /// The value of a field after a change that is not `null`.
-fn value(graph: &Graph, field: Option<&Field>, before: Option<Value>, change: Value) -> Result<Value, PatchError> {
+fn value(
+    graph: &Graph,
+    field: Option<&Field>,
+    before: Option<Value>,
+    change: Value,
+) -> Result<Value, PatchError> {
     let strategy = field.map(|field| &field.patch);
     match change {
         Value::Map(change) => {
@@ -97,7 +108,12 @@ fn value(graph: &Graph, field: Option<&Field>, before: Option<Value>, change: Va
 }
 
 /// Merges a map with string keys whose values are messages, each value as its message.
-fn merge_entries(graph: &Graph, shape: &Shape, mut original: Map, mut patch: Map) -> Result<Map, PatchError> {
+fn merge_entries(
+    graph: &Graph,
+    shape: &Shape,
+    mut original: Map,
+    mut patch: Map,
+) -> Result<Map, PatchError> {
     match directive::action(&mut patch)? {
         Action::Delete => return Ok(Map::new()),
         Action::Replace => return Ok(patch),
@@ -117,7 +133,9 @@ fn take_list(name: &str, value: Option<Value>) -> Result<Vec<Value>, PatchError>
     match value {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::List(items)) => Ok(items),
-        Some(other) => Err(PatchError::new(format!("{name} is {} instead of array", other.type_name()))),
+        Some(other) => {
+            Err(PatchError::new(format!("{name} is {} instead of array", other.type_name())))
+        }
     }
 }
 

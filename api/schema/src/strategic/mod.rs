@@ -39,9 +39,18 @@ impl PatchError {
 /// # Errors
 /// An unknown or misplaced directive, a list element without its merge key, an order list
 /// that does not name the patched elements. `object` may be half changed then.
-pub fn strategic(graph: &Graph, ty: TypeId, object: &mut Value, patch: &Value) -> Result<(), PatchError> {
-    let Value::Map(patch) = patch else { return Err(PatchError::new("a strategic merge patch is an object")) };
-    let Value::Map(object) = object else { return Err(PatchError::new("only objects can be patched")) };
+pub fn strategic(
+    graph: &Graph,
+    ty: TypeId,
+    object: &mut Value,
+    patch: &Value,
+) -> Result<(), PatchError> {
+    let Value::Map(patch) = patch else {
+        return Err(PatchError::new("a strategic merge patch is an object"));
+    };
+    let Value::Map(object) = object else {
+        return Err(PatchError::new("only objects can be patched"));
+    };
     let original = std::mem::take(object);
     *object = map::merge(graph, Some(graph.ty(ty)), original, patch.clone())?;
     Ok(())

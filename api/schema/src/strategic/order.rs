@@ -7,7 +7,12 @@ use super::identity::By;
 
 /// Sorts `merged`. `wanted` names elements in their new order (some may not exist), `original` is
 /// the old order.
-pub(super) fn arrange(merged: Vec<Value>, wanted: &[Value], original: &[Value], by: By<'_>) -> Vec<Value> {
+pub(super) fn arrange(
+    merged: Vec<Value>,
+    wanted: &[Value],
+    original: &[Value],
+    by: By<'_>,
+) -> Vec<Value> {
     let (wanted, original) = (by.places(wanted), by.places(original));
     let (mut named, mut others): (Vec<Value>, Vec<Value>) =
         merged.into_iter().partition(|item| wanted.contains_key(&by.of(item)));
@@ -20,10 +25,12 @@ pub(super) fn arrange(merged: Vec<Value>, wanted: &[Value], original: &[Value], 
             (None, None) => return result,
             (Some(_), None) => true,
             (None, Some(_)) => false,
-            (Some(other), Some(named)) => match (original.get(&by.of(other)), original.get(&by.of(named))) {
-                (Some(other), Some(named)) => other < named,
-                _ => false,
-            },
+            (Some(other), Some(named)) => {
+                match (original.get(&by.of(other)), original.get(&by.of(named))) {
+                    (Some(other), Some(named)) => other < named,
+                    _ => false,
+                }
+            }
         };
         result.extend(if other_first { others.next() } else { named.next() });
     }

@@ -27,9 +27,13 @@ fn lists_are_merged_by_key() {
     );
     let accounts = "core/v1.ServiceAccount";
     let patch = r#"{"secrets":[{"name":"s3"},{"name":"s1","namespace":"n"}],"imagePullSecrets":[{"name":"p2"}]}"#;
-    let expect =
-        r#"{"imagePullSecrets":[{"name":"p2"}],"secrets":[{"name":"s3"},{"name":"s1","namespace":"n"},{"name":"s2"}]}"#;
-    check(accounts, r#"{"imagePullSecrets":[{"name":"p1"}],"secrets":[{"name":"s1"},{"name":"s2"}]}"#, patch, expect);
+    let expect = r#"{"imagePullSecrets":[{"name":"p2"}],"secrets":[{"name":"s3"},{"name":"s1","namespace":"n"},{"name":"s2"}]}"#;
+    check(
+        accounts,
+        r#"{"imagePullSecrets":[{"name":"p1"}],"secrets":[{"name":"s1"},{"name":"s2"}]}"#,
+        patch,
+        expect,
+    );
     check(accounts, "{}", r#"{"secrets":[{"name":"s"}]}"#, r#"{"secrets":[{"name":"s"}]}"#);
     check(
         POD,
@@ -42,7 +46,9 @@ fn lists_are_merged_by_key() {
 #[test]
 fn delete_directive() {
     let env = |env: &str| {
-        format!(r#"{{"containers":[{{"env":[{env}],"name":"a"}},{{"name":"b"}}],"nodeSelector":{{"disk":"none"}}}}"#)
+        format!(
+            r#"{{"containers":[{{"env":[{env}],"name":"a"}},{{"name":"b"}}],"nodeSelector":{{"disk":"none"}}}}"#
+        )
     };
     check(
         POD,
@@ -73,14 +79,29 @@ fn replace_directive() {
         r#"{"containers":[{"name":"z"},{"$patch":"replace"}],"nodeSelector":{"$patch":"replace","a":"b"}}"#,
         r#"{"containers":[{"name":"z"}],"nodeSelector":{"a":"b"}}"#,
     );
-    check("meta/v1.ObjectMeta", "{}", r#"{"labels":{"$patch":"juggle"}}"#, "unknown $patch directive \"juggle\"");
-    check(POD, TWO, r#"{"containers":[{"name":"a","$patch":1}]}"#, "$patch is number instead of string");
+    check(
+        "meta/v1.ObjectMeta",
+        "{}",
+        r#"{"labels":{"$patch":"juggle"}}"#,
+        "unknown $patch directive \"juggle\"",
+    );
+    check(
+        POD,
+        TWO,
+        r#"{"containers":[{"name":"a","$patch":1}]}"#,
+        "$patch is number instead of string",
+    );
 }
 
 #[test]
 fn scalar_lists_and_orders() {
     let meta = "meta/v1.ObjectMeta";
-    check(meta, r#"{"finalizers":["a","b"]}"#, r#"{"finalizers":["c","a"]}"#, r#"{"finalizers":["c","a","b"]}"#);
+    check(
+        meta,
+        r#"{"finalizers":["a","b"]}"#,
+        r#"{"finalizers":["c","a"]}"#,
+        r#"{"finalizers":["c","a","b"]}"#,
+    );
     check(
         meta,
         r#"{"finalizers":["c","a","b"]}"#,
@@ -100,8 +121,18 @@ fn scalar_lists_and_orders() {
         r#"{"$setElementOrder/finalizers":["a"],"finalizers":["b"]}"#,
         "$setElementOrder does not name every element of the patched list",
     );
-    check(meta, "{}", r#"{"$setElementOrder/finalizers":"x"}"#, "invalid patch format of setElementOrder list");
-    check(meta, "{}", r#"{"$deleteFromPrimitiveList/finalizers":"x"}"#, "invalid patch format of primitive list");
+    check(
+        meta,
+        "{}",
+        r#"{"$setElementOrder/finalizers":"x"}"#,
+        "invalid patch format of setElementOrder list",
+    );
+    check(
+        meta,
+        "{}",
+        r#"{"$deleteFromPrimitiveList/finalizers":"x"}"#,
+        "invalid patch format of primitive list",
+    );
     let ab = r#"{"containers":[{"name":"a"},{"name":"b"}]}"#;
     check(
         POD,
@@ -115,9 +146,13 @@ fn scalar_lists_and_orders() {
 
 #[test]
 fn what_kubectl_sends_to_swap_an_element() {
-    let patch =
-        r#"{"$setElementOrder/secrets":[{"name":"s2"}],"secrets":[{"name":"s2"},{"$patch":"delete","name":"s1"}]}"#;
-    check("core/v1.ServiceAccount", r#"{"secrets":[{"name":"s1"}]}"#, patch, r#"{"secrets":[{"name":"s2"}]}"#);
+    let patch = r#"{"$setElementOrder/secrets":[{"name":"s2"}],"secrets":[{"name":"s2"},{"$patch":"delete","name":"s1"}]}"#;
+    check(
+        "core/v1.ServiceAccount",
+        r#"{"secrets":[{"name":"s1"}]}"#,
+        patch,
+        r#"{"secrets":[{"name":"s2"}]}"#,
+    );
 }
 
 #[test]
@@ -136,7 +171,12 @@ fn retain_keys() {
         r#"{"strategy":{"$retainKeys":["x"],"type":"Recreate"}}"#,
         "invalid patch format of retainKeys",
     );
-    check(spec, rolling, r#"{"strategy":{"$retainKeys":"x"}}"#, "invalid patch format of retainKeys");
+    check(
+        spec,
+        rolling,
+        r#"{"strategy":{"$retainKeys":"x"}}"#,
+        "invalid patch format of retainKeys",
+    );
     check(
         spec,
         rolling,
@@ -176,7 +216,8 @@ fn account() -> impl Strategy<Value = Value> {
     let finalizers = proptest::collection::btree_set("[a-e]", 0..4);
     let labels = proptest::collection::btree_map("[a-c]", "[x-z]", 0..3);
     (names, finalizers, labels).prop_map(|(names, finalizers, labels)| {
-        let secrets: Vec<Value> = names.into_iter().map(|name| Value::from([("name", name)])).collect();
+        let secrets: Vec<Value> =
+            names.into_iter().map(|name| Value::from([("name", name)])).collect();
         let finalizers: Vec<Value> = finalizers.into_iter().map(Value::from).collect();
         let labels = Value::Map(labels.into_iter().collect());
         let metadata = Value::from([("finalizers", Value::List(finalizers)), ("labels", labels)]);
@@ -213,8 +254,9 @@ proptest! {
 #[test]
 fn very_long_lists_and_maps_are_merged_in_one_pass() {
     const MANY: usize = 100_000;
-    let all =
-        |range: std::ops::Range<usize>, item: &dyn Fn(usize) -> String| range.map(item).collect::<Vec<_>>().join(",");
+    let all = |range: std::ops::Range<usize>, item: &dyn Fn(usize) -> String| {
+        range.map(item).collect::<Vec<_>>().join(",")
+    };
     let graph = graph();
     let length = |kind: &str, object: String, patch: String, path: &[&str]| {
         let mut object = json(&object);
@@ -227,12 +269,19 @@ fn very_long_lists_and_maps_are_merged_in_one_pass() {
     };
     let text = |at: usize| format!("\"e.x/f{at}\"");
     let finalizers = |range| format!(r#"{{"metadata":{{"finalizers":[{}]}}}}"#, all(range, &text));
-    let merged = |patch| length("core/v1.ConfigMap", finalizers(0..MANY), patch, &["metadata", "finalizers"]);
+    let merged = |patch| {
+        length("core/v1.ConfigMap", finalizers(0..MANY), patch, &["metadata", "finalizers"])
+    };
     assert_eq!(merged(finalizers(MANY / 2..2 * MANY)), 2 * MANY);
     let gone = all(1..MANY, &text);
-    assert_eq!(merged(format!(r#"{{"metadata":{{"$deleteFromPrimitiveList/finalizers":[{gone}]}}}}"#)), 1);
+    assert_eq!(
+        merged(format!(r#"{{"metadata":{{"$deleteFromPrimitiveList/finalizers":[{gone}]}}}}"#)),
+        1
+    );
     let (order, added) = (all(0..2 * MANY, &text), all(MANY..2 * MANY, &text));
-    let ordered = format!(r#"{{"metadata":{{"$setElementOrder/finalizers":[{order}],"finalizers":[{added}]}}}}"#);
+    let ordered = format!(
+        r#"{{"metadata":{{"$setElementOrder/finalizers":[{order}],"finalizers":[{added}]}}}}"#
+    );
     assert_eq!(merged(ordered), 2 * MANY);
     let volumes = |range, more: &str| {
         let volumes = all(range, &|at| format!(r#"{{"name":"v{at}"{more}}}"#));
@@ -241,8 +290,11 @@ fn very_long_lists_and_maps_are_merged_in_one_pass() {
     let merged = |patch| length("core/v1.Pod", volumes(0..MANY, ""), patch, &["spec", "volumes"]);
     assert_eq!(merged(volumes(MANY / 2..2 * MANY, r#","emptyDir":{}"#)), 2 * MANY);
     assert_eq!(merged(volumes(1..MANY, r#","$patch":"delete""#)), 1);
-    let data = |range, entry: &dyn Fn(usize) -> String| format!(r#"{{"data":{{{}}}}}"#, all(range, entry));
-    let merged = |patch| length("core/v1.Pod", data(0..MANY, &|at| format!("\"k{at}\":\"v\"")), patch, &["data"]);
+    let data =
+        |range, entry: &dyn Fn(usize) -> String| format!(r#"{{"data":{{{}}}}}"#, all(range, entry));
+    let merged = |patch| {
+        length("core/v1.Pod", data(0..MANY, &|at| format!("\"k{at}\":\"v\"")), patch, &["data"])
+    };
     let kept = all(0..MANY / 2, &|at| format!("\"k{at}\""));
     assert_eq!(merged(format!(r#"{{"data":{{"$retainKeys":[{kept}]}}}}"#)), MANY / 2);
     let lists = data(MANY..2 * MANY, &|at| format!(r#""$setElementOrder/k{at}":[],"k{at}":[]"#));

@@ -186,15 +186,24 @@ impl<'s> Declarations<'s> {
         let room = (MAX_REQUEST_BYTES - 2) / (self.min_bytes(element)? + 1);
         let kind = match &node.list {
             Some(ListKind::Set) => CelList::Set,
-            Some(ListKind::Map(keys)) => CelList::Map(keys.iter().map(ToString::to_string).collect()),
+            Some(ListKind::Map(keys)) => {
+                CelList::Map(keys.iter().map(ToString::to_string).collect())
+            }
             _ => CelList::Plain,
         };
-        Some(CelType::List { element, kind, max_elements: node.bound(|bounds| bounds.max_items).unwrap_or(room) })
+        Some(CelType::List {
+            element,
+            kind,
+            max_elements: node.bound(|bounds| bounds.max_items).unwrap_or(room),
+        })
     }
 
     fn map(&self, node: &SchemaNode, value: NodeId) -> Option<CelType> {
         let room = (MAX_REQUEST_BYTES - 2) / (self.min_bytes(value)? + 6);
-        Some(CelType::Map { value, max_entries: node.bound(|bounds| bounds.max_properties).unwrap_or(room) })
+        Some(CelType::Map {
+            value,
+            max_entries: node.bound(|bounds| bounds.max_properties).unwrap_or(room),
+        })
     }
 
     fn fields(&self, id: NodeId, node: &SchemaNode) -> Vec<CelField> {
@@ -206,7 +215,12 @@ impl<'s> Declarations<'s> {
                 self.min_bytes(*id)?;
                 let escaped = escape(name)?.into_owned();
                 let required = node.required.contains(name);
-                Some(CelField { escaped, name: name.to_string(), of: CelFieldType::Node(*id), required })
+                Some(CelField {
+                    escaped,
+                    name: name.to_string(),
+                    of: CelFieldType::Node(*id),
+                    required,
+                })
             })
             .collect();
         if replaces {
@@ -232,7 +246,9 @@ impl<'s> Declarations<'s> {
         let metadata = node.property("metadata").map(|id| self.schema.node(id));
         is_text(node, "kind")
             && is_text(node, "apiVersion")
-            && metadata.is_some_and(|metadata| is_text(metadata, "name") && is_text(metadata, "generateName"))
+            && metadata.is_some_and(|metadata| {
+                is_text(metadata, "name") && is_text(metadata, "generateName")
+            })
     }
 }
 
@@ -286,9 +302,12 @@ fn min_bytes(
 
 /// Required fields without a default are there in any case.
 fn required_bytes(node: &SchemaNode, size: impl Fn(NodeId) -> Option<u64>) -> u64 {
-    let required: std::collections::HashSet<&str> = node.required.iter().map(|name| name.as_str()).collect();
+    let required: std::collections::HashSet<&str> =
+        node.required.iter().map(|name| name.as_str()).collect();
     let given = node.properties.iter().filter(|(name, _)| required.contains(name.as_str()));
-    given.filter_map(|(name, id)| Some(name.len() as u64 + size(*id)? + 4)).fold(0, u64::saturating_add)
+    given
+        .filter_map(|(name, id)| Some(name.len() as u64 + size(*id)? + 4))
+        .fold(0, u64::saturating_add)
 }
 
 /// The name of a property in expressions; `None` when it cannot be written.
@@ -296,7 +315,8 @@ pub fn escape(name: &str) -> Option<Cow<'_, str>> {
     if RESERVED.contains(&name) {
         return Some(Cow::Owned(format!("__{name}__")));
     }
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/');
+    let is_allowed =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/');
     if name.is_empty() || name.as_bytes()[0].is_ascii_digit() || !name.bytes().all(is_allowed) {
         return None;
     }
@@ -305,7 +325,9 @@ pub fn escape(name: &str) -> Option<Cow<'_, str>> {
     }
     let escaped = name.replace("__", "__underscores__");
     // The escapes have none of the characters that are escaped after them.
-    Some(Cow::Owned(escaped.replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__")))
+    Some(Cow::Owned(
+        escaped.replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__"),
+    ))
 }
 
 /// The property that a name in expressions stands for; `None` when it is no escaped name.

@@ -12,8 +12,13 @@ use crate::path::FieldPath;
 pub type CheckMetadata<'a> = &'a dyn Fn(&Path, &Value) -> Vec<Cause>;
 
 /// What is wrong with all embedded objects of an object.
-pub(super) fn validate(compiled: &Structural, object: &Value, metadata: CheckMetadata<'_>) -> Vec<Cause> {
-    let mut walk = EmbeddedCheck { compiled, metadata, path: FieldPath::default(), told: Told::default() };
+pub(super) fn validate(
+    compiled: &Structural,
+    object: &Value,
+    metadata: CheckMetadata<'_>,
+) -> Vec<Cause> {
+    let mut walk =
+        EmbeddedCheck { compiled, metadata, path: FieldPath::default(), told: Told::default() };
     walk.node(compiled.root, object);
     walk.told.into_causes()
 }
@@ -78,13 +83,17 @@ impl EmbeddedCheck<'_> {
         let field = self.field(name);
         match map.get(name) {
             None => self.told.push(|| Cause::required(field, "")),
-            Some(Value::String(text)) if text.is_empty() => self.told.push(|| Cause::required(field, "")),
+            Some(Value::String(text)) if text.is_empty() => {
+                self.told.push(|| Cause::required(field, ""))
+            }
             Some(Value::String(text)) => {
                 if let Some(problem) = problem(text) {
                     self.told.push(|| Cause::invalid(field, text.as_str(), &problem));
                 }
             }
-            Some(other) => self.told.push(|| Cause::invalid(field, other.clone(), "must be a string")),
+            Some(other) => {
+                self.told.push(|| Cause::invalid(field, other.clone(), "must be a string"))
+            }
         }
     }
 

@@ -24,10 +24,16 @@ pub(super) fn check(root: Source<'_>, path: &Path) -> Result<(), Cause> {
     while let Some((schema, depth)) = open.pop() {
         count += 1;
         if depth > MAX_DEPTH_SCHEMAS {
-            return Err(Cause::forbidden(path, &format!("must not be nested deeper than {MAX_DEPTH_SCHEMAS} schemas")));
+            return Err(Cause::forbidden(
+                path,
+                &format!("must not be nested deeper than {MAX_DEPTH_SCHEMAS} schemas"),
+            ));
         }
         if count > MAX_SCHEMAS {
-            return Err(Cause::forbidden(path, &format!("must not have more than {MAX_SCHEMAS} schemas")));
+            return Err(Cause::forbidden(
+                path,
+                &format!("must not have more than {MAX_SCHEMAS} schemas"),
+            ));
         }
         schema.each_child(|child| open.push((child, depth + 1)));
     }

@@ -35,7 +35,8 @@ use quorate_meta::{Cause, Path, Value};
 pub use embedded::CheckMetadata;
 pub use formats::Format;
 pub use node::{
-    Additional, CompilePattern, Constraints, Enumeration, Matcher, NodeId, Pattern, Rule, SchemaNode, ValueType,
+    Additional, CompilePattern, Constraints, Enumeration, Matcher, NodeId, Pattern, Rule,
+    SchemaNode, ValueType,
 };
 
 use crate::graph::{Graph, TypeId};
@@ -68,9 +69,15 @@ pub struct Structural {
 ///
 /// # Errors
 /// Everything that is wrong with it, in the order of release 1.35.
-pub fn compile(schema: &Value, path: &Path, options: Options<'_>) -> Result<Structural, Vec<Cause>> {
+pub fn compile(
+    schema: &Value,
+    path: &Path,
+    options: Options<'_>,
+) -> Result<Structural, Vec<Cause>> {
     let words = Words::new(options.base.names());
-    let Some(root) = Source::of(schema, &words) else { return Err(vec![Cause::required(path, "")]) };
+    let Some(root) = Source::of(schema, &words) else {
+        return Err(vec![Cause::required(path, "")]);
+    };
     limits::check(root, path).map_err(|cause| vec![cause])?;
     let place = SchemaPlace::root(path.as_str());
     let mut told = limits::Told::default();
@@ -80,7 +87,11 @@ pub fn compile(schema: &Value, path: &Path, options: Options<'_>) -> Result<Stru
     let mut patterns = Patterns::new(options.patterns);
     if let Some(word) = rules::unsupported(root) {
         if causes.is_empty() {
-            causes.push(Cause::invalid(path, "", &format!("OpenAPIV3Schema '{word}' is not supported")));
+            causes.push(Cause::invalid(
+                path,
+                "",
+                &format!("OpenAPIV3Schema '{word}' is not supported"),
+            ));
         }
         return Err(causes);
     }
@@ -143,9 +154,13 @@ impl Structural {
     /// What is wrong with the status of an object: all that an update of the subresource is asked about.
     pub fn validate_status(&self, object: &Value, old: Option<&Value>) -> Vec<Cause> {
         match (self.node(self.root).property("status"), object.get("status")) {
-            (Some(id), Some(status)) => {
-                validate::validate(self, id, "status", status, old.and_then(|old| old.get("status")))
-            }
+            (Some(id), Some(status)) => validate::validate(
+                self,
+                id,
+                "status",
+                status,
+                old.and_then(|old| old.get("status")),
+            ),
             _ => Vec::new(),
         }
     }

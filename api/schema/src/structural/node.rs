@@ -205,12 +205,15 @@ impl Enumeration {
     pub fn contains(&self, value: &Value) -> bool {
         match value {
             Value::Null => false,
-            Value::String(text) => {
-                self.texts.binary_search_by_key(&Some(text.as_str()), |at| self.values[*at as usize].as_str()).is_ok()
-            }
+            Value::String(text) => self
+                .texts
+                .binary_search_by_key(&Some(text.as_str()), |at| self.values[*at as usize].as_str())
+                .is_ok(),
             value => {
                 let number = value.as_f64();
-                self.values.iter().any(|one| one == value || (number.is_some() && one.as_f64() == number))
+                self.values
+                    .iter()
+                    .any(|one| one == value || (number.is_some() && one.as_f64() == number))
             }
         }
     }

@@ -26,7 +26,11 @@ impl<'p, 'a> Parser<'p, 'a> {
 
     /// Adds the nodes of a schema.
     pub(super) fn schema(&mut self, source: Source<'_>) -> NodeId {
-        let ty = if source.is_int_or_string() { ValueType::IntOrString } else { ValueType::named(source.ty()) };
+        let ty = if source.is_int_or_string() {
+            ValueType::IntOrString
+        } else {
+            ValueType::named(source.ty())
+        };
         let properties: Box<[(SmolStr, NodeId)]> =
             source.properties().map(|(name, schema)| (name.into(), self.schema(schema))).collect();
         let additional = match source.additional() {
@@ -54,7 +58,9 @@ impl<'p, 'a> Parser<'p, 'a> {
             rules: source.list(&source.words.validations).iter().map(rule).collect(),
             ty,
         };
-        let id = NodeId(u32::try_from(self.nodes.len()).expect("a definition has fewer than 2^32 schemas"));
+        let id = NodeId(
+            u32::try_from(self.nodes.len()).expect("a definition has fewer than 2^32 schemas"),
+        );
         self.nodes.push(node);
         id
     }
@@ -112,7 +118,9 @@ fn list_kind(source: Source<'_>) -> Option<ListKind> {
     Some(match source.list_type()? {
         "atomic" => ListKind::Atomic,
         "set" => ListKind::Set,
-        "map" => ListKind::Map(source.list_map_keys().map(|key| Text::Owned(key.to_owned())).collect()),
+        "map" => {
+            ListKind::Map(source.list_map_keys().map(|key| Text::Owned(key.to_owned())).collect())
+        }
         _ => return None,
     })
 }

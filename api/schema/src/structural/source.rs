@@ -70,7 +70,10 @@ impl<'v> Source<'v> {
     pub(super) fn count(self, word: &str) -> Option<i64> {
         match self.get(word)? {
             Value::Int(count) => Some(*count),
-            #[expect(clippy::cast_possible_truncation, reason = "a whole number written with a fraction")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a whole number written with a fraction"
+            )]
             Value::Float(count) => Some(*count as i64),
             _ => None,
         }
@@ -91,7 +94,9 @@ impl<'v> Source<'v> {
     /// The entries of a map of schemas.
     pub(super) fn schemas(self, word: &str) -> impl Iterator<Item = (&'v str, Self)> {
         let map = self.get(word).and_then(Value::as_map);
-        map.into_iter().flat_map(Map::iter).filter_map(move |(name, value)| Some((name, Self::of(value, self.words)?)))
+        map.into_iter()
+            .flat_map(Map::iter)
+            .filter_map(move |(name, value)| Some((name, Self::of(value, self.words)?)))
     }
 
     pub(super) fn properties(self) -> impl Iterator<Item = (&'v str, Self)> {

@@ -7,15 +7,26 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::node::{Additional, NodeId, SchemaNode, ValueType};
-use crate::graph::{ElementDef, Field, Graph, MapKind, Scalar, Shape, Text, TypeDef, TypeId, Unknowns};
+use crate::graph::{
+    ElementDef, Field, Graph, MapKind, Scalar, Shape, Text, TypeDef, TypeId, Unknowns,
+};
 
 /// Builds the graph of one custom resource version; `nodes` ends with the root.
 ///
 /// # Panics
 /// The base has no type `meta/v1.ObjectMeta`, which every built-in graph has.
 pub(super) fn layer(base: &Arc<Graph>, nodes: &[SchemaNode], root: NodeId) -> (Graph, TypeId) {
-    let metadata = base.type_named("meta/v1.ObjectMeta").expect("the machinery's types are part of every base").id;
-    let mut layer = Layer { nodes, first: base.end(), metadata, types: Vec::new(), without_fields: HashMap::new() };
+    let metadata = base
+        .type_named("meta/v1.ObjectMeta")
+        .expect("the machinery's types are part of every base")
+        .id;
+    let mut layer = Layer {
+        nodes,
+        first: base.end(),
+        metadata,
+        types: Vec::new(),
+        without_fields: HashMap::new(),
+    };
     let ty = layer.object(&nodes[root.0 as usize], Kept::AsSaid, Meta::Root);
     (Graph::layered(base.clone(), layer.types), ty)
 }
@@ -64,7 +75,9 @@ impl<'n> Layer<'n> {
             }
             ValueType::Object => self.map_or_message(node, kept),
             ValueType::Any if !node.properties.is_empty() => self.map_or_message(node, kept),
-            ValueType::Any | ValueType::Other(_) => (Shape::Message(self.blank(Unknowns::Untyped, false)), Vec::new()),
+            ValueType::Any | ValueType::Other(_) => {
+                (Shape::Message(self.blank(Unknowns::Untyped, false)), Vec::new())
+            }
         }
     }
 
@@ -76,7 +89,10 @@ impl<'n> Layer<'n> {
             }
             Additional::Allowed(true) if node.properties.is_empty() && !node.preserves => {
                 let inner = Shape::Message(self.blank(Unknowns::Emptied, false));
-                (Shape::Map(Box::new(inner)), vec![ElementDef { nullable: true, ..ElementDef::default() }])
+                (
+                    Shape::Map(Box::new(inner)),
+                    vec![ElementDef { nullable: true, ..ElementDef::default() }],
+                )
             }
             _ => {
                 let meta = if node.embedded { Meta::Embedded } else { Meta::None };
@@ -97,12 +113,14 @@ impl<'n> Layer<'n> {
             map: node.map,
         };
         let said = element != ElementDef::default() || !rest.is_empty();
-        let elements = if said { std::iter::once(element).chain(rest).collect() } else { Vec::new() };
+        let elements =
+            if said { std::iter::once(element).chain(rest).collect() } else { Vec::new() };
         (shape, elements)
     }
 
     fn object(&mut self, node: &'n SchemaNode, kept: Kept, meta: Meta) -> TypeId {
-        let keeps = node.preserves || kept == Kept::Always || node.additional == Additional::Allowed(true);
+        let keeps =
+            node.preserves || kept == Kept::Always || node.additional == Additional::Allowed(true);
         let unknowns = if keeps { Unknowns::Kept } else { Unknowns::Dropped };
         let is_atomic = node.map == Some(MapKind::Atomic);
         if node.properties.is_empty() && meta == Meta::None {
@@ -144,7 +162,8 @@ impl<'n> Layer<'n> {
         let id = self.first.after(self.types.len());
         let known = *self.without_fields.entry((unknowns as u8, is_atomic)).or_insert(id);
         if known == id {
-            self.types.push(TypeDef { atomic: is_atomic, ..TypeDef::custom(id, unknowns, Vec::new()) });
+            self.types
+                .push(TypeDef { atomic: is_atomic, ..TypeDef::custom(id, unknowns, Vec::new()) });
         }
         known
     }

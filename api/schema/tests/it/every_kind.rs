@@ -39,7 +39,10 @@ fn wanted(mut body: Value) -> Value {
 
 /// Runs a check for every stored kind.
 fn of_every_kind(check: impl Fn(&mut Bodies, &str)) {
-    let stored = GRAPH.kinds().iter().filter(|kind| kind.list_ty.is_some() && kind.storage_version.is_some());
+    let stored = GRAPH
+        .kinds()
+        .iter()
+        .filter(|kind| kind.list_ty.is_some() && kind.storage_version.is_some());
     let mut count = 0;
     for (number, kind) in (0u64..).zip(stored) {
         count += 1;
@@ -52,7 +55,13 @@ fn of_every_kind(check: impl Fn(&mut Bodies, &str)) {
 }
 
 /// The result of an apply on `live`.
-fn apply(kind: &KindDef, live: Option<&Value>, manager: &str, body: &Value, force: bool) -> Result<Value, String> {
+fn apply(
+    kind: &KindDef,
+    live: Option<&Value>,
+    manager: &str,
+    body: &Value,
+    force: bool,
+) -> Result<Value, String> {
     let config = Config::new(&GRAPH, kind.ty, body.clone()).map_err(|error| error.to_string())?;
     let (api_version, reach) = (kind.api_version(), Reach::default());
     let writer = Writer {
@@ -121,7 +130,8 @@ fn applies_of_different_fields_commute() {
             apply(kind, Some(&live), then.0, then.1, false).map(shape)
         };
         let (there, back) = (both(("a", &one), ("b", &other)), both(("b", &other), ("a", &one)));
-        let shown = |result: &Result<Value, String>| result.as_ref().map(text).map_err(Clone::clone);
+        let shown =
+            |result: &Result<Value, String>| result.as_ref().map(text).map_err(Clone::clone);
         assert!(there.is_ok(), "{name}: {there:?}: {} and {}", text(&one), text(&other));
         assert_eq!(shown(&there), shown(&back), "{name}: {} and {}", text(&one), text(&other));
     });
@@ -132,11 +142,14 @@ fn a_strategic_merge_patch_twice_is_as_once() {
     of_every_kind(|bodies, name| {
         let (ty, mut object, patch) = (bodies.kind.ty, bodies.next(), bodies.next());
         let said = || format!("{name}: {}", text(&patch));
-        strategic(&GRAPH, ty, &mut object, &patch).unwrap_or_else(|error| panic!("{error}: {}", said()));
-        let unknown = decode(&GRAPH, ty, &mut object).unwrap_or_else(|error| panic!("{error}: {}", said()));
+        strategic(&GRAPH, ty, &mut object, &patch)
+            .unwrap_or_else(|error| panic!("{error}: {}", said()));
+        let unknown =
+            decode(&GRAPH, ty, &mut object).unwrap_or_else(|error| panic!("{error}: {}", said()));
         assert_eq!(unknown.paths, Vec::<String>::new(), "{}", said());
         let mut again = object.clone();
-        strategic(&GRAPH, ty, &mut again, &patch).unwrap_or_else(|error| panic!("{error}: {}", said()));
+        strategic(&GRAPH, ty, &mut again, &patch)
+            .unwrap_or_else(|error| panic!("{error}: {}", said()));
         decode(&GRAPH, ty, &mut again).unwrap_or_else(|error| panic!("{error}: {}", said()));
         assert_eq!(text(&again), text(&object), "{}", said());
         let mut same = object.clone();

@@ -16,7 +16,13 @@ fn json(text: &str) -> Value {
 }
 
 /// Decodes, defaults, validates and tracks a body the way a write does.
-fn write(graph: &Graph, kind: &KindDef, live: Option<&Value>, mut body: Value, manager: &str) -> (Value, Vec<String>) {
+fn write(
+    graph: &Graph,
+    kind: &KindDef,
+    live: Option<&Value>,
+    mut body: Value,
+    manager: &str,
+) -> (Value, Vec<String>) {
     let unknown = decode(graph, kind.ty, &mut body).expect("types fit").paths;
     apply_defaults(graph, kind.ty, &mut body);
     assert!(validate_structure(graph, kind.ty, &body).is_empty());
@@ -34,7 +40,8 @@ fn write(graph: &Graph, kind: &KindDef, live: Option<&Value>, mut body: Value, m
 }
 
 fn managers(object: &Value) -> Vec<&str> {
-    let entries = object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
+    let entries =
+        object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
     entries.iter().filter_map(|entry| entry.str_at(&["manager"])).collect()
 }
 
@@ -49,7 +56,8 @@ fn a_secret_through_its_writes() {
         assert_eq!((created.str_at(&["type"]), managers(&created)), (Some("Opaque"), vec!["one"]));
 
         let mut patched = created.clone();
-        strategic(&graph, kind.ty, &mut patched, &json(r#"{"data":{"l":"dw=="}}"#)).expect("applies");
+        strategic(&graph, kind.ty, &mut patched, &json(r#"{"data":{"l":"dw=="}}"#))
+            .expect("applies");
         let (patched, unknown) = write(&graph, kind, Some(&created), patched, "two");
         assert!(unknown.is_empty());
         assert_eq!(managers(&patched), ["one", "two"]);

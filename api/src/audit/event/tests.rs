@@ -29,14 +29,18 @@ fn a_name_that_comes_late_is_told() {
         assert_eq!(line["stageTimestamp"], "1970-01-01T00:00:00.000000Z");
     };
     check(&[], json!({"resource": "secrets", "namespace": "ns", "apiVersion": "v1"}));
-    let named = || json!({"resource": "secrets", "namespace": "ns", "apiVersion": "v1", "name": "a \"b\""});
+    let named =
+        || json!({"resource": "secrets", "namespace": "ns", "apiVersion": "v1", "name": "a \"b\""});
     check(&["a \"b\""], named());
     check(&["a \"b\"", "other"], named());
 }
 
 #[test]
 fn a_line_is_one_event() {
-    let user = User { extra: vec![("k".into(), vec!["v".into()])], ..User::new("ann \"a\"", ["dev".to_owned()]) };
+    let user = User {
+        extra: vec![("k".into(), vec!["v".into()])],
+        ..User::new("ann \"a\"", ["dev".to_owned()])
+    };
     let (user, headers) = (Arc::new(user), HeaderMap::new());
     let identity = ConnectionIdentity::default().with_peer("10.0.0.1:5000");
     let sender = Sender::new(&identity, Some(&user), None, &headers);
@@ -45,7 +49,14 @@ fn a_line_is_one_event() {
     let phrases = Phrases::new(Naming::Svc.names());
     let mut draft = Draft::new(
         &phrases,
-        &Facts { level: Level::Request, id: "7", uri, sender: &sender, info: &info, received: Time::from_ms(0) },
+        &Facts {
+            level: Level::Request,
+            id: "7",
+            uri,
+            sender: &sender,
+            info: &info,
+            received: Time::from_ms(0),
+        },
     );
     draft.name("no other than that of the path");
     draft.decide(&phrases, Some(false), "no");

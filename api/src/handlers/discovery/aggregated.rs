@@ -25,8 +25,11 @@ impl AggregatedForm {
     /// one or has neither.
     pub(super) fn asked(names: &Names, formats: &Formats, accept: &str) -> Option<Self> {
         for clause in negotiation::clauses(accept) {
-            let mut meant = negotiation::meant(&clause, accept, || formats.media_types()).into_iter();
-            let Some(media) = meant.find_map(|name| formats.media(name, Offer::Document)) else { continue };
+            let mut meant =
+                negotiation::meant(&clause, accept, || formats.media_types()).into_iter();
+            let Some(media) = meant.find_map(|name| formats.media(name, Offer::Document)) else {
+                continue;
+            };
             if clause.parameter("as").is_empty() {
                 return None;
             }
@@ -69,7 +72,10 @@ pub(super) fn document(catalogue: &Catalogue, core: bool, form: &AggregatedForm)
         if !name.is_empty() {
             metadata.insert("name", name);
         }
-        Value::Map(Map::from([("metadata", Value::Map(metadata)), ("versions", Value::List(versions))]))
+        Value::Map(Map::from([
+            ("metadata", Value::Map(metadata)),
+            ("versions", Value::List(versions)),
+        ]))
     });
     Value::Map(Map::from([
         ("kind", Value::from(KIND)),
@@ -80,7 +86,8 @@ pub(super) fn document(catalogue: &Catalogue, core: bool, form: &AggregatedForm)
 }
 
 fn version_entry(catalogue: &Catalogue, group: &str, version: &str) -> Value {
-    let mut resources: Vec<&Resource> = catalogue.version(group, version).map(AsRef::as_ref).collect();
+    let mut resources: Vec<&Resource> =
+        catalogue.version(group, version).map(AsRef::as_ref).collect();
     resources.sort_by(|a, b| a.plural.cmp(&b.plural));
     Value::Map(Map::from([
         ("version", Value::from(version)),
@@ -106,7 +113,10 @@ fn resource_entry(resource: &Resource) -> Value {
     if !resource.subresources.is_empty() {
         let mut subresources: Vec<&Subresource> = resource.subresources.iter().collect();
         subresources.sort_by(|a, b| a.name.cmp(&b.name));
-        entry.insert("subresources", Value::List(subresources.into_iter().map(subresource_entry).collect()));
+        entry.insert(
+            "subresources",
+            Value::List(subresources.into_iter().map(subresource_entry).collect()),
+        );
     }
     Value::Map(entry)
 }
@@ -114,7 +124,10 @@ fn resource_entry(resource: &Resource) -> Value {
 fn subresource_entry(subresource: &Subresource) -> Value {
     Value::Map(Map::from([
         ("subresource", Value::from(subresource.name.as_str())),
-        ("responseKind", response_kind(&subresource.group, &subresource.version, &subresource.kind)),
+        (
+            "responseKind",
+            response_kind(&subresource.group, &subresource.version, &subresource.kind),
+        ),
         ("verbs", sorted(&subresource.verbs)),
     ]))
 }
@@ -149,7 +162,9 @@ mod tests {
             let expect = expect.map(|expect| format!("{expect};as=APIGroupDiscoveryList"));
             assert_eq!(got, expect, "{accept}");
         };
-        let ask = |group: &str, version: &str| format!("application/json;as={KIND};v={version};g={group}");
+        let ask = |group: &str, version: &str| {
+            format!("application/json;as={KIND};v={version};g={group}")
+        };
         let (svc, alias) = ("apidiscovery.svc.io", "apidiscovery.k8s.io");
         check(&ask(svc, "v2"), Some("application/json;g=apidiscovery.svc.io;v=v2"));
         check(&ask(alias, "v2beta1"), Some("application/json;g=apidiscovery.k8s.io;v=v2beta1"));
@@ -157,13 +172,17 @@ mod tests {
         check(&ask(svc, "v3"), None);
         check(&format!("application/json,{}", ask(svc, "v2")), None);
         check("", None);
-        let with = |media: &str, version: &str| ask(alias, version).replace("application/json", media);
+        let with =
+            |media: &str, version: &str| ask(alias, version).replace("application/json", media);
         check(&with("*/*", "v2"), Some("application/json;g=apidiscovery.k8s.io;v=v2"));
         check(&with("application/yaml", "v2"), Some("application/yaml;g=apidiscovery.k8s.io;v=v2"));
         let protobuf = "application/vnd.kubernetes.protobuf";
         check(&with(protobuf, "v2"), Some(&format!("{protobuf};g=apidiscovery.k8s.io;v=v2")));
         check(&with(protobuf, "v2beta1"), None);
         check(&format!("{protobuf},{}", ask(svc, "v2")), None);
-        check(&format!("application/xml,{}", ask(svc, "v2")), Some("application/json;g=apidiscovery.svc.io;v=v2"));
+        check(
+            &format!("application/xml,{}", ask(svc, "v2")),
+            Some("application/json;g=apidiscovery.svc.io;v=v2"),
+        );
     }
 }

@@ -40,13 +40,19 @@ impl DiscoveryPage {
         let page = match (root, first, second) {
             ("api", None, None) => Self::Core,
             ("apis", None, None) => Self::Groups,
-            ("api", Some(version), None) => {
-                Self::Version { asked: String::new(), group: String::new(), version: version.into() }
+            ("api", Some(version), None) => Self::Version {
+                asked: String::new(),
+                group: String::new(),
+                version: version.into(),
+            },
+            ("apis", Some(asked), None) => {
+                Self::Group { asked: asked.into(), group: canonical(names, asked) }
             }
-            ("apis", Some(asked), None) => Self::Group { asked: asked.into(), group: canonical(names, asked) },
-            ("apis", Some(asked), Some(version)) => {
-                Self::Version { asked: asked.into(), group: canonical(names, asked), version: version.into() }
-            }
+            ("apis", Some(asked), Some(version)) => Self::Version {
+                asked: asked.into(),
+                group: canonical(names, asked),
+                version: version.into(),
+            },
             _ => return None,
         };
         page.is_served(catalogue).then_some(page)
@@ -60,7 +66,9 @@ impl DiscoveryPage {
     fn is_served(&self, catalogue: &Catalogue) -> bool {
         match self {
             Self::Core | Self::Groups => true,
-            Self::Group { group, .. } => !group.is_empty() && catalogue.iter().any(|r| r.group == *group),
+            Self::Group { group, .. } => {
+                !group.is_empty() && catalogue.iter().any(|r| r.group == *group)
+            }
             Self::Version { group, version, .. } => catalogue.serves(group, version),
         }
     }
@@ -71,19 +79,32 @@ fn canonical(names: &Names, asked: &str) -> String {
 }
 
 /// Answers a page.
-pub(crate) fn handle(api: &Api, request: &Request<'_>, page: &DiscoveryPage) -> Result<Response<Body>, Error> {
+pub(crate) fn handle(
+    api: &Api,
+    request: &Request<'_>,
+    page: &DiscoveryPage,
+) -> Result<Response<Body>, Error> {
     if !page.is_aggregated() {
-        return respond::value(&request.format, StatusCode::OK, &plain::document(api, request.catalogue, page));
+        return respond::value(
+            &request.format,
+            StatusCode::OK,
+            &plain::document(api, request.catalogue, page),
+        );
     }
     let accept = request.header("accept").unwrap_or_default();
     let core = *page == DiscoveryPage::Core;
     if let Some(form) = aggregated::AggregatedForm::asked(api.names, &api.formats, accept) {
-        return aggregated_answer(request, &form, &aggregated::document(request.catalogue, core, &form));
+        return aggregated_answer(
+            request,
+            &form,
+            &aggregated::document(request.catalogue, core, &form),
+        );
     }
     let format = api.formats.negotiate(accept, Offer::Document);
     let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;
     let format = Format { pretty: request.format.pretty || format.pretty, ..format };
-    let mut response = respond::value(&format, StatusCode::OK, &plain::document(api, request.catalogue, page))?;
+    let mut response =
+        respond::value(&format, StatusCode::OK, &plain::document(api, request.catalogue, page))?;
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)
 }

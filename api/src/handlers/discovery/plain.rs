@@ -18,19 +18,24 @@ pub(super) fn document(api: &Api, catalogue: &Catalogue, page: &DiscoveryPage) -
         DiscoveryPage::Core => core(api, catalogue),
         DiscoveryPage::Groups => groups(catalogue),
         DiscoveryPage::Group { asked, group } => {
-            let mut body = Map::from([("kind", Value::from("APIGroup")), ("apiVersion", Value::from("v1"))]);
+            let mut body =
+                Map::from([("kind", Value::from("APIGroup")), ("apiVersion", Value::from("v1"))]);
             for (key, value) in group_fields(catalogue, asked, group).iter() {
                 body.insert(key, value.clone());
             }
             Value::Map(body)
         }
-        DiscoveryPage::Version { asked, group, version } => resources(catalogue, asked, group, version),
+        DiscoveryPage::Version { asked, group, version } => {
+            resources(catalogue, asked, group, version)
+        }
     }
 }
 
 fn core(api: &Api, catalogue: &Catalogue) -> Value {
-    let address =
-        Map::from([("clientCIDR", Value::from("0.0.0.0/0")), ("serverAddress", Value::from(api.address.as_str()))]);
+    let address = Map::from([
+        ("clientCIDR", Value::from("0.0.0.0/0")),
+        ("serverAddress", Value::from(api.address.as_str())),
+    ]);
     let versions: Vec<Value> = versions(catalogue, "").into_iter().map(Value::from).collect();
     Value::Map(Map::from([
         ("kind", Value::from("APIVersions")),
@@ -46,7 +51,8 @@ fn groups(catalogue: &Catalogue) -> Value {
             names.push(group);
         }
     }
-    let groups = names.into_iter().map(|name| Value::Map(group_fields(catalogue, name, name))).collect();
+    let groups =
+        names.into_iter().map(|name| Value::Map(group_fields(catalogue, name, name))).collect();
     Value::Map(Map::from([
         ("kind", Value::from("APIGroupList")),
         ("apiVersion", Value::from("v1")),
@@ -71,20 +77,29 @@ fn group_fields(catalogue: &Catalogue, asked: &str, group: &str) -> Map {
 }
 
 fn versions<'a>(catalogue: &'a Catalogue, group: &str) -> Vec<&'a str> {
-    catalogue.group_versions().into_iter().filter(|(g, _)| *g == group).map(|(_, version)| version).collect()
+    catalogue
+        .group_versions()
+        .into_iter()
+        .filter(|(g, _)| *g == group)
+        .map(|(_, version)| version)
+        .collect()
 }
 
 fn resources(catalogue: &Catalogue, asked: &str, group: &str, version: &str) -> Value {
-    let mut resources: Vec<&Resource> = catalogue.version(group, version).map(AsRef::as_ref).collect();
+    let mut resources: Vec<&Resource> =
+        catalogue.version(group, version).map(AsRef::as_ref).collect();
     resources.sort_by(|a, b| a.plural.cmp(&b.plural));
     let mut entries = Vec::new();
     for resource in resources {
         entries.push(resource_entry(resource));
         let mut subresources: Vec<&Subresource> = resource.subresources.iter().collect();
         subresources.sort_by(|a, b| a.name.cmp(&b.name));
-        entries.extend(subresources.into_iter().map(|subresource| subresource_entry(resource, subresource)));
+        entries.extend(
+            subresources.into_iter().map(|subresource| subresource_entry(resource, subresource)),
+        );
     }
-    let group_version = if asked.is_empty() { version.to_owned() } else { format!("{asked}/{version}") };
+    let group_version =
+        if asked.is_empty() { version.to_owned() } else { format!("{asked}/{version}") };
     Value::Map(Map::from([
         ("kind", Value::from("APIResourceList")),
         ("apiVersion", Value::from("v1")),
@@ -108,8 +123,10 @@ fn resource_entry(resource: &Resource) -> Value {
         entry.insert("categories", texts(&resource.categories));
     }
     if resource.serves("list") {
-        let digest =
-            Sha256::digest(format!("{}/{}/{}", resource.storage_group, resource.storage_version, resource.kind));
+        let digest = Sha256::digest(format!(
+            "{}/{}/{}",
+            resource.storage_group, resource.storage_version, resource.kind
+        ));
         entry.insert("storageVersionHash", STANDARD.encode(&digest[..STORAGE_HASH_BYTES]));
     }
     Value::Map(entry)

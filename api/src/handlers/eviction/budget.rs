@@ -37,7 +37,8 @@ pub(super) fn spares_unready(budget: &Value) -> bool {
 
 /// The budget with one disruption less, for this pod; refuses when it allows none.
 pub(super) fn take(budget: &Value, pod: &str, now: Time) -> Result<Value, Error> {
-    let generation = budget.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();
+    let generation =
+        budget.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();
     let observed = number(budget, "observedGeneration");
     if observed < generation {
         return Err(unsettled(name(budget)));
@@ -86,12 +87,17 @@ fn refusal(why: String, retry_after_seconds: u32) -> Error {
     let message = "Cannot evict pod as it would violate the pod's disruption budget.";
     let mut status = Status::too_many_requests(message, retry_after_seconds);
     let reason = CauseReason::Other("DisruptionBudget".to_owned());
-    status.details.get_or_insert_default().causes.push(Cause { reason, message: why, field: String::new() });
+    status.details.get_or_insert_default().causes.push(Cause {
+        reason,
+        message: why,
+        field: String::new(),
+    });
     status.into()
 }
 
 fn forbidden(budget: &Value, why: &str) -> Error {
-    Status::forbidden(&GroupResource::new("policy", "poddisruptionbudget"), name(budget), why).into()
+    Status::forbidden(&GroupResource::new("policy", "poddisruptionbudget"), name(budget), why)
+        .into()
 }
 
 /// Why no disruption is allowed. The counts of a budget say nothing while its pods could not be
@@ -101,13 +107,17 @@ fn why_none_may_go(budget: &Value) -> String {
     let (healthy, desired) = (number(budget, "currentHealthy"), number(budget, "desiredHealthy"));
     let none = format!("The disruption budget {name} does not allow evicting pods currently");
     let condition = condition::find(budget, DISRUPTION_ALLOWED);
-    let text = |field: &str| condition.and_then(|condition| condition.str_at(&[field])).unwrap_or_default();
+    let text = |field: &str| {
+        condition.and_then(|condition| condition.str_at(&[field])).unwrap_or_default()
+    };
     let (reason, message) = (text("reason"), text("message"));
     let told = text("status") == "False" && !message.is_empty();
     if told && reason == "SyncFailed" {
         format!("{none} because it failed sync: {message}")
     } else if healthy <= desired {
-        format!("The disruption budget {name} needs {desired} healthy pods and has {healthy} currently")
+        format!(
+            "The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+        )
     } else if told {
         format!("{none} ({reason}): {message}")
     } else {
@@ -132,7 +142,10 @@ mod tests {
     fn whom_a_budget_protects() {
         let check = |selector: Json, expect: bool| {
             let selector = super::selector(&json!({"spec": {"selector": selector}}).into());
-            assert_eq!(selector.is_some_and(|selector| selector.matches([("app", "a")].into_iter())), expect);
+            assert_eq!(
+                selector.is_some_and(|selector| selector.matches([("app", "a")].into_iter())),
+                expect
+            );
         };
         check(json!(null), false);
         check(json!({}), true);
@@ -158,7 +171,8 @@ mod tests {
 
     #[test]
     fn leave_is_taken_once() {
-        let first = budget(json!({"observedGeneration": 2, "disruptionsAllowed": 2, "currentHealthy": 3}));
+        let first =
+            budget(json!({"observedGeneration": 2, "disruptionsAllowed": 2, "currentHealthy": 3}));
         let second = take(&first, "p.q", Time::from_ms(0)).unwrap();
         let status = json!({"observedGeneration": 2, "disruptionsAllowed": 1, "currentHealthy": 3,
             "disruptedPods": {"p.q": "1970-01-01T00:00:00Z"}});
@@ -179,18 +193,23 @@ mod tests {
             let wait = status.retry_after_seconds().unwrap_or_default();
             let why = match status.causes() {
                 [] => status.message.clone(),
-                causes => causes.iter().map(|cause| format!("{} {}", cause.reason.as_str(), cause.message)).collect(),
+                causes => causes
+                    .iter()
+                    .map(|cause| format!("{} {}", cause.reason.as_str(), cause.message))
+                    .collect(),
             };
             assert_eq!((status.code, wait, why.as_str()), expect);
         };
-        let unsettled = "DisruptionBudget The disruption budget b is still being processed by the server.";
+        let unsettled =
+            "DisruptionBudget The disruption budget b is still being processed by the server.";
         check(json!({}), (429, 10, unsettled));
         check(json!({"observedGeneration": 1, "disruptionsAllowed": 5}), (429, 10, unsettled));
-        let why = "poddisruptionbudget.policy \"b\" is forbidden: pdb disruptions allowed is negative";
+        let why =
+            "poddisruptionbudget.policy \"b\" is forbidden: pdb disruptions allowed is negative";
         check(json!({"observedGeneration": 2, "disruptionsAllowed": -1}), (403, 0, why));
-        let pods = |count: usize| (0..count).map(|pod| (format!("p{pod}"), json!("t"))).collect::<Json>();
-        let full =
-            |count: usize| json!({"observedGeneration": 2, "disruptionsAllowed": 1, "disruptedPods": pods(count)});
+        let pods =
+            |count: usize| (0..count).map(|pod| (format!("p{pod}"), json!("t"))).collect::<Json>();
+        let full = |count: usize| json!({"observedGeneration": 2, "disruptionsAllowed": 1, "disruptedPods": pods(count)});
         assert!(take(&budget(full(MAX_DISRUPTED_PODS)), "p", Time::from_ms(0)).is_ok());
         let why = "poddisruptionbudget.policy \"b\" is forbidden: \
                    DisruptedPods map too big - too many evictions not confirmed by PDB controller";
@@ -202,8 +221,12 @@ mod tests {
         let check = |healthy: i64, condition: [&str; 3], expect: &str| {
             let [status, reason, message] = condition;
             let condition = json!({"type": DISRUPTION_ALLOWED, "status": status, "reason": reason, "message": message});
-            let status = json!({"currentHealthy": healthy, "desiredHealthy": 2, "conditions": [condition]});
-            assert_eq!(why_none_may_go(&budget(status)), format!("The disruption budget b {expect}"));
+            let status =
+                json!({"currentHealthy": healthy, "desiredHealthy": 2, "conditions": [condition]});
+            assert_eq!(
+                why_none_may_go(&budget(status)),
+                format!("The disruption budget b {expect}")
+            );
         };
         let none = "does not allow evicting pods currently";
         check(1, ["False", "InsufficientPods", ""], "needs 2 healthy pods and has 1 currently");
@@ -218,6 +241,9 @@ mod tests {
     #[test]
     fn several_budgets_are_a_failure_without_a_reason() {
         let body = several().into_status().to_value();
-        assert_eq!((body.get("code"), body.get("reason"), body.get("details")), (Some(&Value::Int(500)), None, None));
+        assert_eq!(
+            (body.get("code"), body.get("reason"), body.get("details")),
+            (Some(&Value::Int(500)), None, None)
+        );
     }
 }

@@ -13,9 +13,12 @@ pub(super) fn find<'v>(object: &'v Value, kind: &str) -> Option<&'v Value> {
 /// Sets a condition in place of the one of its type. While the status stays the same, so does the
 /// time since when it is that.
 pub(super) fn set(object: &mut Value, mut condition: Map, now: Time) {
-    let mut conditions = object.at(&CONDITIONS).and_then(Value::as_list).unwrap_or_default().to_vec();
-    let known = conditions.iter_mut().find(|known| known.str_at(&["type"]) == condition.get_str("type"));
-    let lasting = known.as_deref().filter(|known| known.str_at(&["status"]) == condition.get_str("status"));
+    let mut conditions =
+        object.at(&CONDITIONS).and_then(Value::as_list).unwrap_or_default().to_vec();
+    let known =
+        conditions.iter_mut().find(|known| known.str_at(&["type"]) == condition.get_str("type"));
+    let lasting =
+        known.as_deref().filter(|known| known.str_at(&["status"]) == condition.get_str("status"));
     let since = lasting.and_then(|lasting| lasting.get("lastTransitionTime")).cloned();
     condition.insert("lastTransitionTime", since.unwrap_or_else(|| now.seconds().into()));
     match known {

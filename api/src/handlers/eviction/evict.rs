@@ -14,7 +14,9 @@ use quorate_store::{Revision, Snapshot};
 use super::{budget, pod};
 use crate::Api;
 use quorate_registry::error::Error;
-use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer};
+use quorate_registry::write::{
+    DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer,
+};
 use quorate_registry::{Catalogue, Part, Resource, stored_codec};
 
 /// How often an eviction begins again because its pod has changed meanwhile; then it is refused
@@ -93,7 +95,8 @@ impl Eviction<'_> {
         let own = |field: &str| pod.str_at(&["metadata", field]).map(str::to_owned);
         let uid = meant.uid.clone().or_else(|| own("uid"));
         let version = meant.resource_version.clone();
-        let resource_version = if bind_version { version.or_else(|| own("resourceVersion")) } else { version };
+        let resource_version =
+            if bind_version { version.or_else(|| own("resourceVersion")) } else { version };
         let budget = budgets.first().map(|budget| budget::name(budget).to_owned());
         Ok(Allowance { bound: Preconditions { uid, resource_version }, budget })
     }
@@ -122,7 +125,8 @@ impl Eviction<'_> {
         let budgets = self.budgets()?;
         let target = Target { resource: budgets, namespace: self.pod.namespace, name };
         let change = |current: Option<&Value>| -> Result<Value, Error> {
-            let current = current.ok_or_else(|| Status::not_found(&budgets.group_resource(), name))?;
+            let current =
+                current.ok_or_else(|| Status::not_found(&budgets.group_resource(), name))?;
             let taken = budget::take(current, self.pod.name, self.now())?;
             self.check(pod, &self.options.preconditions)?;
             Ok(taken)
@@ -162,7 +166,8 @@ impl Eviction<'_> {
     }
 
     fn budgets(&self) -> Result<&Arc<Resource>, Error> {
-        let found = self.catalogue.find(&self.api.names.group("policy"), "v1", "poddisruptionbudgets");
+        let found =
+            self.catalogue.find(&self.api.names.group("policy"), "v1", "poddisruptionbudgets");
         found.ok_or_else(|| Error::internal("disruption budgets are not served"))
     }
 

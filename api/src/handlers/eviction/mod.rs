@@ -39,9 +39,13 @@ pub(super) const EVICTION: &str = "eviction";
 pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
     let subresource = resource.subresource(EVICTION).ok_or_else(Error::no_such_path)?;
-    let form = subresource.body.as_ref().ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;
+    let form = subresource
+        .body
+        .as_ref()
+        .ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
-    let decode::Decoded { object: mut body, warnings } = decode::object(api, request, form, parameters.validation)?;
+    let decode::Decoded { object: mut body, warnings } =
+        decode::object(api, request, form, parameters.validation)?;
     identity::set_namespace(form, request.namespace(), &mut body)?;
     if body.str_at(&["metadata", "name"]).unwrap_or_default() != name {
         return Err(Error::bad_request("name in URL does not match name in Eviction object"));

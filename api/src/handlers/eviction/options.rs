@@ -10,7 +10,12 @@ use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions};
 
 /// Reads and checks the options in an eviction of this kind; `dry_run` is what the query says.
-pub(super) fn of(names: &Names, kind: &GroupKind, eviction: &Value, dry_run: bool) -> Result<DeleteOptions, Error> {
+pub(super) fn of(
+    names: &Names,
+    kind: &GroupKind,
+    eviction: &Value,
+    dry_run: bool,
+) -> Result<DeleteOptions, Error> {
     let given = |field: &str| eviction.at(&["deleteOptions", field]);
     if given(IGNORE_READ_ERRORS).and_then(Value::as_bool) == Some(true) {
         let name = eviction.str_at(&["metadata", "name"]).unwrap_or_default();
@@ -18,7 +23,9 @@ pub(super) fn of(names: &Names, kind: &GroupKind, eviction: &Value, dry_run: boo
             format!("deleteOptions.{IGNORE_READ_ERRORS}"),
             "can not be set for pod eviction, try after removing the option",
         );
-        return Err(Status::invalid(kind, name, vec![Cause::invalid(field.as_str(), true, why)]).into());
+        return Err(
+            Status::invalid(kind, name, vec![Cause::invalid(field.as_str(), true, why)]).into()
+        );
     }
     let mut causes = Vec::new();
     let policy = given("propagationPolicy").and_then(Value::as_str);
@@ -27,8 +34,13 @@ pub(super) fn of(names: &Names, kind: &GroupKind, eviction: &Value, dry_run: boo
     let values = given("dryRun").and_then(Value::as_list).unwrap_or_default();
     let dry_run = check_dry_run(values.iter().filter_map(Value::as_str), &mut causes) || dry_run;
     refuse(names, KIND, causes)?;
-    let precondition = |field: &str| eviction.str_at(&["deleteOptions", "preconditions", field]).map(str::to_owned);
-    let preconditions = Preconditions { uid: precondition("uid"), resource_version: precondition("resourceVersion") };
+    let precondition = |field: &str| {
+        eviction.str_at(&["deleteOptions", "preconditions", field]).map(str::to_owned)
+    };
+    let preconditions = Preconditions {
+        uid: precondition("uid"),
+        resource_version: precondition("resourceVersion"),
+    };
     let grace_seconds = given("gracePeriodSeconds").and_then(Value::as_i64);
     Ok(DeleteOptions { dry_run, preconditions, propagation, grace_seconds })
 }
@@ -59,7 +71,10 @@ mod tests {
             json!({"gracePeriodSeconds": 5, "preconditions": {"uid": "u", "resourceVersion": "7"}, "propagationPolicy": "Orphan"}),
             false,
             DeleteOptions {
-                preconditions: Preconditions { uid: Some("u".into()), resource_version: Some("7".into()) },
+                preconditions: Preconditions {
+                    uid: Some("u".into()),
+                    resource_version: Some("7".into()),
+                },
                 propagation: Some(Propagation::Orphan),
                 grace_seconds: Some(5),
                 ..DeleteOptions::default()
@@ -68,7 +83,10 @@ mod tests {
         check(
             json!({"orphanDependents": false}),
             false,
-            DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() },
+            DeleteOptions {
+                propagation: Some(Propagation::Background),
+                ..DeleteOptions::default()
+            },
         );
     }
 
@@ -77,12 +95,25 @@ mod tests {
         let check = |options: Json, kind: &str, field: &str| {
             let status = read(options, false).expect_err("a refusal").into_status();
             let details = status.details.clone().unwrap_or_default();
-            let fields: Vec<&str> = details.causes.iter().map(|cause| cause.field.as_str()).collect();
-            assert_eq!((status.code, details.kind.as_str(), fields), (422, kind, vec![field]), "{status}");
+            let fields: Vec<&str> =
+                details.causes.iter().map(|cause| cause.field.as_str()).collect();
+            assert_eq!(
+                (status.code, details.kind.as_str(), fields),
+                (422, kind, vec![field]),
+                "{status}"
+            );
         };
         check(json!({"dryRun": ["Some"]}), KIND, "dryRun");
         check(json!({"propagationPolicy": "Sometimes"}), KIND, "propagationPolicy");
-        check(json!({"propagationPolicy": "Orphan", "orphanDependents": true}), KIND, "propagationPolicy");
-        check(json!({IGNORE_READ_ERRORS: true}), "Eviction", &format!("deleteOptions.{IGNORE_READ_ERRORS}"));
+        check(
+            json!({"propagationPolicy": "Orphan", "orphanDependents": true}),
+            KIND,
+            "propagationPolicy",
+        );
+        check(
+            json!({IGNORE_READ_ERRORS: true}),
+            "Eviction",
+            &format!("deleteOptions.{IGNORE_READ_ERRORS}"),
+        );
     }
 }

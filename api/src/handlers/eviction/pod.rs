@@ -36,7 +36,11 @@ pub(super) fn mark(pod: &mut Value, now: Time) {
 
 /// Refuses a pod that is not the one that was meant, or no longer as it was: 409. `kind` is that of
 /// pods.
-pub(super) fn refuse_other(kind: &GroupKind, pod: &Value, meant: &Preconditions) -> Result<(), Error> {
+pub(super) fn refuse_other(
+    kind: &GroupKind,
+    pod: &Value,
+    meant: &Preconditions,
+) -> Result<(), Error> {
     let text = |field: &str| pod.str_at(&["metadata", field]).unwrap_or_default();
     let (name, uid, version) = (text("name"), text("uid"), text("resourceVersion"));
     if let Some(meant) = meant.uid.as_deref().filter(|meant| *meant != uid) {
@@ -65,7 +69,9 @@ mod tests {
     #[test]
     fn which_pods_no_budget_counts() {
         let check = |phase: &str, deleted: Json, expect: (bool, bool)| {
-            let pod = Value::from(json!({"metadata": {"deletionTimestamp": deleted}, "status": {"phase": phase}}));
+            let pod = Value::from(
+                json!({"metadata": {"deletionTimestamp": deleted}, "status": {"phase": phase}}),
+            );
             assert_eq!((is_uncounted(&pod), is_waiting(&pod)), expect, "{phase} {deleted}");
         };
         check("Pending", json!(null), (true, true));
@@ -85,8 +91,14 @@ mod tests {
         };
         check(json!(null), false);
         check(json!([{"type": "ContainersReady", "status": "True"}]), false);
-        check(json!([{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": "False"}]), false);
-        check(json!([{"type": "Initialized", "status": "False"}, {"type": "Ready", "status": "True"}]), true);
+        check(
+            json!([{"type": "Initialized", "status": "True"}, {"type": "Ready", "status": "False"}]),
+            false,
+        );
+        check(
+            json!([{"type": "Initialized", "status": "False"}, {"type": "Ready", "status": "True"}]),
+            true,
+        );
     }
 
     #[test]
@@ -105,20 +117,32 @@ mod tests {
     #[test]
     fn only_the_pod_that_is_meant_is_deleted() {
         let check = |uid: Option<&str>, version: Option<&str>, expect: &str| {
-            let pod = Value::from(json!({"metadata": {"name": "p", "uid": "u", "resourceVersion": "7"}}));
-            let meant = Preconditions { uid: uid.map(str::to_owned), resource_version: version.map(str::to_owned) };
-            let told = refuse_other(&GroupKind::new("", "Pod"), &pod, &meant).map_err(Error::into_status);
+            let pod =
+                Value::from(json!({"metadata": {"name": "p", "uid": "u", "resourceVersion": "7"}}));
+            let meant = Preconditions {
+                uid: uid.map(str::to_owned),
+                resource_version: version.map(str::to_owned),
+            };
+            let told =
+                refuse_other(&GroupKind::new("", "Pod"), &pod, &meant).map_err(Error::into_status);
             match told {
                 Ok(()) => assert_eq!(expect, ""),
                 Err(status) => {
-                    assert_eq!((status.code, status.details.clone().unwrap_or_default().kind.as_str()), (409, "Pod"));
+                    assert_eq!(
+                        (status.code, status.details.clone().unwrap_or_default().kind.as_str()),
+                        (409, "Pod")
+                    );
                     assert!(!expect.is_empty() && status.message.contains(expect), "{status}");
                 }
             }
         };
         check(None, None, "");
         check(Some("u"), Some("7"), "");
-        check(Some("other"), Some("8"), "the UID in the precondition (other) does not match the UID in record (u)");
+        check(
+            Some("other"),
+            Some("8"),
+            "the UID in the precondition (other) does not match the UID in record (u)",
+        );
         check(Some("u"), Some("8"), "the ResourceVersion in the precondition (8) does not match");
     }
 }

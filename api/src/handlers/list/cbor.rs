@@ -26,7 +26,11 @@ pub(super) async fn answer(format: &Format, mut list: ListStream) -> Result<Resp
     let (head, tail) = list.around(items).map_err(corrupt)?;
     let first = list.next_buffer().map_err(corrupt)?.unwrap_or_default();
     if list.is_done() {
-        return Ok(respond::encoded(format, StatusCode::OK, [&head[..], &first, &tail].concat().into()));
+        return Ok(respond::encoded(
+            format,
+            StatusCode::OK,
+            [&head[..], &first, &tail].concat().into(),
+        ));
     }
     let edge = |bytes: Vec<u8>| stream::iter([Ok(Bytes::from(bytes))]);
     let chunks = edge(head).chain(list.into_chunks(first)).chain(edge(tail));

@@ -44,7 +44,9 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let (snapshot, position) = starting_point(api, request, &options, &scope).await?;
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
     let counts = position.as_ref().is_none_or(Position::is_inconsistent);
-    let page = page::find(&snapshot, &prefix, after.as_deref(), &options, counts).await.map_err(corrupt)?;
+    let page = page::find(&snapshot, &prefix, after.as_deref(), &options, counts)
+        .await
+        .map_err(corrupt)?;
     let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
     let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
@@ -104,7 +106,9 @@ fn list_meta(
     page: &Page,
 ) -> ListMeta {
     let mut meta = ListMeta { revision: snapshot.revision(), ..ListMeta::default() };
-    let (Some(last), true) = (&page.last, page.more) else { return meta };
+    let (Some(last), true) = (&page.last, page.more) else {
+        return meta;
+    };
     // Every page shows the same state, so what one page has counted the next one only has to
     // subtract from.
     let remaining = match before {
@@ -112,7 +116,9 @@ fn list_meta(
         _ => page.remaining,
     };
     meta.remaining = options.selection.is_everything().then_some(remaining);
-    meta.token = api.tokens.seal(scope, &Position { revision: meta.revision, last: last.to_vec(), remaining });
+    meta.token = api
+        .tokens
+        .seal(scope, &Position { revision: meta.revision, last: last.to_vec(), remaining });
     meta
 }
 
@@ -120,17 +126,32 @@ fn list_meta(
 /// has large objects.
 const WHOLE_BYTES: usize = 1 << 20;
 
-async fn respond_with(api: &Api, request: &Request<'_>, mut list: ListStream) -> Result<Response<Body>, Error> {
+async fn respond_with(
+    api: &Api,
+    request: &Request<'_>,
+    mut list: ListStream,
+) -> Result<Response<Body>, Error> {
     match request.format.media {
         Media::Protobuf(_) => {
-            return Ok(compression::apply(api, request, protobuf::answer(&request.format, list).await?));
+            return Ok(compression::apply(
+                api,
+                request,
+                protobuf::answer(&request.format, list).await?,
+            ));
         }
-        Media::Cbor(_) => return Ok(compression::apply(api, request, cbor::answer(&request.format, list).await?)),
+        Media::Cbor(_) => {
+            return Ok(compression::apply(
+                api,
+                request,
+                cbor::answer(&request.format, list).await?,
+            ));
+        }
         Media::Json | Media::Yaml => {}
     }
     let first = list.next_buffer().map_err(corrupt)?.unwrap_or_default();
     let first = list.with_rest(first, WHOLE_BYTES);
-    let mut body = if list.is_done() { Body::full(first) } else { Body::stream(list.into_chunks(first)) };
+    let mut body =
+        if list.is_done() { Body::full(first) } else { Body::stream(list.into_chunks(first)) };
     if request.format.pretty && request.format.media == Media::Json {
         body = respond::indent::body(body);
     }

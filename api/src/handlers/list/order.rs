@@ -29,7 +29,11 @@ pub(super) struct Span<'a> {
 }
 
 /// The objects of the page alone, as a collection in the order of their rows.
-pub(super) async fn ranked(renderer: &Renderer, snapshot: &Snapshot, span: Span<'_>) -> Result<Snapshot, CorruptValue> {
+pub(super) async fn ranked(
+    renderer: &Renderer,
+    snapshot: &Snapshot,
+    span: Span<'_>,
+) -> Result<Snapshot, CorruptValue> {
     let mut page = Vec::new();
     for (seen, (key, entry)) in snapshot.range(span.prefix, span.after).enumerate() {
         if seen % SCAN_OBJECTS == SCAN_OBJECTS - 1 {
@@ -67,9 +71,19 @@ mod tests {
 
     #[test]
     fn ranks_come_first() {
-        let entry = Entry { value: Bytes::new(), created: Revision::new(1), modified: Revision::new(1) };
-        let at = |rank: i64, key: &'static str| place(b"o/", rank, &Bytes::from_static(key.as_bytes()), &entry).0;
-        let order = [at(-2, "o/z"), at(-1, "o/a"), at(0, "o/z"), at(1, "o/a"), at(1, "o/b"), at(256, "o/a")];
+        let entry =
+            Entry { value: Bytes::new(), created: Revision::new(1), modified: Revision::new(1) };
+        let at = |rank: i64, key: &'static str| {
+            place(b"o/", rank, &Bytes::from_static(key.as_bytes()), &entry).0
+        };
+        let order = [
+            at(-2, "o/z"),
+            at(-1, "o/a"),
+            at(0, "o/z"),
+            at(1, "o/a"),
+            at(1, "o/b"),
+            at(256, "o/a"),
+        ];
         assert!(order.is_sorted() && order.iter().all(|key| key.starts_with(b"o/")), "{order:?}");
     }
 }

@@ -88,13 +88,18 @@ mod tests {
     /// 8202 objects, of which those with these numbers have a label.
     fn collection(labelled: &[usize]) -> Snapshot {
         let value = |labels: serde_json::Value| {
-            let object = Value::from(json!({"metadata": {"name": "m", "uid": "u", "labels": labels}}));
+            let object =
+                Value::from(json!({"metadata": {"name": "m", "uid": "u", "labels": labels}}));
             stored::encode(&object, &[]).expect("a complete object")
         };
         let (plain, chosen) = (value(json!({})), value(json!({"x": "1"})));
         let entry = |number: usize| {
             let value = if labelled.contains(&number) { &chosen } else { &plain };
-            let entry = Entry { value: value.clone(), created: Revision::new(1), modified: Revision::new(1) };
+            let entry = Entry {
+                value: value.clone(),
+                created: Revision::new(1),
+                modified: Revision::new(1),
+            };
             (Bytes::from(format!("o/{number:05}")), entry)
         };
         Snapshot::of(Revision::new(1), (0..2 * SCAN_OBJECTS + 10).map(entry))
@@ -102,16 +107,22 @@ mod tests {
 
     #[test]
     fn pages_are_found_in_bounded_steps() {
-        let check = |labelled: &[usize], selector: &str, limit: usize, expect: (&str, bool, u64, u64, usize)| {
+        let check = |labelled: &[usize],
+                     selector: &str,
+                     limit: usize,
+                     expect: (&str, bool, u64, u64, usize)| {
             let snapshot = collection(labelled);
             let labels = LabelSelector::parse(selector).expect(selector);
             let selection = Selection { labels, fields: FieldSelector::default() };
-            let options = ListOptions { at: At::MostRecent, selection, limit, token: String::new() };
+            let options =
+                ListOptions { at: At::MostRecent, selection, limit, token: String::new() };
             let mut finding = pin!(find(&snapshot, b"o/", None, &options, true));
             let found = (1_usize..).find_map(|turn| Some((finding.as_mut().now_or_never()?, turn)));
             let (page, turns) = found.expect("it ends");
             let page = page.expect("everything can be read");
-            let last = page.last.map_or_else(String::new, |key| String::from_utf8_lossy(&key).into_owned());
+            let last = page
+                .last
+                .map_or_else(String::new, |key| String::from_utf8_lossy(&key).into_owned());
             let found = (last.as_str(), page.more, page.items, page.remaining, turns);
             assert_eq!(found, expect, "{labelled:?} {selector} {limit}");
         };

@@ -21,7 +21,9 @@ const WHOLE_BYTES: u64 = 1024 * 1024;
 pub(super) async fn answer(format: &Format, mut list: ListStream) -> Result<Response<Body>, Error> {
     let again = list.clone();
     let (mut kept, mut length) = (Vec::new(), 0_u64);
-    while let Some(buffer) = list.next_buffer().map_err(|error| Error::internal(error.to_string()))? {
+    while let Some(buffer) =
+        list.next_buffer().map_err(|error| Error::internal(error.to_string()))?
+    {
         length += buffer.len() as u64;
         if length <= WHOLE_BYTES {
             kept.extend_from_slice(&buffer);

@@ -79,7 +79,8 @@ mod tests {
 
     #[test]
     fn large_values_are_shared_and_small_ones_copied() {
-        let (large, small) = (Bytes::from(vec![b'l'; SHARED_BYTES]), Bytes::from(vec![b's'; SHARED_BYTES - 1]));
+        let (large, small) =
+            (Bytes::from(vec![b'l'; SHARED_BYTES]), Bytes::from(vec![b's'; SHARED_BYTES - 1]));
         let mut pieces = Rope::with_capacity(1);
         for value in [&small, &large, &large, &small, &large] {
             pieces.text().push(b',');

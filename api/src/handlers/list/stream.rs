@@ -58,7 +58,19 @@ impl ListStream {
     ) -> Self {
         let (begun, any_item, ended) = (false, false, false);
         let ready = VecDeque::new();
-        Self { snapshot, prefix, cursor: after, stop, selection, writer, meta, begun, any_item, ready, ended }
+        Self {
+            snapshot,
+            prefix,
+            cursor: after,
+            stop,
+            selection,
+            writer,
+            meta,
+            begun,
+            any_item,
+            ready,
+            ended,
+        }
     }
 
     /// What writes the pieces.
@@ -79,7 +91,9 @@ impl ListStream {
         }
         let (mut items, mut cursor) = (0, None);
         let mut ended = true;
-        for (seen, (key, entry)) in self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate() {
+        for (seen, (key, entry)) in
+            self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
+        {
             if seen == SCAN_OBJECTS {
                 ended = false;
                 break;
@@ -136,7 +150,9 @@ impl ListStream {
         }
         let mut cursor = None;
         let mut ended = true;
-        for (seen, (key, entry)) in self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate() {
+        for (seen, (key, entry)) in
+            self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
+        {
             if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
                 ended = false;
                 break;

@@ -48,7 +48,8 @@ impl ListWriter {
             Media::Yaml => ListSyntax::Yaml,
             Media::Protobuf(writer) => {
                 let ((api_version, list), item) = (renderer.list_type(), renderer.item_kind());
-                let (list, item) = (writer.type_of(api_version, list)?, writer.type_of(api_version, item)?);
+                let (list, item) =
+                    (writer.type_of(api_version, list)?, writer.type_of(api_version, item)?);
                 ListSyntax::Protobuf { writer: writer.clone(), list, item }
             }
             Media::Cbor(writer) => ListSyntax::Cbor(writer.clone()),
@@ -70,9 +71,13 @@ impl ListWriter {
     pub(super) fn head(&self, meta: &ListMeta, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
         match &self.syntax {
             ListSyntax::Json => self.renderer.list_head(meta, out),
-            ListSyntax::Yaml => yaml::list_head(&self.empty(meta)?, self.renderer.items_field(), out),
+            ListSyntax::Yaml => {
+                yaml::list_head(&self.empty(meta)?, self.renderer.items_field(), out)
+            }
             ListSyntax::Protobuf { writer, list, .. } => {
-                out.extend_from_slice(&writer.message_of_json(*list, &self.empty_text(meta)).map_err(unfit)?);
+                out.extend_from_slice(
+                    &writer.message_of_json(*list, &self.empty_text(meta)).map_err(unfit)?,
+                );
             }
             ListSyntax::Cbor(_) => {}
         }
@@ -80,7 +85,11 @@ impl ListWriter {
     }
 
     /// What stands before and after so many items in CBOR.
-    pub(super) fn around(&self, meta: &ListMeta, items: usize) -> Result<(Vec<u8>, Vec<u8>), CorruptValue> {
+    pub(super) fn around(
+        &self,
+        meta: &ListMeta,
+        items: usize,
+    ) -> Result<(Vec<u8>, Vec<u8>), CorruptValue> {
         Ok(around_list(&self.empty(meta)?, self.renderer.items_field(), items)?)
     }
 
@@ -120,16 +129,25 @@ impl ListWriter {
             ListSyntax::Protobuf { writer, item, .. } => {
                 write_item(&writer.message_of_json(*item, &json).map_err(unfit)?, out);
             }
-            ListSyntax::Cbor(writer) => writer.item_of_json(self.renderer.item_type(), &json, out).map_err(unfit)?,
+            ListSyntax::Cbor(writer) => {
+                writer.item_of_json(self.renderer.item_type(), &json, out).map_err(unfit)?
+            }
         }
         Ok(())
     }
 
     /// Everything after the last item, of which there was `any` or none.
-    pub(super) fn tail(&self, meta: &ListMeta, any: bool, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+    pub(super) fn tail(
+        &self,
+        meta: &ListMeta,
+        any: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CorruptValue> {
         match &self.syntax {
             ListSyntax::Json => self.renderer.list_tail(out),
-            ListSyntax::Yaml => yaml::list_tail(&self.empty(meta)?, self.renderer.items_field(), any, out),
+            ListSyntax::Yaml => {
+                yaml::list_tail(&self.empty(meta)?, self.renderer.items_field(), any, out)
+            }
             ListSyntax::Protobuf { .. } | ListSyntax::Cbor(_) => {}
         }
         Ok(())

@@ -7,7 +7,9 @@ use quorate_meta::{Cause, Map, Names, Path, Value, name};
 
 use crate::Api;
 use quorate_access::authentication::User;
-use quorate_access::authorization::{Action, Decision, Operator, Requirement, ResourceAction, Verdict, fields, labels};
+use quorate_access::authorization::{
+    Action, Decision, Operator, Requirement, ResourceAction, Verdict, fields, labels,
+};
 
 /// What is wrong with the attributes in a review's `spec`.
 pub(super) fn problems(spec: &Value) -> Vec<Cause> {
@@ -19,7 +21,8 @@ pub(super) fn problems(spec: &Value) -> Vec<Cause> {
             causes.push(Cause::invalid(path.child("nonResourceAttributes"), other.clone(), why));
         }
         (None, None) => {
-            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            let why =
+                "exactly one of nonResourceAttributes or resourceAttributes must be specified";
             causes.push(Cause::invalid(path.child("resourceAttributes"), Value::Null, why));
         }
         (Some(on), None) => {
@@ -59,7 +62,9 @@ fn action<'v>(spec: &'v Value, group: &'v str) -> (Action<'v>, Vec<String>) {
             return requirements(on, field).filter_map(requirement).collect();
         }
         parse(raw).unwrap_or_else(|error| {
-            errors.push(format!("spec.resourceAttributes.{field} partially ignored due to parse error: {error}"));
+            errors.push(format!(
+                "spec.resourceAttributes.{field} partially ignored due to parse error: {error}"
+            ));
             Vec::new()
         })
     };
@@ -121,7 +126,11 @@ fn requirement(found: &Value) -> Option<Requirement> {
         _ => return None,
     };
     let values = values(found).map(str::to_owned).collect();
-    Some(Requirement { key: found.str_at(&["key"]).unwrap_or_default().to_owned(), operator, values })
+    Some(Requirement {
+        key: found.str_at(&["key"]).unwrap_or_default().to_owned(),
+        operator,
+        values,
+    })
 }
 
 /// An empty selector restricts nothing, and a text that does not parse is no reason to refuse.
@@ -149,10 +158,14 @@ fn check_requirement(requirement: &Value, path: &Path, of_labels: bool, causes: 
     let given = values(requirement).count();
     match requirement.str_at(&["operator"]).unwrap_or_default() {
         "In" | "NotIn" if given == 0 => {
-            causes.push(Cause::required(&at, "must be specified when `operator` is 'In' or 'NotIn'"));
+            causes
+                .push(Cause::required(&at, "must be specified when `operator` is 'In' or 'NotIn'"));
         }
         "Exists" | "DoesNotExist" if given > 0 => {
-            causes.push(Cause::forbidden(&at, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+            causes.push(Cause::forbidden(
+                &at,
+                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            ));
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
         other => {
@@ -163,8 +176,12 @@ fn check_requirement(requirement: &Value, path: &Path, of_labels: bool, causes: 
     if !of_labels {
         return;
     }
-    causes.extend(name::qualified_name(key).iter().map(|why| Cause::invalid(path.child("key"), key, why)));
+    causes.extend(
+        name::qualified_name(key).iter().map(|why| Cause::invalid(path.child("key"), key, why)),
+    );
     for (index, value) in values(requirement).enumerate() {
-        causes.extend(name::label_value(value).iter().map(|why| Cause::invalid(at.index(index), value, why)));
+        causes.extend(
+            name::label_value(value).iter().map(|why| Cause::invalid(at.index(index), value, why)),
+        );
     }
 }

@@ -30,7 +30,8 @@ use quorate_registry::error::Error;
 pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
-    let decode::Decoded { mut object, warnings } = decode::object(api, request, resource, parameters.validation)?;
+    let decode::Decoded { mut object, warnings } =
+        decode::object(api, request, resource, parameters.validation)?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
     let answer = answer(api, request, object).await.and_then(|mut object| {
         object.set_at(&["apiVersion"], request.info.api_version.as_str());
@@ -67,10 +68,13 @@ fn refuse(request: &Request<'_>, causes: Vec<Cause>) -> Result<(), Error> {
 
 /// A question has no identity of its own: nothing but its namespace may be in its metadata.
 fn check_metadata(object: &Value, causes: &mut Vec<Cause>) {
-    let Some(metadata) = object.get("metadata").and_then(Value::as_map) else { return };
+    let Some(metadata) = object.get("metadata").and_then(Value::as_map) else {
+        return;
+    };
     let has_namespace = metadata.contains_key("namespace");
     if metadata.iter().any(|(field, value)| field != "namespace" && !value.is_empty()) {
-        let why = if has_namespace { "must be empty except for namespace" } else { "must be empty" };
+        let why =
+            if has_namespace { "must be empty except for namespace" } else { "must be empty" };
         causes.push(Cause::invalid("metadata", Value::Map(metadata.clone()), why));
     }
 }

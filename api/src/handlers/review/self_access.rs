@@ -8,7 +8,11 @@ use crate::handlers::Request;
 use quorate_registry::error::Error;
 
 /// The review with the answer for the user who asks.
-pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
+pub(super) async fn answer(
+    api: &Api,
+    request: &Request<'_>,
+    object: Value,
+) -> Result<Value, Error> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let mut causes = attributes::problems(spec);
     check_metadata(&object, &mut causes);

@@ -8,7 +8,11 @@ use crate::handlers::Request;
 use quorate_registry::error::Error;
 
 /// The review with the rules of the user who asks.
-pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
+pub(super) async fn answer(
+    api: &Api,
+    request: &Request<'_>,
+    object: Value,
+) -> Result<Value, Error> {
     let namespace = object.str_at(&["spec", "namespace"]).unwrap_or_default();
     if namespace.is_empty() {
         return Err(Error::bad_request("no namespace on request"));

@@ -9,7 +9,11 @@ use quorate_access::authentication::User;
 use quorate_registry::error::Error;
 
 /// The review of any action with the answer.
-pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> Result<Value, Error> {
+pub(super) async fn answer(
+    api: &Api,
+    request: &Request<'_>,
+    object: Value,
+) -> Result<Value, Error> {
     let mut causes = problems(&object);
     check_metadata(&object, &mut causes);
     refuse(request, causes)?;
@@ -18,19 +22,28 @@ pub(super) async fn answer(api: &Api, request: &Request<'_>, object: Value) -> R
 
 /// The review of an action in the namespace of the request with the answer. The attributes say that
 /// namespace or none, which means the same.
-pub(super) async fn local_answer(api: &Api, request: &Request<'_>, mut object: Value) -> Result<Value, Error> {
+pub(super) async fn local_answer(
+    api: &Api,
+    request: &Request<'_>,
+    mut object: Value,
+) -> Result<Value, Error> {
     let namespace = request.namespace().unwrap_or_default();
     let mut causes = problems(&object);
     let path = "spec.resourceAttributes.namespace";
     match object.str_at(&["spec", "resourceAttributes", "namespace"]).unwrap_or_default() {
-        "" if object.at(&["spec", "resourceAttributes"]).is_some_and(|on| on.as_map().is_some()) => {
+        "" if object
+            .at(&["spec", "resourceAttributes"])
+            .is_some_and(|on| on.as_map().is_some()) =>
+        {
             object.set_at(&["spec", "resourceAttributes", "namespace"], namespace);
         }
         "" => {}
         own if own == namespace => {}
         other => causes.push(Cause::invalid(path, other, "must match metadata.namespace")),
     }
-    if let Some(other) = object.at(&["spec", "nonResourceAttributes"]).filter(|other| !other.is_null()) {
+    if let Some(other) =
+        object.at(&["spec", "nonResourceAttributes"]).filter(|other| !other.is_null())
+    {
         causes.retain(|cause| cause.field != "spec.nonResourceAttributes");
         let why = "disallowed on this kind of request";
         causes.push(Cause::invalid("spec.nonResourceAttributes", other.clone(), why));
@@ -45,7 +58,11 @@ fn problems(object: &Value) -> Vec<Cause> {
     let mut causes = attributes::problems(spec);
     let groups = spec.get("groups").and_then(Value::as_list).unwrap_or_default();
     if spec.str_at(&["user"]).unwrap_or_default().is_empty() && groups.is_empty() {
-        causes.push(Cause::invalid("spec.user", "", "at least one of user or group must be specified"));
+        causes.push(Cause::invalid(
+            "spec.user",
+            "",
+            "at least one of user or group must be specified",
+        ));
     }
     causes
 }

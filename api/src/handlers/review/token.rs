@@ -17,20 +17,25 @@ pub(super) async fn answer(api: &Api, object: Value) -> Result<Value, Error> {
         return Err(Error::bad_request("token is required for TokenReview in authentication"));
     }
     let audiences = object.at(&["spec", "audiences"]).and_then(Value::as_list).unwrap_or_default();
-    let mut audiences: Vec<String> = audiences.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let mut audiences: Vec<String> =
+        audiences.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     let authentication = &api.authentication;
     if audiences.is_empty() {
         audiences.clone_from(&authentication.service_accounts.options().audiences);
     }
     let now_ms = api.env.clock.now_ms();
-    let status =
-        match authentication.token(&*api.store, now_ms, &token, &audiences, StateRequirement::Confirmed).await? {
-            Ok(accepted) => Map::from([
-                ("authenticated", Value::from(true)),
-                ("user", user_info::of(&accepted.user).into()),
-                ("audiences", accepted.audiences.into()),
-            ]),
-            Err(refusal) => Map::from([("error", Value::from(refusal.to_string())), ("user", Map::new().into())]),
-        };
+    let status = match authentication
+        .token(&*api.store, now_ms, &token, &audiences, StateRequirement::Confirmed)
+        .await?
+    {
+        Ok(accepted) => Map::from([
+            ("authenticated", Value::from(true)),
+            ("user", user_info::of(&accepted.user).into()),
+            ("audiences", accepted.audiences.into()),
+        ]),
+        Err(refusal) => {
+            Map::from([("error", Value::from(refusal.to_string())), ("user", Map::new().into())])
+        }
+    };
     Ok(with_status(object, status))
 }

@@ -32,7 +32,10 @@ pub(super) struct Seen<'a> {
 }
 
 /// What a change is to a watcher with this selection; `None` when it does not concern it.
-pub(super) fn classify<'a>(event: &'a Event, selection: Option<&Selection>) -> Result<Option<Seen<'a>>, CorruptValue> {
+pub(super) fn classify<'a>(
+    event: &'a Event,
+    selection: Option<&Selection>,
+) -> Result<Option<Seen<'a>>, CorruptValue> {
     let current = matching(event.current.as_ref().map(|entry| &entry.value), selection)?;
     let previous = matching(event.previous.as_ref().map(|entry| &entry.value), selection)?;
     Ok(match (previous, current) {
@@ -43,7 +46,10 @@ pub(super) fn classify<'a>(event: &'a Event, selection: Option<&Selection>) -> R
     })
 }
 
-fn matching<'a>(value: Option<&'a Bytes>, selection: Option<&Selection>) -> Result<Option<&'a Bytes>, CorruptValue> {
+fn matching<'a>(
+    value: Option<&'a Bytes>,
+    selection: Option<&Selection>,
+) -> Result<Option<&'a Bytes>, CorruptValue> {
     match (value, selection) {
         (Some(value), Some(selection)) => Ok(selection.matches(value)?.then_some(value)),
         (value, _) => Ok(value),
@@ -58,7 +64,9 @@ pub(super) fn line(
     first: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), CorruptValue> {
-    write(renderer, seen.kind, renderer.item_type(), out, |out| renderer.object(seen.value, revision, first, out))
+    write(renderer, seen.kind, renderer.item_type(), out, |out| {
+        renderer.object(seen.value, revision, first, out)
+    })
 }
 
 /// An event's line, shared with every watcher that wants it in the same form, which is what the
@@ -77,8 +85,15 @@ pub(super) fn shared_line(
         Ok(out.into())
     };
     match variant {
-        Some(variant) => watcher
-            .share(EventKey { revision, key: event.key.clone(), kind: seen.kind, variant: variant.clone() }, make),
+        Some(variant) => watcher.share(
+            EventKey {
+                revision,
+                key: event.key.clone(),
+                kind: seen.kind,
+                variant: variant.clone(),
+            },
+            make,
+        ),
         None => make(),
     }
 }
@@ -97,7 +112,11 @@ pub(super) fn bookmark(
 }
 
 /// Writes the line that ends a stream which cannot go on.
-pub(super) fn error(renderer: &Renderer, status: &Status, out: &mut Vec<u8>) -> Result<(), CorruptValue> {
+pub(super) fn error(
+    renderer: &Renderer,
+    status: &Status,
+    out: &mut Vec<u8>,
+) -> Result<(), CorruptValue> {
     write(renderer, "ERROR", None, out, |out| {
         json::write(&status.to_value(), out);
         Ok(())
@@ -144,7 +163,9 @@ fn put(
         Media::Protobuf(protobuf) => {
             protobuf.body_of_json(&json).ok().and_then(|body| write_frame(kind, &body, out).ok())
         }
-        Media::Cbor(cbor) => cbor.body_of_json(ty, &json).ok().map(|body| write_event(kind, &body, out)),
+        Media::Cbor(cbor) => {
+            cbor.body_of_json(ty, &json).ok().map(|body| write_event(kind, &body, out))
+        }
     };
     framed.ok_or(CorruptValue::Header("it does not fit the schema of its kind"))
 }

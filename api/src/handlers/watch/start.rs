@@ -24,7 +24,10 @@ use crate::negotiation::Media;
 use crate::respond;
 use quorate_registry::error::Error;
 
-pub(in crate::handlers) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
+pub(in crate::handlers) async fn handle(
+    api: &Arc<Api>,
+    request: &Request<'_>,
+) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
     let options = WatchOptions::parse(api.names, request, resource)?;
     let renderer = Renderer::new(api, request, resource, false)?;
@@ -57,7 +60,8 @@ async fn begin(
     Ok(match start {
         Start::Initial { at, mark } => {
             let snapshot = snapshot::snapshot(api, request, at).await?;
-            let end = if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
+            let end =
+                if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
             (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end)))
         }
         Start::After(At::Exact(revision) | At::NotOlderThan(revision)) => (revision, None),
@@ -85,7 +89,8 @@ fn stream(
 /// A stream that says why it ends.
 fn last_line(renderer: &Renderer, status: &Status) -> Result<Body, Error> {
     let mut line = Vec::new();
-    event::error(renderer, status, &mut line).map_err(|error| Error::internal(error.to_string()))?;
+    event::error(renderer, status, &mut line)
+        .map_err(|error| Error::internal(error.to_string()))?;
     Ok(Body::full(line))
 }
 

@@ -99,8 +99,9 @@ impl WatchStream {
     pub(super) fn new(api: &Arc<Api>, parts: Parts) -> Self {
         let now = Instant::now();
         let entropy = api.env.entropy.as_ref();
-        let seconds =
-            parts.timeout.unwrap_or_else(|| spread(entropy, DEFAULT_TIMEOUT_SECONDS, DEFAULT_TIMEOUT_SECONDS));
+        let seconds = parts
+            .timeout
+            .unwrap_or_else(|| spread(entropy, DEFAULT_TIMEOUT_SECONDS, DEFAULT_TIMEOUT_SECONDS));
         let period = BOOKMARK_PERIOD.as_millis() as u64;
         let bookmark_period = Duration::from_millis(spread(entropy, period, period / 2));
         let (deadline, next_bookmark) = (now + Duration::from_secs(seconds), now + bookmark_period);
@@ -165,9 +166,15 @@ impl WatchStream {
     }
 
     /// Adds as many of the objects that are told first as a buffer takes; true at their end.
-    fn add_initial(&mut self, initial: &mut Initial, out: &mut Vec<u8>) -> Result<bool, CorruptValue> {
+    fn add_initial(
+        &mut self,
+        initial: &mut Initial,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, CorruptValue> {
         let (mut cursor, mut done) = (None, true);
-        for (seen, (key, entry)) in initial.snapshot.range(&initial.prefix, initial.cursor.as_deref()).enumerate() {
+        for (seen, (key, entry)) in
+            initial.snapshot.range(&initial.prefix, initial.cursor.as_deref()).enumerate()
+        {
             if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
                 done = false;
                 break;
@@ -179,7 +186,13 @@ impl WatchStream {
             };
             if selected {
                 let seen = Seen { kind: ADDED, value: &entry.value };
-                event::line(&self.parts.renderer, &seen, entry.modified, std::mem::take(&mut self.first), out)?;
+                event::line(
+                    &self.parts.renderer,
+                    &seen,
+                    entry.modified,
+                    std::mem::take(&mut self.first),
+                    out,
+                )?;
             }
         }
         if !done {
@@ -193,7 +206,11 @@ impl WatchStream {
     }
 
     async fn tell_changes(&mut self) -> Result<Bytes, CorruptValue> {
-        let next_timer = if self.parts.bookmarks { self.deadline.min(self.next_bookmark) } else { self.deadline };
+        let next_timer = if self.parts.bookmarks {
+            self.deadline.min(self.next_bookmark)
+        } else {
+            self.deadline
+        };
         let pause = self.pause.filter(|until| *until < next_timer);
         let wake_at = pause.unwrap_or(next_timer);
         if self.timer.deadline() != wake_at {
@@ -250,7 +267,11 @@ impl WatchStream {
 
     /// The lines of this batch and of those that are there already; kept for others, by the key,
     /// when they are several.
-    async fn collect(&mut self, batch: Result<WatchBatch, HistoryError>, key: Option<RunKey>) -> Bytes {
+    async fn collect(
+        &mut self,
+        batch: Result<WatchBatch, HistoryError>,
+        key: Option<RunKey>,
+    ) -> Bytes {
         let mut out = EventLines::default();
         let mut next = batch.map(Some);
         let (mut looked_at, mut end) = (0, None);
@@ -298,10 +319,19 @@ impl WatchStream {
         let mut changes = 0;
         for change in batch.events() {
             changes += 1;
-            let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else { continue };
+            let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else {
+                continue;
+            };
             let first = std::mem::take(&mut self.first);
             let shared = (&self.watcher, self.variant.as_ref());
-            out.push(event::shared_line(shared, &self.parts.renderer, &seen, change, batch.revision(), first)?);
+            out.push(event::shared_line(
+                shared,
+                &self.parts.renderer,
+                &seen,
+                change,
+                batch.revision(),
+                first,
+            )?);
         }
         Ok(changes)
     }

@@ -28,12 +28,23 @@ impl Author for Requester {
 
     async fn may(&self, permission: &Permission, name: &str) -> Result<bool, Error> {
         let Permission { verb, group, resource, .. } = permission;
-        let action =
-            ResourceAction { verb, group, version: "*", resource, name: name.into(), ..ResourceAction::default() };
+        let action = ResourceAction {
+            verb,
+            group,
+            version: "*",
+            resource,
+            name: name.into(),
+            ..ResourceAction::default()
+        };
         Ok(self.api.authorizer.decide(&self.user, &Action::Resource(action)).await.is_allowed())
     }
 
-    fn check_object(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
+    fn check_object(
+        &self,
+        target: Target<'_>,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), Error> {
         let restriction = self.api.authorizer.node_restriction(&self.user);
         restriction.map_or(Ok(()), |restriction| restriction.check_object(target, old, new))
     }

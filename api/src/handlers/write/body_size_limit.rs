@@ -28,7 +28,10 @@ pub(in crate::handlers) fn check_patched(before: &Value, after: &Value) -> Resul
 }
 
 /// As [`check_patched`], where the entries of owners are the server's own.
-pub(in crate::handlers) fn check_applied(before: Option<&Value>, after: &Value) -> Result<(), Error> {
+pub(in crate::handlers) fn check_applied(
+    before: Option<&Value>,
+    after: &Value,
+) -> Result<(), Error> {
     let own = |object: &Value| weight(object) - of_owners(object);
     check(own(after), before.map_or(0, own))
 }
@@ -37,7 +40,9 @@ fn check(now: usize, before: usize) -> Result<(), Error> {
     if now <= before.max(MAX_WEIGHT) {
         return Ok(());
     }
-    let why = format!("the limit is {MAX_WEIGHT} values, of which an object or a list counts as {STRUCTURE}");
+    let why = format!(
+        "the limit is {MAX_WEIGHT} values, of which an object or a list counts as {STRUCTURE}"
+    );
     Err(Status::request_entity_too_large(&why).into())
 }
 
@@ -77,7 +82,8 @@ mod tests {
         };
         let check = |before: (usize, usize), after: (usize, usize), expect: [bool; 2]| {
             let (old, new) = (object(before.0, before.1), object(after.0, after.1));
-            let found = [check_patched(&old, &new), check_applied(Some(&old), &new)].map(|result| result.is_ok());
+            let found = [check_patched(&old, &new), check_applied(Some(&old), &new)]
+                .map(|result| result.is_ok());
             assert_eq!(found, expect, "{before:?} {after:?}");
         };
         let (few, most) = (100, MAX_WEIGHT);

@@ -87,7 +87,11 @@ impl Unread {
 
 impl From<yaml::Error> for Unread {
     fn from(error: yaml::Error) -> Self {
-        if error.too_many { Self::TooMuch(error.to_string()) } else { Self::Malformed(error.to_string()) }
+        if error.too_many {
+            Self::TooMuch(error.to_string())
+        } else {
+            Self::Malformed(error.to_string())
+        }
     }
 }
 
@@ -162,15 +166,18 @@ pub(in crate::handlers) fn parse(
     body: &[u8],
 ) -> Result<(Value, Vec<String>), Unread> {
     match syntax {
-        Syntax::Json => json::parse(body)
-            .map_err(|error| Unread::Malformed(format!("couldn't get version/kind; json parse error: {error}"))),
-        Syntax::Yaml => yaml::parse(body).map(|(value, duplicates)| (value, places(duplicates))).map_err(Unread::from),
+        Syntax::Json => json::parse(body).map_err(|error| {
+            Unread::Malformed(format!("couldn't get version/kind; json parse error: {error}"))
+        }),
+        Syntax::Yaml => yaml::parse(body)
+            .map(|(value, duplicates)| (value, places(duplicates)))
+            .map_err(Unread::from),
         Syntax::Protobuf => parse_protobuf(expected, body)
             .map(|value| (value, Vec::new()))
             .map_err(|error| Unread::Malformed(error.to_string())),
-        Syntax::Cbor => cbor::parse(body)
-            .map(|value| (value, Vec::new()))
-            .map_err(|error| Unread::Malformed(format!("unable to determine group/version/kind: {error}"))),
+        Syntax::Cbor => cbor::parse(body).map(|value| (value, Vec::new())).map_err(|error| {
+            Unread::Malformed(format!("unable to determine group/version/kind: {error}"))
+        }),
     }
 }
 
@@ -212,11 +219,17 @@ fn check_kind(names: &Names, wanted: BodyKind<'_>, object: &mut Value) -> Result
     let text = |field: &str| match map.get(field) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text.as_str()),
-        Some(other) => Err(cannot(other.type_name(), &format!("Go struct field .{field} of type string"))),
+        Some(other) => {
+            Err(cannot(other.type_name(), &format!("Go struct field .{field} of type string")))
+        }
     };
     let (version, kind) = (text("apiVersion")?, text("kind")?);
     if !kind.is_empty() && kind != wanted.kind {
-        let version = version.rsplit('/').next().filter(|version| !version.is_empty()).unwrap_or(wanted.version);
+        let version = version
+            .rsplit('/')
+            .next()
+            .filter(|version| !version.is_empty())
+            .unwrap_or(wanted.version);
         let expected = wanted.kind;
         return Err(WrongKind::Other(format!(
             "{kind} in version \"{version}\" cannot be handled as a {expected}: converting ({kind}) to ({expected}): unknown conversion"
@@ -259,7 +272,8 @@ mod tests {
         let check = |syntax: Syntax, body: &str, expect: Result<&[&str], u16>| {
             let found = parse(syntax, expected, body.as_bytes()).map(|(_, duplicates)| duplicates);
             let found = found.map_err(|why| why.or(Error::bad_request).into_status().code);
-            let expect = expect.map(|paths| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+            let expect =
+                expect.map(|paths| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
             assert_eq!(found, expect);
         };
         check(Syntax::Json, r#"{"data":{"k":"1","k":"2","k":"3"}}"#, Ok(&["data.k"]));

@@ -27,7 +27,11 @@ impl FieldErrors {
     /// The field errors of a body: unknown fields in the order in which their names first stand in
     /// the text (very many: of their paths), then duplicate ones but for those that are unknown
     /// anyway.
-    pub(in crate::handlers) fn of_body(mut unknown: Unknown, duplicates: Vec<String>, body: &[u8]) -> Self {
+    pub(in crate::handlers) fn of_body(
+        mut unknown: Unknown,
+        duplicates: Vec<String>,
+        body: &[u8],
+    ) -> Self {
         let paths = &mut unknown.paths;
         if (2..=MAX_ORDERED).contains(&paths.len()) {
             paths.sort_by_cached_key(|path| {
@@ -38,9 +42,11 @@ impl FieldErrors {
         }
         let marks = RandomState::new();
         let whole = |path: &String| parts_of(&marks, path).last().map_or(0, |(_, mark)| mark);
-        let paths: HashMap<u64, &str> = unknown.paths.iter().map(|path| (whole(path), path.as_str())).collect();
+        let paths: HashMap<u64, &str> =
+            unknown.paths.iter().map(|path| (whole(path), path.as_str())).collect();
         let is_new = |path: &String| {
-            !parts_of(&marks, path).any(|(end, mark)| paths.get(&mark).is_some_and(|known| *known == &path[..end]))
+            !parts_of(&marks, path)
+                .any(|(end, mark)| paths.get(&mark).is_some_and(|known| *known == &path[..end]))
         };
         let duplicates: Vec<String> = duplicates.into_iter().filter(is_new).collect();
         Self {
@@ -119,7 +125,8 @@ mod tests {
             "unknown field \"alpha\"",
             "duplicate field \"data.k\"",
         ];
-        let errors = FieldErrors::of_body(unknown(&["alpha", "metadata.mid", "zeta"]), duplicates, body);
+        let errors =
+            FieldErrors::of_body(unknown(&["alpha", "metadata.mid", "zeta"]), duplicates, body);
         assert_eq!(errors.warnings(), expect);
         assert_eq!(errors.refusal(), format!("strict decoding error: {}", expect.join(", ")));
     }
@@ -155,12 +162,18 @@ mod tests {
     #[test]
     fn of_very_many_the_last_text_says_how_many_more_there_are() {
         let paths: Vec<String> = (0..1000).map(|at| format!("f{at:03}")).collect();
-        let check = |count: usize, more: usize, told: &[String], refused: &str, warned: (usize, &str)| {
-            let errors = FieldErrors::of_unknown(&Unknown { paths: paths[..count].to_vec(), more }).and(told);
-            let (refusal, warnings) = (errors.refusal(), errors.warnings());
-            assert!(refusal.ends_with(refused), "{refusal}");
-            assert_eq!((warnings.len(), warnings.last().map(String::as_str)), (warned.0, Some(warned.1)));
-        };
+        let check =
+            |count: usize, more: usize, told: &[String], refused: &str, warned: (usize, &str)| {
+                let errors =
+                    FieldErrors::of_unknown(&Unknown { paths: paths[..count].to_vec(), more })
+                        .and(told);
+                let (refusal, warnings) = (errors.refusal(), errors.warnings());
+                assert!(refusal.ends_with(refused), "{refusal}");
+                assert_eq!(
+                    (warnings.len(), warnings.last().map(String::as_str)),
+                    (warned.0, Some(warned.1))
+                );
+            };
         check(1, 0, &[], ": unknown field \"f000\"", (1, "unknown field \"f000\""));
         check(50, 0, &[], ", unknown field \"f049\"", (50, "unknown field \"f049\""));
         check(51, 0, &[], ", unknown field \"f050\"", (50, "and 2 more"));

@@ -11,7 +11,9 @@ pub(in crate::handlers) fn set_namespace(
     namespace: Option<&str>,
     object: &mut Value,
 ) -> Result<(), Error> {
-    let Some(metadata) = metadata(object) else { return Ok(()) };
+    let Some(metadata) = metadata(object) else {
+        return Ok(());
+    };
     let Some(namespace) = namespace.filter(|_| resource.namespaced) else {
         metadata.remove("namespace");
         return Ok(());

@@ -35,7 +35,11 @@ pub(in crate::handlers) struct Parameters {
 impl Parameters {
     /// Reads and checks the parameters; `kind` names the options in a refusal (`CreateOptions`,
     /// ...).
-    pub(in crate::handlers) fn parse(names: &Names, request: &Request<'_>, kind: &str) -> Result<Self, Error> {
+    pub(in crate::handlers) fn parse(
+        names: &Names,
+        request: &Request<'_>,
+        kind: &str,
+    ) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if kind == PATCH && request.info.query.get("force").is_some() {
             causes.push(Cause::forbidden("force", "may not be specified for non-apply patch"));
@@ -44,7 +48,10 @@ impl Parameters {
     }
 
     /// Reads and checks the parameters of a server-side apply.
-    pub(in crate::handlers) fn parse_apply(names: &Names, request: &Request<'_>) -> Result<Self, Error> {
+    pub(in crate::handlers) fn parse_apply(
+        names: &Names,
+        request: &Request<'_>,
+    ) -> Result<Self, Error> {
         let mut causes = Vec::new();
         if request.info.query.text("fieldManager").is_empty() {
             causes.push(Cause::required("fieldManager", "is required for apply patch"));
@@ -52,7 +59,12 @@ impl Parameters {
         Self::read(names, request, PATCH, causes)
     }
 
-    fn read(names: &Names, request: &Request<'_>, kind: &str, mut causes: Vec<Cause>) -> Result<Self, Error> {
+    fn read(
+        names: &Names,
+        request: &Request<'_>,
+        kind: &str,
+        mut causes: Vec<Cause>,
+    ) -> Result<Self, Error> {
         let query = &request.info.query;
         let asked = query.text("fieldManager");
         check_manager(&"fieldManager".into(), asked, &mut causes);
@@ -62,7 +74,11 @@ impl Parameters {
             "Ignore" => FieldValidation::Ignore,
             "Strict" => FieldValidation::Strict,
             other => {
-                causes.push(Cause::not_supported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]));
+                causes.push(Cause::not_supported(
+                    "fieldValidation",
+                    other,
+                    &["", "Ignore", "Strict", "Warn"],
+                ));
                 FieldValidation::Strict
             }
         };
@@ -77,7 +93,11 @@ impl Parameters {
 }
 
 /// 422 for options with something wrong.
-pub(in crate::handlers) fn refuse(names: &Names, kind: &str, causes: Vec<Cause>) -> Result<(), Error> {
+pub(in crate::handlers) fn refuse(
+    names: &Names,
+    kind: &str,
+    causes: Vec<Cause>,
+) -> Result<(), Error> {
     if causes.is_empty() {
         return Ok(());
     }
@@ -85,7 +105,10 @@ pub(in crate::handlers) fn refuse(names: &Names, kind: &str, causes: Vec<Cause>)
 }
 
 /// Whether a dry run is asked for. An empty value asks for none.
-pub(in crate::handlers) fn check_dry_run<'a>(values: impl Iterator<Item = &'a str>, causes: &mut Vec<Cause>) -> bool {
+pub(in crate::handlers) fn check_dry_run<'a>(
+    values: impl Iterator<Item = &'a str>,
+    causes: &mut Vec<Cause>,
+) -> bool {
     let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
     if values.iter().any(|value| *value != "All") {
         causes.push(Cause::not_supported("dryRun", values.clone(), &["All"]));
@@ -109,7 +132,11 @@ mod tests {
     fn dry_run() {
         let check = |values: &[&str], expect: (bool, usize)| {
             let mut causes = Vec::new();
-            assert_eq!((check_dry_run(values.iter().copied(), &mut causes), causes.len()), expect, "{values:?}");
+            assert_eq!(
+                (check_dry_run(values.iter().copied(), &mut causes), causes.len()),
+                expect,
+                "{values:?}"
+            );
         };
         check(&[], (false, 0));
         check(&[""], (false, 0));

@@ -30,18 +30,24 @@ pub(in crate::handlers) fn object(
     status: StatusCode,
     written: &Answer,
 ) -> Result<Response<Body>, Error> {
-    let mut response = if written.revision != Revision::ZERO || request.format.shape != Shape::Object {
-        answer::object(api, request, status, &written.value, written.revision)?
-    } else {
-        without_version(request, status, written)?
-    };
+    let mut response =
+        if written.revision != Revision::ZERO || request.format.shape != Shape::Object {
+            answer::object(api, request, status, &written.value, written.revision)?
+        } else {
+            without_version(request, status, written)?
+        };
     warnings::add(&mut response, &written.warnings);
     Ok(response)
 }
 
 /// What a dry run has not created has no version.
-fn without_version(request: &Request<'_>, status: StatusCode, written: &Answer) -> Result<Response<Body>, Error> {
+fn without_version(
+    request: &Request<'_>,
+    status: StatusCode,
+    written: &Answer,
+) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
-    let object = stored_codec::decode_unversioned(resource, &request.info.api_version, &written.value)?;
+    let object =
+        stored_codec::decode_unversioned(resource, &request.info.api_version, &written.value)?;
     respond::value(&request.format, status, &object)
 }

@@ -52,7 +52,12 @@ impl<S> Clone for Coalesce<S> {
 
 impl<S: Corked> Coalesce<S> {
     pub(in crate::server) fn new(stream: S) -> Self {
-        Self(Arc::new(Mutex::new(Coalesced { stream, held: Vec::new(), taken: 0, unflushed: false })))
+        Self(Arc::new(Mutex::new(Coalesced {
+            stream,
+            held: Vec::new(),
+            taken: 0,
+            unflushed: false,
+        })))
     }
 
     /// Hands on what was written, each time this is polled, and ends when the stream fails. To be
@@ -69,7 +74,8 @@ impl<S: Corked> Coalesce<S> {
 impl<S: Corked> Coalesced<S> {
     fn poll_hand_on(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while self.taken < self.held.len() {
-            let taken = ready!(Pin::new(&mut self.stream).poll_write(cx, &self.held[self.taken..]))?;
+            let taken =
+                ready!(Pin::new(&mut self.stream).poll_write(cx, &self.held[self.taken..]))?;
             if taken == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -87,7 +93,11 @@ impl<S: Corked> Coalesced<S> {
 
     /// Lets TLS have what is held and then this, without a copy; gives how much it has taken of
     /// this: something.
-    fn poll_hold_back(&mut self, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_hold_back(
+        &mut self,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         loop {
             let held = self.held.len() - self.taken;
             let Poll::Ready(taken) = self.poll_hold_back_with_held(cx, slices) else {
@@ -113,7 +123,8 @@ impl<S: Corked> Coalesced<S> {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let held = io::IoSlice::new(&self.held[self.taken..]);
-        let all: SmallVec<[io::IoSlice<'_>; 8]> = iter::once(held).chain(slices.iter().copied()).collect();
+        let all: SmallVec<[io::IoSlice<'_>; 8]> =
+            iter::once(held).chain(slices.iter().copied()).collect();
         self.stream.poll_hold_back(cx, &all)
     }
 
@@ -127,13 +138,21 @@ impl<S: Corked> Coalesced<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Coalesce<S> {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.0.lock().stream).poll_read(cx, buffer)
     }
 }
 
 impl<S: Corked> AsyncWrite for Coalesce<S> {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[io::IoSlice::new(bytes)])
     }
 

@@ -35,7 +35,11 @@ pub(in crate::server) trait Corked: AsyncWrite + Unpin {
     fn cork(&mut self, in_place: bool);
 
     /// Writes what can be held back above the cork; pending when that is full.
-    fn poll_hold_back(&mut self, cx: &mut Context<'_>, slices: &[io::IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_hold_back(
+        &mut self,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         self.cork(true);
         let held = Pin::new(&mut *self).poll_write_vectored(cx, slices);
         self.cork(false);
@@ -50,13 +54,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Corked for TlsStream<Cork<S>> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Cork<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_read(cx, buffer)
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Cork<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         if self.in_place { Poll::Pending } else { Pin::new(&mut self.inner).poll_write(cx, bytes) }
     }
 
@@ -65,7 +77,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Cork<S> {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if self.in_place { Poll::Pending } else { Pin::new(&mut self.inner).poll_write_vectored(cx, slices) }
+        if self.in_place {
+            Poll::Pending
+        } else {
+            Pin::new(&mut self.inner).poll_write_vectored(cx, slices)
+        }
     }
 
     fn is_write_vectored(&self) -> bool {

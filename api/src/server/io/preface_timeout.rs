@@ -37,23 +37,36 @@ impl<S: Corked> Corked for PrefaceTimeout<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for PrefaceTimeout<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let before = buffer.filled().len();
         let result = Pin::new(&mut this.inner).poll_read(cx, buffer);
-        let Some((bytes, timer)) = &mut this.owed else { return result };
+        let Some((bytes, timer)) = &mut this.owed else {
+            return result;
+        };
         *bytes = bytes.saturating_sub(buffer.filled().len() - before);
         if *bytes == 0 {
             this.owed = None;
         } else if result.is_pending() && timer.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer says nothing")));
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the peer says nothing",
+            )));
         }
         result
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for PrefaceTimeout<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.inner).poll_write(cx, bytes)
     }
 
@@ -100,7 +113,10 @@ mod tests {
             }
         });
         let error = stream.read_exact(&mut [0; PREFACE_BYTES]).await.unwrap_err();
-        assert_eq!((error.kind(), begun.elapsed().as_secs()), (io::ErrorKind::TimedOut, LIMIT.as_secs()));
+        assert_eq!(
+            (error.kind(), begun.elapsed().as_secs()),
+            (io::ErrorKind::TimedOut, LIMIT.as_secs())
+        );
         drop(stream);
         dribble.await.unwrap();
     }

@@ -29,7 +29,11 @@ pub(in crate::server) struct WriteLimit {
 
 impl WriteLimit {
     pub(in crate::server) fn new(limits: &Limits) -> Self {
-        Self { limit: limits.stall, of_watches: limits.watch_stall.max(limits.stall), watches: Arc::default() }
+        Self {
+            limit: limits.stall,
+            of_watches: limits.watch_stall.max(limits.stall),
+            watches: Arc::default(),
+        }
     }
 
     /// Notes what the peer is about to be sent.
@@ -58,7 +62,11 @@ impl<S> WriteTimeout<S> {
     }
 
     /// Turns a wait that has become too long into an error.
-    fn watch<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn watch<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        result: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.waiting = false;
             return result;
@@ -67,20 +75,30 @@ impl<S> WriteTimeout<S> {
             self.timer.as_mut().reset(Instant::now() + self.patience.limit());
         }
         match self.timer.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer takes nothing"))),
+            Poll::Ready(()) => {
+                Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the peer takes nothing")))
+            }
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_read(cx, buffer)
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let result = Pin::new(&mut self.inner).poll_write(cx, bytes);
         self.watch(cx, result)
     }
@@ -135,7 +153,10 @@ mod tests {
             }
             let begun = Instant::now();
             let error = guarded.write_all(&[0; 100]).await.unwrap_err();
-            assert_eq!((error.kind(), begun.elapsed().as_secs()), (io::ErrorKind::TimedOut, expect.as_secs()));
+            assert_eq!(
+                (error.kind(), begun.elapsed().as_secs()),
+                (io::ErrorKind::TimedOut, expect.as_secs())
+            );
         };
         check(&[], LIMIT).await;
         check(&[false], LIMIT).await;

@@ -21,7 +21,9 @@ async fn of_very_many_conflicts_the_first_are_listed() {
     assert_eq!(body["details"]["causes"][999]["field"], ".data.k0999");
     let message = body["message"].as_str().unwrap();
     assert!(
-        message.starts_with("Apply failed with 1500 conflicts: conflicts with \"one\":\n- .data.k0000\n"),
+        message.starts_with(
+            "Apply failed with 1500 conflicts: conflicts with \"one\":\n- .data.k0000\n"
+        ),
         "{message}"
     );
     assert!(message.ends_with("\n- .data.k0999\nand 500 more"), "{message}");
@@ -37,8 +39,10 @@ async fn of_very_long_names_the_ends_are_shown() {
         "manager": "three", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
         "fieldsV1": {"f:metadata": {"f:finalizers": {owned: {}}}},
     });
-    let body = json!({"metadata": {"name": "m", "managedFields": [entry]}, "data": {"k": "w"}}).to_string();
-    let claimed = server.send(Method::PUT, MAP, &[("content-type", "application/json")], &body).await;
+    let body = json!({"metadata": {"name": "m", "managedFields": [entry]}, "data": {"k": "w"}})
+        .to_string();
+    let claimed =
+        server.send(Method::PUT, MAP, &[("content-type", "application/json")], &body).await;
     assert_eq!(claimed.status, 200, "{}", claimed.text());
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "finalizers": [long]}});
     let refused = send(&server, "fieldManager=two", &[], &body.to_string()).await;

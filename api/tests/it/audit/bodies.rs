@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::{MAPS, Trail};
 
-const RULES: &str =
-    "omitStages: [RequestReceived, ResponseStarted]\nrules: [{level: None, verbs: [create]}, {level: RequestResponse}]";
+const RULES: &str = "omitStages: [RequestReceived, ResponseStarted]\nrules: [{level: None, verbs: [create]}, {level: RequestResponse}]";
 const LEFT_OUT: &str = "audit.svc.io/body-left-out";
 const GZIP: (&str, &str) = ("accept-encoding", "gzip");
 const PROTOBUF: (&str, &str) = ("accept", "application/vnd.svc.protobuf");
@@ -45,10 +44,18 @@ async fn an_answer_is_told_or_said_to_be_left_out() {
     assert_eq!(events.len(), asked.len());
     for (event, (path, headers, expect)) in events.iter().zip(asked) {
         assert_eq!(event["responseObject"]["kind"].as_str(), expect, "{path} {headers:?}");
-        assert_eq!(event["annotations"].get(LEFT_OUT).is_some(), expect.is_none(), "{path} {headers:?}");
+        assert_eq!(
+            event["annotations"].get(LEFT_OUT).is_some(),
+            expect.is_none(),
+            "{path} {headers:?}"
+        );
         let object = &event["responseObject"];
         let map = object.pointer("/items/0").unwrap_or(object);
         let value = map.pointer("/data/k").and_then(Value::as_str);
-        assert_eq!(value.map_or(0, str::len) == OBJECT_BYTES, map.get("data").is_some(), "{path} {headers:?}");
+        assert_eq!(
+            value.map_or(0, str::len) == OBJECT_BYTES,
+            map.get("data").is_some(),
+            "{path} {headers:?}"
+        );
     }
 }

@@ -57,7 +57,10 @@ async fn who_is_refused_when_asked_again_was_not_allowed() {
     let binding = json!({"metadata": {"name": "joes"}, "roleRef": {"kind": "Role", "name": "r"},
         "subjects": [{"kind": "User", "name": "joe"}]});
     for (plural, body) in [("roles", role), ("rolebindings", binding)] {
-        let made = trail.server.send(Method::POST, &format!("{rbac}/{plural}"), &[], body.to_string()).await;
+        let made = trail
+            .server
+            .send(Method::POST, &format!("{rbac}/{plural}"), &[], body.to_string())
+            .await;
         assert_eq!(made.status, 201, "{}", made.text());
     }
     let joe = trail.server.by(Some(User::new("joe", [])));
@@ -65,12 +68,14 @@ async fn who_is_refused_when_asked_again_was_not_allowed() {
     let snapshot = store.inner.snapshot();
     let mut keys = snapshot.range(b"o/", None).map(|(key, _)| key.clone());
     let key = keys.find(|key| key.ends_with(b"/rolebindings/a/joes")).unwrap();
-    *store.elsewhere.lock() = Some(Txn { operations: vec![Operation::Delete { key }], ..Txn::default() });
+    *store.elsewhere.lock() =
+        Some(Txn { operations: vec![Operation::Delete { key }], ..Txn::default() });
     assert_eq!(joe.get(MAPS).await.status, 403);
     let events = trail.events(MAPS).await;
     let (allowed, refused) = (said(&events[0]), said(&events[1]));
     assert_eq!((&allowed.0["authorization.svc.io/decision"], allowed.1), (&json!("allow"), 200));
-    let forbid = json!({"authorization.svc.io/decision": "forbid", "authorization.svc.io/reason": ""});
+    let forbid =
+        json!({"authorization.svc.io/decision": "forbid", "authorization.svc.io/reason": ""});
     assert_eq!(refused, (forbid, 403));
 }
 
@@ -105,6 +110,7 @@ async fn where_nobody_could_decide_the_trail_says_why() {
     let why = "the authorization webhook does not answer: it is silent";
     let undecided = json!({"authorization.svc.io/reason": why});
     assert_eq!(said_with(Verdict::NoOpinion).await, ((undecided, 503), "1".to_owned()));
-    let forbid = json!({"authorization.svc.io/decision": "forbid", "authorization.svc.io/reason": why});
+    let forbid =
+        json!({"authorization.svc.io/decision": "forbid", "authorization.svc.io/reason": why});
     assert_eq!(said_with(Verdict::Deny).await, ((forbid, 403), String::new()));
 }

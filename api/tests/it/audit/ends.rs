@@ -52,9 +52,14 @@ impl Layer for Ailing {
 async fn ailing() -> (Trail, Arc<Ailing>) {
     let clock = Arc::<TestClock>::default();
     let inner = MemoryStore::new(MemoryOptions::new(clock.clone()));
-    let store =
-        Arc::new(Ailing { inner, stuck: AtomicBool::new(false), begun: Notify::new(), broken: AtomicBool::new(false) });
-    let trail = Trail::start_at(Server::over(store.clone(), clock), "rules: [{level: Metadata}]").await;
+    let store = Arc::new(Ailing {
+        inner,
+        stuck: AtomicBool::new(false),
+        begun: Notify::new(),
+        broken: AtomicBool::new(false),
+    });
+    let trail =
+        Trail::start_at(Server::over(store.clone(), clock), "rules: [{level: Metadata}]").await;
     (trail, store)
 }
 
@@ -103,13 +108,21 @@ impl Listening {
     }
 
     /// Sends a request and hangs up at some moment, which the trail must tell then.
-    async fn leave(&self, trail: &Trail, alpn: &[u8], request: Request<Full<Bytes>>, moment: impl Future<Output = ()>) {
+    async fn leave(
+        &self,
+        trail: &Trail,
+        alpn: &[u8],
+        request: Request<Full<Bytes>>,
+        moment: impl Future<Output = ()>,
+    ) {
         let admin = self.authority.issue("admin", Some("system:masters"));
         let mut config = client_config(&self.authority.pem, Some(admin));
         config.alpn_protocols = vec![alpn.to_vec()];
         let io = SystemEnv::env().network.connect(self.handle.address()).await.unwrap();
         let connector = TlsConnector::from(Arc::new(config));
-        let io = TokioIo::new(connector.connect(ServerName::try_from("localhost").unwrap(), io).await.unwrap());
+        let io = TokioIo::new(
+            connector.connect(ServerName::try_from("localhost").unwrap(), io).await.unwrap(),
+        );
         let uri = request.uri().path_and_query().unwrap().to_string();
         if alpn == b"h2" {
             let (mut client, connection) =
@@ -144,7 +157,10 @@ async fn who_leaves_before_the_answer_is_told_to_have_left() {
     }
     let events = trail.events(MAPS).await;
     let stages: Vec<_> = events.iter().map(|event| event["stage"].as_str().unwrap()).collect();
-    assert_eq!(stages, ["RequestReceived", "ResponseComplete", "RequestReceived", "ResponseComplete"]);
+    assert_eq!(
+        stages,
+        ["RequestReceived", "ResponseComplete", "RequestReceived", "ResponseComplete"]
+    );
     for event in [&events[1], &events[3]] {
         let expect = json!({"metadata": {}, "status": "Success", "message": "Connection closed early", "code": 200});
         assert_eq!(event["responseStatus"], expect);
@@ -158,7 +174,8 @@ async fn who_leaves_a_watch_ends_it() {
     let listening = Listening::start(&trail).await;
     for alpn in [&b"h2"[..], b"http/1.1"] {
         let path = format!("{MAPS}?watch=1&resourceVersion=1&by={}", alpn.len());
-        let request = Request::get(format!("https://localhost{path}")).body(Full::default()).unwrap();
+        let request =
+            Request::get(format!("https://localhost{path}")).body(Full::default()).unwrap();
         listening.leave(&trail, alpn, request, trail.told(&path, "ResponseStarted")).await;
     }
     let events = trail.events(MAPS).await;

@@ -13,7 +13,9 @@ use async_trait::async_trait;
 use http::Method;
 use parking_lot::Mutex;
 use quorate_access::authentication::User;
-use quorate_api::audit::{Audit, AuditWriterHandle, Batching, Lines, Sink, SpoolOptions, parse_policy};
+use quorate_api::audit::{
+    Audit, AuditWriterHandle, Batching, Lines, Sink, SpoolOptions, parse_policy,
+};
 use quorate_meta::Naming;
 use serde_json::{Value, json};
 
@@ -29,7 +31,9 @@ impl Sink for Memory {
     }
 
     async fn write(&mut self, events: &Lines) -> Result<(), String> {
-        self.0.lock().extend(events.iter().map(|event| serde_json::from_slice::<Value>(event).unwrap()));
+        self.0
+            .lock()
+            .extend(events.iter().map(|event| serde_json::from_slice::<Value>(event).unwrap()));
         Ok(())
     }
 }
@@ -66,13 +70,21 @@ impl Trail {
 
     /// Waits for an event of this stage at this path.
     async fn told(&self, uri: &str, stage: &str) {
-        let told = || self.memory.0.lock().iter().any(|event| event["requestURI"] == uri && event["stage"] == stage);
+        let told = || {
+            self.memory
+                .0
+                .lock()
+                .iter()
+                .any(|event| event["requestURI"] == uri && event["stage"] == stage)
+        };
         let wait = async {
             while !told() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, wait).await.unwrap_or_else(|_| panic!("no {stage} of {uri}"));
+        tokio::time::timeout(PATIENCE, wait)
+            .await
+            .unwrap_or_else(|_| panic!("no {stage} of {uri}"));
     }
 
     /// Every event of requests to this path, once the trail has been closed.
@@ -82,7 +94,11 @@ impl Trail {
             writer.await.unwrap();
         }
         let events = self.memory.0.lock();
-        events.iter().filter(|event| event["requestURI"].as_str().unwrap().starts_with(uri)).cloned().collect()
+        events
+            .iter()
+            .filter(|event| event["requestURI"].as_str().unwrap().starts_with(uri))
+            .cloned()
+            .collect()
     }
 }
 
@@ -102,7 +118,8 @@ async fn metadata_tells_who_did_what_and_how_it_ended() {
     assert_eq!(last["user"]["username"], "admin");
     assert_eq!(last["verb"], "create");
     let collection = json!({"resource": "configmaps", "namespace": "a", "apiVersion": "v1"});
-    let object = json!({"resource": "configmaps", "namespace": "a", "apiVersion": "v1", "name": "x"});
+    let object =
+        json!({"resource": "configmaps", "namespace": "a", "apiVersion": "v1", "name": "x"});
     assert_eq!([&events[0]["objectRef"], &last["objectRef"]], [&collection, &object]);
     assert_eq!(last["responseStatus"], json!({"metadata": {}, "code": 201}));
     assert_eq!(last["annotations"]["authorization.svc.io/decision"], "allow");
@@ -118,14 +135,19 @@ async fn a_credential_is_told_where_one_is_issued() {
     assert_eq!(trail.server.send(Method::POST, accounts, &[], account).await.status, 201);
     let token = format!("{accounts}/robot/token");
     let too_short = json!({"spec": {"expirationSeconds": 1}}).to_string();
-    for (path, body, code) in
-        [(&token, "{}", 201), (&format!("{token}?dryRun=All"), "{}", 201), (&token, &too_short, 422)]
-    {
+    for (path, body, code) in [
+        (&token, "{}", 201),
+        (&format!("{token}?dryRun=All"), "{}", 201),
+        (&token, &too_short, 422),
+    ] {
         assert_eq!(trail.server.send(Method::POST, path, &[], body.to_owned()).await.status, code);
     }
     let events = trail.events(&token).await;
-    let issued = events.iter().map(|event| &event["annotations"]["authentication.svc.io/issued-credential-id"]);
-    let issued: Vec<_> = issued.map(|id| id.as_str().is_some_and(|id| id.starts_with("JTI="))).collect();
+    let issued = events
+        .iter()
+        .map(|event| &event["annotations"]["authentication.svc.io/issued-credential-id"]);
+    let issued: Vec<_> =
+        issued.map(|id| id.as_str().is_some_and(|id| id.starts_with("JTI="))).collect();
     assert_eq!(issued, [true, false, false]);
 }
 
@@ -141,7 +163,8 @@ async fn what_is_deprecated_is_told_to_be() {
 
 #[tokio::test]
 async fn bodies_are_told_where_the_policy_says_so_and_never_of_secrets() {
-    let rules = "omitStages: [RequestReceived]\nomitManagedFields: true\nrules: [{level: RequestResponse}]";
+    let rules =
+        "omitStages: [RequestReceived]\nomitManagedFields: true\nrules: [{level: RequestResponse}]";
     let trail = Trail::start(rules).await;
     trail.server.create("a", "x", &[]).await;
     let secret = json!({"metadata": {"name": "s"}, "stringData": {"password": "hunter2"}});
@@ -149,7 +172,10 @@ async fn bodies_are_told_where_the_policy_says_so_and_never_of_secrets() {
     assert_eq!(trail.server.send(Method::POST, path, &[], secret.to_string()).await.status, 201);
     let patch = [("content-type", "application/merge-patch+json")];
     let bad = r#"{"stringData": {"password": "hunter2"}, "kind": "Other"}"#;
-    assert_eq!(trail.server.send(Method::PATCH, &format!("{path}/s"), &patch, bad).await.status, 422);
+    assert_eq!(
+        trail.server.send(Method::PATCH, &format!("{path}/s"), &patch, bad).await.status,
+        422
+    );
     trail.server.get(&format!("{path}/s")).await;
     let events = trail.events("/api/v1/namespaces/a/").await;
     assert_eq!(events.len(), 4);
@@ -166,15 +192,23 @@ async fn bodies_are_told_where_the_policy_says_so_and_never_of_secrets() {
 
 #[tokio::test]
 async fn refusals_and_impersonation_are_told() {
-    let trail =
-        Trail::start("rules: [{level: Metadata, users: [admin, joe]}, {level: Metadata, verbs: [watch]}]").await;
+    let trail = Trail::start(
+        "rules: [{level: Metadata, users: [admin, joe]}, {level: Metadata, verbs: [watch]}]",
+    )
+    .await;
     let joe = trail.server.by(Some(User::new("joe", [])));
     assert_eq!(joe.get(&format!("{MAPS}/x")).await.status, 403);
     let headers = [("impersonate-user", "ann")];
-    assert_eq!(trail.server.send(Method::GET, &format!("{MAPS}/y"), &headers, "").await.status, 403);
+    assert_eq!(
+        trail.server.send(Method::GET, &format!("{MAPS}/y"), &headers, "").await.status,
+        403
+    );
     assert_eq!(trail.server.by(None).get(&format!("{MAPS}?watch=1")).await.status, 401);
     let themselves = [("impersonate-user", "admin"), ("impersonate-group", "system:masters")];
-    assert_eq!(trail.server.send(Method::GET, &format!("{MAPS}/z"), &themselves, "").await.status, 404);
+    assert_eq!(
+        trail.server.send(Method::GET, &format!("{MAPS}/z"), &themselves, "").await.status,
+        404
+    );
     let events = trail.events(MAPS).await;
     let last: Vec<_> = events.iter().filter(|event| event["stage"] == "ResponseComplete").collect();
     assert_eq!(last.len(), 4);
@@ -212,15 +246,19 @@ async fn a_watch_that_is_refused_starts_and_ends_too() {
     let trail = Trail::start("rules: [{level: Metadata, verbs: [watch]}]").await;
     assert_eq!(trail.server.get(&format!("{MAPS}?watch=1&resourceVersion=x")).await.status, 400);
     let events = trail.events(MAPS).await;
-    let told: Vec<_> = events.iter().map(|event| (&event["stage"], &event["responseStatus"]["code"])).collect();
-    let (received, started, complete) = (json!("RequestReceived"), json!("ResponseStarted"), json!("ResponseComplete"));
+    let told: Vec<_> =
+        events.iter().map(|event| (&event["stage"], &event["responseStatus"]["code"])).collect();
+    let (received, started, complete) =
+        (json!("RequestReceived"), json!("ResponseStarted"), json!("ResponseComplete"));
     let code = json!(400);
     assert_eq!(told, [(&received, &Value::Null), (&started, &code), (&complete, &code)]);
 }
 
 #[tokio::test]
 async fn what_no_rule_names_is_not_told() {
-    let trail = Trail::start("rules: [{level: None, verbs: [create]}, {level: Metadata, users: [joe]}]").await;
+    let trail =
+        Trail::start("rules: [{level: None, verbs: [create]}, {level: Metadata, users: [joe]}]")
+            .await;
     trail.server.create("a", "x", &[]).await;
     trail.server.get("/version").await;
     assert_eq!(trail.events("/").await, Vec::<Value>::new());

@@ -29,7 +29,10 @@ fn forms(text: &str) -> Vec<String> {
     for (before, from) in [(0, 0), (1, 2), (2, 3)] {
         let bytes = [vec![0; before].as_slice(), text.as_bytes()].concat();
         let to = bytes.len() * 8 / 6;
-        forms.extend([&STANDARD_NO_PAD, &URL_SAFE_NO_PAD].map(|engine| engine.encode(&bytes)[from..to].to_owned()));
+        forms.extend(
+            [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD]
+                .map(|engine| engine.encode(&bytes)[from..to].to_owned()),
+        );
     }
     forms
 }
@@ -45,14 +48,20 @@ fn a_text_is_found_in_what_is_encoded() {
 /// Does everything that has a secret in it; gives what must not be told, in every form.
 pub(super) async fn whisper(server: &Server) -> Vec<String> {
     let secrets = "/api/v1/namespaces/a/secrets";
-    let secret = |name: &str| json!({"metadata": {"name": name}, "stringData": {"password": "hunter2"}}).to_string();
+    let secret = |name: &str| {
+        json!({"metadata": {"name": name}, "stringData": {"password": "hunter2"}}).to_string()
+    };
     let accounts = "/api/v1/namespaces/a/serviceaccounts";
     let account = json!({"metadata": {"name": "robot"}}).to_string();
     assert_eq!(server.send(Method::POST, accounts, &[], account).await.status, 201);
     assert_eq!(server.send(Method::POST, secrets, &[], secret("s")).await.status, 201);
-    assert_eq!(server.send(Method::PUT, &format!("{secrets}/s"), &[], secret("s")).await.status, 200);
+    assert_eq!(
+        server.send(Method::PUT, &format!("{secrets}/s"), &[], secret("s")).await.status,
+        200
+    );
     let apply = [("content-type", "application/apply-patch+yaml")];
-    let applied = "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: {password: hunter2}\n";
+    let applied =
+        "apiVersion: v1\nkind: Secret\nmetadata: {name: t}\nstringData: {password: hunter2}\n";
     let path = format!("{secrets}/t?fieldManager=m");
     assert_eq!(server.send(Method::PATCH, &path, &apply, applied).await.status, 201);
     change(server, &format!("{secrets}/s")).await;
@@ -61,7 +70,8 @@ pub(super) async fn whisper(server: &Server) -> Vec<String> {
     let wrong = "apiVersion: v1\nkind: Secret\nmetadata: {name: u}\nstringData: hunter2\n";
     let path = format!("{secrets}/u?fieldManager=m");
     assert_eq!(server.send(Method::PATCH, &path, &apply, wrong).await.status, 500);
-    let bad = json!({"metadata": {"name": "u"}, "data": {"password": "hunter2"}, "type": 7}).to_string();
+    let bad =
+        json!({"metadata": {"name": "u"}, "data": {"password": "hunter2"}, "type": 7}).to_string();
     assert_eq!(server.send(Method::POST, secrets, &[], bad).await.status, 400);
     let bad = json!({"metadata": {"name": "u"}, "data": {"hunter2/": HIDDEN}}).to_string();
     assert_eq!(server.send(Method::POST, secrets, &[], bad).await.status, 422);
@@ -76,8 +86,12 @@ pub(super) async fn whisper(server: &Server) -> Vec<String> {
         assert_eq!(server.send(Method::POST, reviews, &[], review).await.status, 201);
         let bearer = format!("Bearer {token}");
         let nobody = server.by(None);
-        nobody.send(Method::GET, &format!("{accounts}/robot"), &[("authorization", &bearer)], "").await;
-        let reviewed = json!({"kind": "SelfSubjectReview", "apiVersion": "authentication.svc.io/v1"}).to_string();
+        nobody
+            .send(Method::GET, &format!("{accounts}/robot"), &[("authorization", &bearer)], "")
+            .await;
+        let reviewed =
+            json!({"kind": "SelfSubjectReview", "apiVersion": "authentication.svc.io/v1"})
+                .to_string();
         let path = "/apis/authentication.svc.io/v1/selfsubjectreviews";
         nobody.send(Method::POST, path, &[("authorization", &bearer)], reviewed).await;
     }
@@ -98,7 +112,9 @@ async fn change(server: &Server, secret: &str) {
         ("json-patch", &test, 422),
     ] {
         let media = format!("application/{kind}+json");
-        let patched = server.send(Method::PATCH, secret, &[("content-type", &media)], patch.to_string()).await;
+        let patched = server
+            .send(Method::PATCH, secret, &[("content-type", &media)], patch.to_string())
+            .await;
         assert_eq!(patched.status, expect, "{kind}: {}", patched.text());
     }
 }
@@ -110,8 +126,12 @@ async fn no_secret_and_no_token_is_told_at_any_level() {
         let private = whisper(&trail.server).await;
         let events = trail.events("/").await;
         assert!(events.len() > 30, "{}", events.len());
-        let users: Vec<_> = events.iter().filter_map(|event| event["user"]["username"].as_str()).collect();
-        assert!(users.contains(&"ann") && users.contains(&"system:serviceaccount:a:robot"), "{users:?}");
+        let users: Vec<_> =
+            events.iter().filter_map(|event| event["user"]["username"].as_str()).collect();
+        assert!(
+            users.contains(&"ann") && users.contains(&"system:serviceaccount:a:robot"),
+            "{users:?}"
+        );
         for event in events {
             let text = event.to_string();
             for secret in &private {

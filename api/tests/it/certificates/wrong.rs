@@ -59,7 +59,9 @@ async fn cause(server: &Server, request: Value) -> String {
     assert_eq!(answer.status, 422, "{}", answer.text());
     let status = answer.json();
     assert_eq!(status["reason"], "Invalid");
-    let [cause] = status["details"]["causes"].as_array().unwrap().as_slice() else { panic!("{status}") };
+    let [cause] = status["details"]["causes"].as_array().unwrap().as_slice() else {
+        panic!("{status}")
+    };
     format!("{} {}", cause["reason"].as_str().unwrap(), cause["field"].as_str().unwrap())
 }
 
@@ -71,7 +73,8 @@ async fn requests_that_are_wrong_in_themselves_are_not_taken() {
     let renamed = good.replace("CERTIFICATE REQUEST", "NEW CERTIFICATE REQUEST");
     let garbage = "-----BEGIN CERTIFICATE REQUEST-----\nAAEC\n-----END CERTIFICATE REQUEST-----\n";
     let no_request = "FieldValueInvalid spec.request";
-    let (no_signer, required) = ("FieldValueInvalid spec.signerName", "FieldValueRequired spec.usages");
+    let (no_signer, required) =
+        ("FieldValueInvalid spec.signerName", "FieldValueRequired spec.usages");
     let attempts = [
         (other(""), no_request),
         (other("hello"), no_request),
@@ -121,15 +124,24 @@ async fn requests_that_do_not_suit_their_signer_fail_when_they_are_approved() {
     let attempts = [
         (of(ANN, &[], CLIENT, FOR_SERVERS), no_server),
         (of(ANN, &[], CLIENT, &["digital signature"]), "usage ClientAuth is missing"),
-        (of(ANN, &[], CLIENT, &["client auth", "cert sign"]), "usage \"cert sign\" is not issued by this signer"),
-        (of(ANN, &[], CLIENT, &["client auth", "any"]), "usage \"any\" is not issued by this signer"),
+        (
+            of(ANN, &[], CLIENT, &["client auth", "cert sign"]),
+            "usage \"cert sign\" is not issued by this signer",
+        ),
+        (
+            of(ANN, &[], CLIENT, &["client auth", "any"]),
+            "usage \"any\" is not issued by this signer",
+        ),
         (
             object("", &forged(), CLIENT, FOR_CLIENTS),
             "the request is not signed with the key that it is for, or with one that is not taken (RSA of 2048 to 8192 bits, P-256 with \
              SHA-256, P-384 with SHA-384, and Ed25519 are)",
         ),
         (asking("", ANN, CLIENT, twice()), "the request asks for extensions more than once"),
-        (of(("system:node:n", "dev"), &[], NODE, FOR_CLIENTS), "the subject's organization is not system:nodes"),
+        (
+            of(("system:node:n", "dev"), &[], NODE, FOR_CLIENTS),
+            "the subject's organization is not system:nodes",
+        ),
         (
             of(("ann", "system:nodes"), &[], NODE, FOR_CLIENTS),
             "the subject's common name does not begin with system:node:",
@@ -138,9 +150,15 @@ async fn requests_that_do_not_suit_their_signer_fail_when_they_are_approved() {
         (of(AGENT, &[], NODE, &["client auth"]), no_signing),
         (of(AGENT, &[], NODE, &["client auth", "digital signature", "server auth"]), no_server),
         (of(AGENT, &[], SERVING, FOR_SERVERS), "an alternative name of type DNS or IP is required"),
-        (of(AGENT, &with_both, SERVING, FOR_SERVERS), "alternative names other than DNS and IP are not allowed"),
+        (
+            of(AGENT, &with_both, SERVING, FOR_SERVERS),
+            "alternative names other than DNS and IP are not allowed",
+        ),
         (of(AGENT, &with_host, SERVING, &["server auth"]), no_signing),
-        (of(AGENT, &with_host, SERVING, FOR_CLIENTS), "usage ClientAuth is not issued by this signer"),
+        (
+            of(AGENT, &with_host, SERVING, FOR_CLIENTS),
+            "usage ClientAuth is not issued by this signer",
+        ),
     ];
     let mut count = 0;
     for (mut request, expect) in attempts {
@@ -151,7 +169,10 @@ async fn requests_that_do_not_suit_their_signer_fail_when_they_are_approved() {
         until(&server, &name, |types, issued| types == ["Approved", "Failed"] && !issued).await;
         let status = server.get(&format!("{REQUESTS}/{name}")).await.json()["status"].clone();
         let failed = &status["conditions"][1];
-        assert_eq!((&failed["reason"], &failed["message"]), (&json!("SignerValidationFailure"), &json!(expect)));
+        assert_eq!(
+            (&failed["reason"], &failed["message"]),
+            (&json!("SignerValidationFailure"), &json!(expect))
+        );
         assert_eq!(status["certificate"], Value::Null);
         count += 1;
     }

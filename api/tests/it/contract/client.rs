@@ -50,7 +50,13 @@ enum Told {
 
 impl Client {
     pub(super) fn new(random: &mut StdRng) -> Self {
-        Self { wish: WISHES.choose(random).unwrap(), believed: Objects::new(), seen: 0, stream: None, expirations: 0 }
+        Self {
+            wish: WISHES.choose(random).unwrap(),
+            believed: Objects::new(),
+            seen: 0,
+            stream: None,
+            expirations: 0,
+        }
     }
 
     /// Does one of the things that clients do.
@@ -107,15 +113,21 @@ impl Client {
         let (mut initial, mut mark, mut begun) = (VecDeque::new(), None, self.seen);
         let start = if self.seen > 0 {
             let quiet = "&sendInitialEvents=false&resourceVersionMatch=NotOlderThan";
-            format!("&resourceVersion={}{}", self.seen, if random.random_bool(0.2) { quiet } else { "" })
+            format!(
+                "&resourceVersion={}{}",
+                self.seen,
+                if random.random_bool(0.2) { quiet } else { "" }
+            )
         } else {
             self.believed.clear();
             let there = self.wish.select(&world.model.objects).into_values();
             initial = there.map(|pod| json!({ "type": "ADDED", "object": pod })).collect();
             begun = now;
             let oldest = world.oldest().max(1);
-            let version =
-                ["".to_owned(), "0".to_owned(), now.to_string(), oldest.to_string()].choose(random).unwrap().clone();
+            let version = ["".to_owned(), "0".to_owned(), now.to_string(), oldest.to_string()]
+                .choose(random)
+                .unwrap()
+                .clone();
             // A version alone would be one to go on from.
             if !matches!(version.as_str(), "" | "0") || random.random_bool(0.5) {
                 mark = bookmarks.then_some(now);
@@ -126,13 +138,19 @@ impl Client {
         };
         let seconds = random.random_range(1..100);
         let (path, selectors) = (self.wish.path, self.wish.selectors);
-        let path =
-            format!("{path}?watch=1&{selectors}&allowWatchBookmarks={bookmarks}&timeoutSeconds={seconds}{start}");
+        let path = format!(
+            "{path}?watch=1&{selectors}&allowWatchBookmarks={bookmarks}&timeoutSeconds={seconds}{start}"
+        );
         let deadline = Instant::now() + Duration::from_secs(seconds);
         let events = world.server(random).watch(&path).await;
         self.stream = Some(Stream { events, initial, mark, begun, bookmarks, deadline });
         if self.seen > 0 && self.seen < world.oldest() {
-            assert_eq!(self.take(world).await, Told::Expired, "{path} while the oldest is {}", world.oldest());
+            assert_eq!(
+                self.take(world).await,
+                Told::Expired,
+                "{path} while the oldest is {}",
+                world.oldest()
+            );
         }
     }
 
@@ -144,8 +162,14 @@ impl Client {
             return Told::End;
         };
         if event["type"] == "ERROR" {
-            assert_eq!((&event["object"]["code"], &event["object"]["reason"]), (&json!(410), &json!("Expired")));
-            assert!(self.seen.max(stream.begun) < world.oldest(), "{event} although nothing is gone");
+            assert_eq!(
+                (&event["object"]["code"], &event["object"]["reason"]),
+                (&json!(410), &json!("Expired"))
+            );
+            assert!(
+                self.seen.max(stream.begun) < world.oldest(),
+                "{event} although nothing is gone"
+            );
             assert_eq!(stream.events.next().await, None, "nothing follows an error");
             (self.stream, self.seen) = (None, 0);
             self.expirations += 1;
@@ -159,8 +183,10 @@ impl Client {
             Some(expect) => assert_eq!(event, expect, "{:?}", self.wish),
             None => {
                 assert_eq!(stream.mark, None, "the mark comes before {event}");
-                let next = world.model.events(self.wish, self.seen.max(stream.begun)).into_iter().next();
-                let (revision, expect) = next.unwrap_or_else(|| panic!("{event} is not to be told"));
+                let next =
+                    world.model.events(self.wish, self.seen.max(stream.begun)).into_iter().next();
+                let (revision, expect) =
+                    next.unwrap_or_else(|| panic!("{event} is not to be told"));
                 assert_eq!(event, expect, "{:?}", self.wish);
                 self.seen = revision;
             }
@@ -179,7 +205,11 @@ impl Client {
         assert_eq!(stream.mark.take(), marks.then_some(version), "{event}");
         let seen = self.seen.max(stream.begun);
         assert!(version >= seen && version <= world.revision(), "{event} after {seen}");
-        let owed = world.model.events(self.wish, seen).into_iter().find(|(revision, _)| *revision <= version);
+        let owed = world
+            .model
+            .events(self.wish, seen)
+            .into_iter()
+            .find(|(revision, _)| *revision <= version);
         assert_eq!(owed, None, "{event} although this is owed");
         self.seen = version;
     }

@@ -38,11 +38,17 @@ pub(super) struct Wish {
 pub(super) const WISHES: &[Wish] = &[
     Wish { path: "/api/v1/pods", selectors: "", wants: |_| true },
     Wish { path: "/api/v1/namespaces/a/pods", selectors: "", wants: |pod| namespace(pod) == "a" },
-    Wish { path: "/api/v1/pods", selectors: "labelSelector=x%3D1", wants: |pod| label(pod, "x") == Some("1") },
+    Wish {
+        path: "/api/v1/pods",
+        selectors: "labelSelector=x%3D1",
+        wants: |pod| label(pod, "x") == Some("1"),
+    },
     Wish {
         path: "/api/v1/namespaces/b/pods",
         selectors: "labelSelector=x+in+(1,2),!y",
-        wants: |pod| namespace(pod) == "b" && label(pod, "x").is_some() && label(pod, "y").is_none(),
+        wants: |pod| {
+            namespace(pod) == "b" && label(pod, "x").is_some() && label(pod, "y").is_none()
+        },
     },
     Wish {
         path: "/api/v1/pods",
@@ -52,7 +58,9 @@ pub(super) const WISHES: &[Wish] = &[
     Wish {
         path: "/api/v1/pods",
         selectors: "fieldSelector=metadata.namespace%3Da,metadata.name!%3Dm1&labelSelector=y",
-        wants: |pod| namespace(pod) == "a" && pod["metadata"]["name"] != "m1" && label(pod, "y").is_some(),
+        wants: |pod| {
+            namespace(pod) == "a" && pod["metadata"]["name"] != "m1" && label(pod, "y").is_some()
+        },
     },
     Wish {
         path: "/api/v1/namespaces/a/pods",
@@ -89,7 +97,10 @@ impl Model {
             Some(pod) => self.objects.insert(key.clone(), pod.clone()),
             None => self.objects.remove(&key),
         };
-        assert!(self.changes.last().is_none_or(|last| last.revision <= revision), "revision {revision} of {key:?}");
+        assert!(
+            self.changes.last().is_none_or(|last| last.revision <= revision),
+            "revision {revision} of {key:?}"
+        );
         self.changes.push(Change { revision, key, before, after });
     }
 

@@ -29,7 +29,11 @@ pub(super) async fn check(world: &mut World, random: &mut StdRng) {
             assert_eq!(answer.status, 410, "{base}{query}: {}", answer.text());
             return check_rest(world, random, (&base, pages, limit), &answer.json()).await;
         }
-        assert_eq!((answer.status.as_u16(), answer.version()), (200, revision.to_string()), "{base}{query}");
+        assert_eq!(
+            (answer.status.as_u16(), answer.version()),
+            (200, revision.to_string()),
+            "{base}{query}"
+        );
         let list = answer.json();
         let new = items(&list);
         pages += 1;
@@ -51,14 +55,27 @@ pub(super) async fn check(world: &mut World, random: &mut StdRng) {
 }
 
 /// When the state of a list is gone, its rest can be had as it is now.
-async fn check_rest(world: &World, random: &mut StdRng, (base, pages, limit): (&str, usize, usize), refusal: &Value) {
+async fn check_rest(
+    world: &World,
+    random: &mut StdRng,
+    (base, pages, limit): (&str, usize, usize),
+    refusal: &Value,
+) {
     let token = refusal["metadata"]["continue"].as_str();
     assert_eq!(token.is_some(), pages > 0, "{refusal}");
     let Some(token) = token else { return };
     let answer = world.server(random).get(&format!("{base}&continue={token}")).await;
-    assert_eq!((answer.status.as_u16(), answer.version()), (200, world.revision().to_string()), "{base}");
+    assert_eq!(
+        (answer.status.as_u16(), answer.version()),
+        (200, world.revision().to_string()),
+        "{base}"
+    );
     let rest = items(&answer.json());
-    assert!(rest.len() <= limit && rest.iter().all(|(key, pod)| world.model.objects.get(key) == Some(pod)), "{rest:?}");
+    assert!(
+        rest.len() <= limit
+            && rest.iter().all(|(key, pod)| world.model.objects.get(key) == Some(pod)),
+        "{rest:?}"
+    );
 }
 
 fn items(list: &Value) -> Objects {

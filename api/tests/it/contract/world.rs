@@ -35,9 +35,14 @@ impl World {
         let clock = Arc::new(TestClock::default());
         let retention = Retention { time_ms: KEPT_MS, ..Retention::default() };
         let serving = ServingOptions { ring_bytes: RING_BYTES };
-        let store = MemoryStore::new(MemoryOptions { retention, serving, ..MemoryOptions::new(clock.clone()) });
+        let store = MemoryStore::new(MemoryOptions {
+            retention,
+            serving,
+            ..MemoryOptions::new(clock.clone())
+        });
         let store = Arc::new(store);
-        let servers: Vec<Server> = (0..SERVERS).map(|_| Server::over(store.clone(), clock.clone())).collect();
+        let servers: Vec<Server> =
+            (0..SERVERS).map(|_| Server::over(store.clone(), clock.clone())).collect();
         for namespace in NAMESPACES {
             servers[0].namespace(namespace).await;
         }
@@ -66,10 +71,14 @@ impl World {
 
     /// Writes something.
     pub(super) async fn write(&mut self, random: &mut StdRng) {
-        let place = (NAMESPACES.choose(random).unwrap().to_string(), NAMES.choose(random).unwrap().to_string());
+        let place = (
+            NAMESPACES.choose(random).unwrap().to_string(),
+            NAMES.choose(random).unwrap().to_string(),
+        );
         let (collection, name) = (format!("/api/v1/namespaces/{}/pods", place.0), &place.1);
         let path = format!("{collection}/{name}");
-        let labels = json!({ "labels": { "x": pick(random, &["1", "2"]), "y": pick(random, &["1"]) } });
+        let labels =
+            json!({ "labels": { "x": pick(random, &["1", "2"]), "y": pick(random, &["1"]) } });
         if !self.model.objects.contains_key(&place) {
             let metadata = json!({ "name": name, "labels": without_nulls(&labels["labels"]) });
             let spec = json!({ "containers": [{ "name": "c", "image": "i" }] });
@@ -79,31 +88,41 @@ impl World {
         }
         match random.random_range(0..8) {
             0 | 1 => {
-                let answer = self.send(random, Method::DELETE, &path, &json!({ "gracePeriodSeconds": 0 })).await;
+                let answer = self
+                    .send(random, Method::DELETE, &path, &json!({ "gracePeriodSeconds": 0 }))
+                    .await;
                 assert_eq!(answer.status, 200, "{}", answer.text());
                 self.model.commit(self.revision(), place, None);
             }
             2 => {
                 let before = self.revision();
                 let path = format!("{collection}?labelSelector=x%3D1");
-                let answer = self.send(random, Method::DELETE, &path, &json!({ "gracePeriodSeconds": 0 })).await;
+                let answer = self
+                    .send(random, Method::DELETE, &path, &json!({ "gracePeriodSeconds": 0 }))
+                    .await;
                 assert_eq!(answer.status, 200, "{}", answer.text());
                 self.deleted_since(before, &place.0);
             }
             3 | 4 => {
                 let body = json!({ "status": { "phase": pick(random, &["Pending", "Running", "Succeeded"]) } });
-                let answer = self.send(random, Method::PATCH, &format!("{path}/status"), &body).await;
+                let answer =
+                    self.send(random, Method::PATCH, &format!("{path}/status"), &body).await;
                 self.committed(place, &answer, 200);
             }
             _ => {
-                let answer = self.send(random, Method::PATCH, &path, &json!({ "metadata": labels })).await;
+                let answer =
+                    self.send(random, Method::PATCH, &path, &json!({ "metadata": labels })).await;
                 self.committed(place, &answer, 200);
             }
         }
     }
 
     async fn send(&self, random: &mut StdRng, method: Method, path: &str, body: &Value) -> Answer {
-        let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let kind = if method == Method::PATCH {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
         self.server(random).send(method, path, &[("content-type", kind)], body.to_string()).await
     }
 
@@ -123,14 +142,20 @@ impl World {
     fn deleted_since(&mut self, before: u64, namespace: &str) {
         let mut watch = self.store.watch(bytes::Bytes::new(), Revision::new(before)).unwrap();
         let hit = |pod: &Value| pod["metadata"]["labels"]["x"] == "1";
-        let mut expect: Vec<Key> =
-            self.model.objects.iter().filter(|(_, pod)| hit(pod)).map(|(key, _)| key.clone()).collect();
+        let mut expect: Vec<Key> = self
+            .model
+            .objects
+            .iter()
+            .filter(|(_, pod)| hit(pod))
+            .map(|(key, _)| key.clone())
+            .collect();
         expect.retain(|key| key.0 == namespace);
         let mut gone = Vec::new();
         while let Some(batch) = watch.try_next().unwrap() {
             for event in batch.events() {
                 let key = String::from_utf8_lossy(&event.key).into_owned();
-                let place = expect.iter().find(|place| key.ends_with(&format!("/{}/{}", place.0, place.1)));
+                let place =
+                    expect.iter().find(|place| key.ends_with(&format!("/{}/{}", place.0, place.1)));
                 let place = place.unwrap_or_else(|| panic!("{key} was not to be deleted")).clone();
                 gone.push(place.clone());
                 self.model.commit(batch.revision().get(), place, None);

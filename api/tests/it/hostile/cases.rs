@@ -50,7 +50,8 @@ pub(super) async fn check(server: &Server, cases: &[Case]) {
 async fn send(server: &Server, case: &Case, body: &str) -> (u16, usize) {
     let separator = if case.path.contains('?') { '&' } else { '?' };
     let path = format!("{}{separator}dryRun=All&fieldManager=hostile", case.path);
-    let answer = server.send(case.method.clone(), &path, &[("content-type", case.media)], body).await;
+    let answer =
+        server.send(case.method.clone(), &path, &[("content-type", case.media)], body).await;
     (answer.status.as_u16(), answer.body.len())
 }
 

@@ -46,10 +46,18 @@ async fn two_long_maps() {
             pod(&format!(r#"{{"requests":{requests},"limits":{limits}}}"#), "{}")
         }),
         create("range: default and most", RANGES, |count| {
-            range(&format!(r#""default":{},"max":{}"#, amounts("z", 2 * count), amounts("a", 2 * count)))
+            range(&format!(
+                r#""default":{},"max":{}"#,
+                amounts("z", 2 * count),
+                amounts("a", 2 * count)
+            ))
         }),
         create("range: default request and least", RANGES, |count| {
-            range(&format!(r#""defaultRequest":{},"min":{}"#, amounts("z", 2 * count), amounts("a", 2 * count)))
+            range(&format!(
+                r#""defaultRequest":{},"min":{}"#,
+                amounts("z", 2 * count),
+                amounts("a", 2 * count)
+            ))
         }),
     ];
     check(&Server::with_namespace().await, &cases).await;
@@ -66,13 +74,18 @@ fn twice(key: &str) -> String {
 #[tokio::test]
 async fn fields_that_are_there_twice() {
     let cases = [
-        create("duplicates: a long unknown name", CONFIGS, |count| config(&twice(&".".repeat(8 * count)))),
+        create("duplicates: a long unknown name", CONFIGS, |count| {
+            config(&twice(&".".repeat(8 * count)))
+        }),
         create("duplicates: a long name beside an unknown one", CONFIGS, |count| {
             config(&format!(r#""odd":0,"data":{{{}}}"#, twice(&".".repeat(8 * count))))
         }),
         create("duplicates: many, beside many unknown ones", CONFIGS, |count| {
             let unknown = many(count / 4, |at| format!(r#""u{at}":0"#));
-            config(&format!(r#"{unknown},"data":{{{}}}"#, many(count / 2, |at| twice(&format!("k.{at}")))))
+            config(&format!(
+                r#"{unknown},"data":{{{}}}"#,
+                many(count / 2, |at| twice(&format!("k.{at}")))
+            ))
         }),
     ];
     check(&Server::with_namespace().await, &cases).await;

@@ -39,7 +39,9 @@ impl Place<'_> {
 /// The places of every kind, each field of each type once.
 fn places(graph: &Graph) -> Vec<Place<'_>> {
     let (mut places, mut seen) = (Vec::new(), HashSet::new());
-    for kind in graph.kinds().iter().filter(|kind| kind.storage_version.is_some() && !kind.off_by_default) {
+    for kind in
+        graph.kinds().iter().filter(|kind| kind.storage_version.is_some() && !kind.off_by_default)
+    {
         if kind.kind != "CustomResourceDefinition" && kind.has_verb("create") {
             find(graph, kind, kind.ty, &mut Vec::new(), &mut seen, &mut places);
         }
@@ -56,7 +58,10 @@ fn find<'g>(
     places: &mut Vec<Place<'g>>,
 ) {
     for field in &graph.ty(ty).properties {
-        if field.name == "status" || field.name == "managedFields" || !seen.insert((ty, field.name.as_ref())) {
+        if field.name == "status"
+            || field.name == "managedFields"
+            || !seen.insert((ty, field.name.as_ref()))
+        {
             continue;
         }
         path.push(field);
@@ -75,7 +80,9 @@ fn smallest(graph: &Graph, shape: &Shape, mark: &str, depth: usize) -> Value {
     match shape {
         Shape::Scalar(scalar) => match scalar {
             Scalar::Bool => json!(true),
-            Scalar::Int32 | Scalar::Int64 | Scalar::IntOrString => json!(mark.parse::<i64>().unwrap_or(1)),
+            Scalar::Int32 | Scalar::Int64 | Scalar::IntOrString => {
+                json!(mark.parse::<i64>().unwrap_or(1))
+            }
             Scalar::Double => json!(1.5),
             Scalar::String | Scalar::Any => json!(format!("x{mark}")),
             Scalar::Bytes => json!("eA=="),
@@ -93,7 +100,10 @@ fn message(graph: &Graph, ty: TypeId, mark: &str, depth: usize) -> Value {
     let mut map = Map::new();
     for field in &graph.ty(ty).properties {
         let key = matches!(field.name.as_ref(), "name" | "key");
-        if depth < 8 && (field.required || key) && !matches!(field.name.as_ref(), "apiVersion" | "status") {
+        if depth < 8
+            && (field.required || key)
+            && !matches!(field.name.as_ref(), "apiVersion" | "status")
+        {
             let value = match field.allowed.first() {
                 Some(allowed) => json!(allowed),
                 None => smallest(graph, &field.shape, mark, depth + 1),
@@ -106,7 +116,9 @@ fn message(graph: &Graph, ty: TypeId, mark: &str, depth: usize) -> Value {
 
 /// The value of the last field of a path, inside of everything around it.
 fn nested(graph: &Graph, ty: TypeId, path: &[&Field], innermost: Value) -> Value {
-    let Some((field, rest)) = path.split_first() else { return innermost };
+    let Some((field, rest)) = path.split_first() else {
+        return innermost;
+    };
     let mut value = message(graph, ty, "", 0);
     let inner = match field.shape.message() {
         Some(id) if !rest.is_empty() => nested(graph, id, rest, innermost),
@@ -126,9 +138,9 @@ fn body(graph: &Graph, place: &Place<'_>, count: usize, same: bool) -> Value {
     let mark = |at: usize| if same { "1".to_owned() } else { at.to_string() };
     let long = match shape {
         Shape::List(inner) => (0..count).map(|at| smallest(graph, inner, &mark(at), 0)).collect(),
-        Shape::Map(inner) => {
-            Value::Object((0..count).map(|at| (format!("x{at}"), smallest(graph, inner, &mark(at), 0))).collect())
-        }
+        Shape::Map(inner) => Value::Object(
+            (0..count).map(|at| (format!("x{at}"), smallest(graph, inner, &mark(at), 0))).collect(),
+        ),
         _ => Value::Null,
     };
     let mut object = nested(graph, place.kind.ty, &place.path, long);
@@ -140,7 +152,8 @@ fn body(graph: &Graph, place: &Place<'_>, count: usize, same: bool) -> Value {
 
 /// Where objects of the kind are created, without a trace.
 fn collection(kind: &KindDef) -> String {
-    let root = if kind.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", kind.group) };
+    let root =
+        if kind.group.is_empty() { "/api".to_owned() } else { format!("/apis/{}", kind.group) };
     let namespace = if kind.namespaced { "/namespaces/a" } else { "" };
     format!("{root}/{}{namespace}/{}?dryRun=All", kind.version, kind.resource)
 }
@@ -177,7 +190,8 @@ async fn bodies_of_too_many_parts_are_refused() {
         r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"c"}},"odd":[{}0]}}"#,
         "0,".repeat(240_000)
     );
-    let (maps, map) = ("/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/configmaps/c?fieldManager=m");
+    let (maps, map) =
+        ("/api/v1/namespaces/a/configmaps", "/api/v1/namespaces/a/configmaps/c?fieldManager=m");
     for (method, path, media) in [
         (Method::POST, maps, "application/json"),
         (Method::PUT, map, "application/yaml"),
@@ -231,27 +245,48 @@ fn filled(graph: &Graph, place: &Place<'_>, media: &str, same: bool, bytes: usiz
 
 #[tokio::test]
 async fn the_time_of_long_lists_and_maps() {
-    let Some(bytes) = std::env::var(BYTES).ok().and_then(|text| text.parse().ok()) else { return };
+    let Some(bytes) = std::env::var(BYTES).ok().and_then(|text| text.parse().ok()) else {
+        return;
+    };
     let server = Server::with_gates("CBORServingAndStorage=true").await;
     let graph = &*server.api.catalogue.load().graph().clone();
     let all = std::env::var_os(ALL).is_some();
     let mut slow = Vec::new();
-    for media in ["application/json", "application/yaml", "application/cbor", "application/vnd.svc.protobuf"] {
+    for media in
+        ["application/json", "application/yaml", "application/cbor", "application/vnd.svc.protobuf"]
+    {
         let step = if all && media == "application/json" { 1 } else { EVERY };
         let mut times = Vec::new();
         for place in places(graph).into_iter().step_by(step) {
             for same in [false, true] {
                 let body = filled(graph, &place, media, same, bytes);
                 let (path, begin) = (collection(place.kind), growth::worked());
-                let answer = server.send(Method::POST, &path, &[("content-type", media)], &body).await;
+                let answer =
+                    server.send(Method::POST, &path, &[("content-type", media)], &body).await;
                 let ms = (growth::worked() - begin) / 1_000_000;
-                assert!(!answer.status.is_server_error(), "{media}: {}: {}", place.name(), answer.text());
-                times.push((ms, place.name(), same, answer.status.as_u16(), body.len(), answer.body.len()));
+                assert!(
+                    !answer.status.is_server_error(),
+                    "{media}: {}: {}",
+                    place.name(),
+                    answer.text()
+                );
+                times.push((
+                    ms,
+                    place.name(),
+                    same,
+                    answer.status.as_u16(),
+                    body.len(),
+                    answer.body.len(),
+                ));
             }
         }
         times.sort();
         let too_long = times.iter().filter(|(ms, ..)| *ms > MOST_MS);
-        slow.extend(too_long.map(|(ms, name, same, ..)| format!("{media}: {name}, alike {same}: {ms} ms of work")));
+        slow.extend(
+            too_long.map(|(ms, name, same, ..)| {
+                format!("{media}: {name}, alike {same}: {ms} ms of work")
+            }),
+        );
         for (ms, name, same, status, bytes, answer) in times.iter().rev().take(8) {
             println!(
                 "{media}: {name}, alike {same}: {bytes} bytes: {ms} ms of work, {status}, answer of {answer} bytes"

@@ -34,7 +34,12 @@ async fn server() -> Server {
     server
 }
 
-fn patch(name: &'static str, path: &'static str, media: &'static str, body: fn(usize) -> String) -> Case {
+fn patch(
+    name: &'static str,
+    path: &'static str,
+    media: &'static str,
+    body: fn(usize) -> String,
+) -> Case {
     Case { name, method: Method::PATCH, path, media, body }
 }
 
@@ -58,14 +63,19 @@ fn container(inner: &str) -> String {
 async fn applies() {
     let cases = [
         patch("apply: data", CONFIG, APPLY, |count| {
-            config(&format!(r#""metadata":{{"name":"c"}},"data":{{{}}}"#, many(count, |at| format!(r#""k{at}":"v""#))))
+            config(&format!(
+                r#""metadata":{{"name":"c"}},"data":{{{}}}"#,
+                many(count, |at| format!(r#""k{at}":"v""#))
+            ))
         }),
         patch("apply: finalizers", CONFIG, APPLY, |count| {
             let list = many(count, |at| format!(r#""x/{at}""#));
             config(&format!(r#""metadata":{{"name":"c","finalizers":[{list}]}}"#))
         }),
         patch("apply: owners", CONFIG, APPLY, |count| {
-            let list = many(count, |at| format!(r#"{{"apiVersion":"v1","kind":"K","name":"n","uid":"{at}"}}"#));
+            let list = many(count, |at| {
+                format!(r#"{{"apiVersion":"v1","kind":"K","name":"n","uid":"{at}"}}"#)
+            });
             config(&format!(r#""metadata":{{"name":"c","ownerReferences":[{list}]}}"#))
         }),
         patch("apply: annotations", CONFIG, APPLY, |count| {
@@ -76,22 +86,35 @@ async fn applies() {
             container(&format!(r#""env":[{}]"#, many(count, |at| format!(r#"{{"name":"e{at}"}}"#))))
         }),
         patch("apply: ports", DEPLOYMENT, APPLY, |count| {
-            container(&format!(r#""ports":[{}]"#, many(count, |at| format!(r#"{{"containerPort":{at}}}"#))))
+            container(&format!(
+                r#""ports":[{}]"#,
+                many(count, |at| format!(r#"{{"containerPort":{at}}}"#))
+            ))
         }),
         patch("apply: containers", DEPLOYMENT, APPLY, |count| {
-            pods(&format!(r#""containers":[{}]"#, many(count, |at| format!(r#"{{"name":"c{at}"}}"#))))
+            pods(&format!(
+                r#""containers":[{}]"#,
+                many(count, |at| format!(r#"{{"name":"c{at}"}}"#))
+            ))
         }),
         patch("apply: volumes and mounts", DEPLOYMENT, APPLY, |count| {
             let mounts = many(count / 2, |at| format!(r#"{{"name":"v{at}","mountPath":"/{at}"}}"#));
             let volumes = many(count / 2, |at| format!(r#"{{"name":"v{at}"}}"#));
-            pods(&format!(r#""containers":[{{"name":"c","volumeMounts":[{mounts}]}}],"volumes":[{volumes}]"#))
+            pods(&format!(
+                r#""containers":[{{"name":"c","volumeMounts":[{mounts}]}}],"volumes":[{volumes}]"#
+            ))
         }),
         patch("apply: the same port again and again", SERVICE, APPLY, |count| {
             let ports = many(count, |_| r#"{"port":80}"#.to_owned());
-            format!(r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"s"}},"spec":{{"ports":[{ports}]}}}}"#)
+            format!(
+                r#"{{"apiVersion":"v1","kind":"Service","metadata":{{"name":"s"}},"spec":{{"ports":[{ports}]}}}}"#
+            )
         }),
         patch("apply: unknown fields", CONFIG, APPLY, |count| {
-            config(&format!(r#""metadata":{{"name":"c"}},{}"#, many(count, |at| format!(r#""u{at}":0"#))))
+            config(&format!(
+                r#""metadata":{{"name":"c"}},{}"#,
+                many(count, |at| format!(r#""u{at}":0"#))
+            ))
         }),
         patch("apply: YAML with repeated keys", CONFIG, APPLY, |count| {
             let lines = "  k: v\n".repeat(count);
@@ -99,14 +122,20 @@ async fn applies() {
         }),
         patch("apply: YAML of which the last key is repeated", CONFIG, APPLY, |count| {
             let lines: String = (0..count).map(|at| format!("  k{at}: v\n")).collect();
-            format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n{lines}  k0: v\n")
+            format!(
+                "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n{lines}  k0: v\n"
+            )
         }),
         patch("apply: YAML with repeated numbers as keys", CONFIG, APPLY, |count| {
             let lines = "  1: v\n".repeat(count);
             format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n{lines}")
         }),
         patch("apply: deep", CONFIG, APPLY, |count| {
-            config(&format!(r#""metadata":{{"name":"c"}},"data":{}{}"#, "[".repeat(count), "]".repeat(count)))
+            config(&format!(
+                r#""metadata":{{"name":"c"}},"data":{}{}"#,
+                "[".repeat(count),
+                "]".repeat(count)
+            ))
         }),
     ];
     check(&server().await, &cases).await;
@@ -121,7 +150,9 @@ async fn merges() {
         patch("merge: removals", CONFIG, MERGE, |count| {
             format!(r#"{{"data":{{{}}}}}"#, many(count, |at| format!(r#""k{at}":null"#)))
         }),
-        patch("merge: deep", CONFIG, MERGE, |count| format!("{}1{}", r#"{"a":"#.repeat(count), "}".repeat(count))),
+        patch("merge: deep", CONFIG, MERGE, |count| {
+            format!("{}1{}", r#"{"a":"#.repeat(count), "}".repeat(count))
+        }),
         patch("merge: unknown fields", CONFIG, MERGE, |count| {
             format!("{{{}}}", many(count, |at| format!(r#""u{at}":0"#)))
         }),
@@ -140,7 +171,8 @@ async fn merges() {
             format!(r#"{{"data":{{"k":"w"}},"metadata":{{"managedFields":[{entries}]}}}}"#)
         }),
         patch("merge: fields of an entry of the client's", CONFIG, MERGE, |count| {
-            let fields = many(count, |at| format!(r#""k:{{\"z\":{at},\"a\":[{at}]}}":{{"v:{at}":{{}}}}"#));
+            let fields =
+                many(count, |at| format!(r#""k:{{\"z\":{at},\"a\":[{at}]}}":{{"v:{at}":{{}}}}"#));
             format!(
                 r#"{{"data":{{"k":"w"}},"metadata":{{"managedFields":[{{"manager":"m","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{{"f:data":{{{fields}}}}}}}]}}}}"#
             )
@@ -175,7 +207,9 @@ async fn strategic_merges() {
         }),
         patch("strategic: finalizers and their deletion", CONFIG, STRATEGIC, |count| {
             let list = many(count / 2, |at| format!(r#""x/{at}""#));
-            format!(r#"{{"metadata":{{"$deleteFromPrimitiveList/finalizers":[{list}],"finalizers":[{list}]}}}}"#)
+            format!(
+                r#"{{"metadata":{{"$deleteFromPrimitiveList/finalizers":[{list}],"finalizers":[{list}]}}}}"#
+            )
         }),
         patch("strategic: directives", CONFIG, STRATEGIC, |count| {
             let lists = many(count / 2, |at| format!(r#""$setElementOrder/l{at}":[],"l{at}":[]"#));
@@ -191,7 +225,10 @@ async fn strategic_merges() {
             strategic(&format!(r#""containers":[{{"name":"c","env":[{env}]}}]"#))
         }),
         patch("strategic: a refused directive", DEPLOYMENT, STRATEGIC, |count| {
-            strategic(&format!(r#""volumes":[{{"$patch":"odd","text":"{}"}}]"#, "\\u0001".repeat(count)))
+            strategic(&format!(
+                r#""volumes":[{{"$patch":"odd","text":"{}"}}]"#,
+                "\\u0001".repeat(count)
+            ))
         }),
     ];
     check(&server().await, &cases).await;
@@ -200,13 +237,18 @@ async fn strategic_merges() {
 #[tokio::test]
 async fn copies_of_too_many_parts_are_refused() {
     let zeros = many(200_000, |_| "0".to_owned());
-    let copies =
-        |count: usize| many(count, |at| format!(r#"{{"op":"copy","from":"/data/list","path":"/data/copy{at}"}}"#));
+    let copies = |count: usize| {
+        many(count, |at| format!(r#"{{"op":"copy","from":"/data/list","path":"/data/copy{at}"}}"#))
+    };
     let server = server().await;
     for (count, expect) in [(0, 422), (1, 413), (9, 413)] {
         let comma = if count == 0 { "" } else { "," };
-        let body = format!(r#"[{{"op":"add","path":"/data/list","value":[{zeros}]}}{comma}{}]"#, copies(count));
-        let answer = server.send(Method::PATCH, CONFIG, &[("content-type", JSON_PATCH)], &body).await;
+        let body = format!(
+            r#"[{{"op":"add","path":"/data/list","value":[{zeros}]}}{comma}{}]"#,
+            copies(count)
+        );
+        let answer =
+            server.send(Method::PATCH, CONFIG, &[("content-type", JSON_PATCH)], &body).await;
         assert_eq!(answer.status, expect, "{count}: {}", answer.text());
     }
 }
@@ -216,22 +258,37 @@ async fn operations() {
     let cases = [
         patch("operations: at the head of a list", CONFIG, JSON_PATCH, |count| {
             let zeros = many(8 * count, |_| "0".to_owned());
-            let heads = many(count.min(9_000), |_| r#"{"op":"add","path":"/l/0","value":0}"#.to_owned());
+            let heads =
+                many(count.min(9_000), |_| r#"{"op":"add","path":"/l/0","value":0}"#.to_owned());
             format!(r#"[{{"op":"add","path":"/l","value":[{zeros}]}},{heads}]"#)
         }),
         patch("operations: copies of the whole", CONFIG, JSON_PATCH, |count| {
-            format!("[{}]", many(count.min(9_000), |at| format!(r#"{{"op":"copy","from":"","path":"/c{at}"}}"#)))
+            format!(
+                "[{}]",
+                many(count.min(9_000), |at| format!(
+                    r#"{{"op":"copy","from":"","path":"/c{at}"}}"#
+                ))
+            )
         }),
         patch("operations: before what one of them brings", CONFIG, JSON_PATCH, |count| {
             let keys = many(8 * count, |at| format!(r#""z{at:07}":0"#));
-            let adds = many(count.min(9_000), |at| format!(r#"{{"op":"add","path":"/data/a{at}","value":"v"}}"#));
+            let adds = many(count.min(9_000), |at| {
+                format!(r#"{{"op":"add","path":"/data/a{at}","value":"v"}}"#)
+            });
             format!(r#"[{{"op":"add","path":"/data","value":{{{keys}}}}},{adds}]"#)
         }),
-        patch("operations: before what one of them brings, below what is missing", CONFIG, JSON_PATCH, |count| {
-            let keys = many(16 * count, |at| format!(r#""z{at:07}":0"#));
-            let adds = many(count.min(9_000), |at| format!(r#"{{"op":"add","path":"/data/a{at}/x","value":0}}"#));
-            format!(r#"[{{"op":"add","path":"/data","value":{{{keys}}}}},{adds}]"#)
-        }),
+        patch(
+            "operations: before what one of them brings, below what is missing",
+            CONFIG,
+            JSON_PATCH,
+            |count| {
+                let keys = many(16 * count, |at| format!(r#""z{at:07}":0"#));
+                let adds = many(count.min(9_000), |at| {
+                    format!(r#"{{"op":"add","path":"/data/a{at}/x","value":0}}"#)
+                });
+                format!(r#"[{{"op":"add","path":"/data","value":{{{keys}}}}},{adds}]"#)
+            },
+        ),
         patch("operations: there and back", CONFIG, JSON_PATCH, |count| {
             let keys = many(count, |at| format!(r#""k{at:07}":0"#));
             let moves = many(count.min(4_000), |_| {
@@ -243,7 +300,12 @@ async fn operations() {
             format!(r#"[{{"op":"add","path":"{}","value":0}}]"#, "/a".repeat(count))
         }),
         patch("operations: tests", CONFIG, JSON_PATCH, |count| {
-            format!("[{}]", many(count.min(9_000), |_| r#"{"op":"test","path":"/data/k","value":"v"}"#.to_owned()))
+            format!(
+                "[{}]",
+                many(count.min(9_000), |_| {
+                    r#"{"op":"test","path":"/data/k","value":"v"}"#.to_owned()
+                })
+            )
         }),
         patch("operations: far too many", CONFIG, JSON_PATCH, |count| {
             format!("[{}]", many(count, |_| "{}".to_owned()))

@@ -34,10 +34,11 @@ impl Castle {
     async fn verdict_once(&self, subject: Subject) -> Option<Verdict> {
         let io = SystemEnv::env().network.connect(self.handle.address()).await.ok()?;
         let connector = TlsConnector::from(Arc::new(self.config(subject)));
-        let mut stream = match connector.connect(ServerName::try_from("localhost").unwrap(), io).await {
-            Ok(stream) => stream,
-            Err(error) => return alert(&error).map(Err),
-        };
+        let mut stream =
+            match connector.connect(ServerName::try_from("localhost").unwrap(), io).await {
+                Ok(stream) => stream,
+                Err(error) => return alert(&error).map(Err),
+            };
         let text = format!("GET {SECRET} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
         // The server may hang up while the text is still on its way.
         let _ = stream.write_all(text.as_bytes()).await;
@@ -97,22 +98,28 @@ async fn certificates_of_others() {
 /// Paths to the secret that a proxy or filter might read in another way than the server does.
 pub(super) fn twisted_paths() -> Vec<String> {
     let tail = "api/v1/namespaces/a/secrets/treasure";
-    let mut paths: Vec<String> =
-        ["/livez/../", "/livez/%2e%2e/", "/livez/..%2f", "/livez%2f..%2f", "/livez//../", "/healthz;/../"]
-            .iter()
-            .chain(&[
-                "//",
-                "/./",
-                "/%2f",
-                "/../",
-                "/apis/../",
-                "/apis/%2e%2e/",
-                "/openapi/v3/../../",
-                "/version/../",
-                "/api/../",
-            ])
-            .map(|head| format!("{head}{tail}"))
-            .collect();
+    let mut paths: Vec<String> = [
+        "/livez/../",
+        "/livez/%2e%2e/",
+        "/livez/..%2f",
+        "/livez%2f..%2f",
+        "/livez//../",
+        "/healthz;/../",
+    ]
+    .iter()
+    .chain(&[
+        "//",
+        "/./",
+        "/%2f",
+        "/../",
+        "/apis/../",
+        "/apis/%2e%2e/",
+        "/openapi/v3/../../",
+        "/version/../",
+        "/api/../",
+    ])
+    .map(|head| format!("{head}{tail}"))
+    .collect();
     paths.extend(
         [
             "/api//v1/namespaces/a/secrets/treasure",
@@ -160,14 +167,22 @@ async fn peers_that_waste_room_and_time() {
     let (long, blanks) = ("x".repeat(300_000), " ".repeat(300_000));
     let credential = |blanks: &str| format!("Bearer {blanks}reader-secret");
     let few = credential(&blanks[..1000]);
-    assert_eq!(castle.get(None, SECRET, &[("authorization", &few)]).await, 200, "blanks do no harm");
+    assert_eq!(
+        castle.get(None, SECRET, &[("authorization", &few)]).await,
+        200,
+        "blanks do no harm"
+    );
     let path = |length: usize| format!("{SECRET}?{}", &long[..length]);
     assert_eq!(castle.get(admin(), &path(1000), &[]).await, 200, "nor does a query");
     let many: Vec<String> = (0..2000).map(|at| format!("x-{at}")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "y")).collect();
     let attempts = [
         ("a long header", castle.get(admin(), SECRET, &[("x-long", &long)]).await, 431),
-        ("a long credential", castle.get(None, SECRET, &[("authorization", &credential(&blanks))]).await, 431),
+        (
+            "a long credential",
+            castle.get(None, SECRET, &[("authorization", &credential(&blanks))]).await,
+            431,
+        ),
         ("many headers", castle.get(admin(), SECRET, &many).await, 431),
         ("a long path", castle.get(admin(), &path(100_000), &[]).await, 414),
         ("a longer path", castle.get(admin(), &path(300_000), &[]).await, 431),
@@ -178,7 +193,9 @@ async fn peers_that_waste_room_and_time() {
         assert!(code == 0 || code == expect, "{what} got {code}");
         count += 1;
     }
-    for text in ["GET ", "GET / HTTP/1.1\r\nslow: ", "\r\n\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+    for text in
+        ["GET ", "GET / HTTP/1.1\r\nslow: ", "\r\n\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]
+    {
         let answer = castle.say(admin(), text).await;
         assert!(!answer.starts_with("HTTP/1.1 2"), "{text:?}: {answer}");
         count += 1;
@@ -188,7 +205,8 @@ async fn peers_that_waste_room_and_time() {
 }
 
 /// Extensions of every ClientHello: signature algorithms, groups, and the form of points.
-const EXTENSIONS: &[u8] = &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1, 0, 10, 0, 6, 0, 4, 0, 29, 0, 23, 0, 11, 0, 2, 1, 0];
+const EXTENSIONS: &[u8] =
+    &[0, 13, 0, 8, 0, 6, 4, 3, 8, 4, 4, 1, 0, 10, 0, 6, 0, 4, 0, 29, 0, 23, 0, 11, 0, 2, 1, 0];
 
 /// A ClientHello of this version (RFC 5246, section 7.4.1.2; the versions before are alike) in
 /// which nothing else is amiss.

@@ -97,8 +97,10 @@ fn code_of(block: &[u8]) -> u16 {
 
 /// Three digits by their bits (RFC 7541, appendix B).
 fn three_digits(text: &[u8]) -> u16 {
-    let mut bits = text.iter().flat_map(|byte| (0..8_u32).rev().map(move |at| u16::from((*byte >> at) & 1)));
-    let mut take = |count: usize| bits.by_ref().take(count).fold(0_u16, |value, bit| value * 2 + bit);
+    let mut bits =
+        text.iter().flat_map(|byte| (0..8_u32).rev().map(move |at| u16::from((*byte >> at) & 1)));
+    let mut take =
+        |count: usize| bits.by_ref().take(count).fold(0_u16, |value, bit| value * 2 + bit);
     let mut number = 0;
     for _ in 0..3 {
         let short = take(5);
@@ -149,7 +151,9 @@ impl Castle {
 
     async fn send_once(&self, subject: Subject, frames: &[u8]) -> u16 {
         let attempt = async {
-            let Some(mut stream) = self.opened(subject).await else { return 0 };
+            let Some(mut stream) = self.opened(subject).await else {
+                return 0;
+            };
             // The server may hang up while the frames are still on their way.
             let _ = stream.write_all(frames).await;
             let _ = stream.flush().await;
@@ -181,7 +185,11 @@ impl Castle {
     /// Says that these frames are understood, and that who may is served.
     pub(super) async fn serves(&self) {
         assert_eq!(self.ask(self.admin(), &get(SECRET)).await, 200, "who may gets in");
-        assert_eq!(self.get(self.admin(), "/api/v1/namespaces", &[]).await, 200, "over HTTP/1.1 as well");
+        assert_eq!(
+            self.get(self.admin(), "/api/v1/namespaces", &[]).await,
+            200,
+            "over HTTP/1.1 as well"
+        );
     }
 
     /// Sends frames until there are no more or the server hangs up.
@@ -189,7 +197,9 @@ impl Castle {
         let attempt = async {
             // So many frames at once may make the server too slow for its own limits, which is
             // refusal enough.
-            let Some(stream) = self.opened(subject).await else { return };
+            let Some(stream) = self.opened(subject).await else {
+                return;
+            };
             let (mut reader, mut writer) = tokio::io::split(stream);
             let flood = async {
                 for bytes in frames {
@@ -210,7 +220,9 @@ impl Castle {
     /// Sends frames and nothing more, and stays until the server hangs up.
     pub(super) async fn squat(&self, subject: Subject, frames: &[u8]) {
         let attempt = async {
-            let Some(mut stream) = self.opened(subject).await else { return };
+            let Some(mut stream) = self.opened(subject).await else {
+                return;
+            };
             let _ = stream.write_all(frames).await;
             let mut answer = Vec::new();
             let _ = stream.read_to_end(&mut answer).await;

@@ -7,10 +7,13 @@ use super::frames::get;
 use super::{ANN, Castle, EVE, SECRET, Subject, limits};
 
 /// Headers in which a proxy names the user of a request.
-pub(super) const CLAIMS: &[(&str, &str)] = &[("X-Remote-User", "admin"), ("X-Remote-Group", "system:masters")];
+pub(super) const CLAIMS: &[(&str, &str)] =
+    &[("X-Remote-User", "admin"), ("X-Remote-Group", "system:masters")];
 /// The same with other strokes, which some read alike.
-const UNDERSCORES: &[(&str, &str)] = &[("X_Remote_User", "admin"), ("X_Remote_Group", "system:masters")];
-const IMPERSONATE: &[(&str, &str)] = &[("Impersonate-User", "admin"), ("Impersonate-Group", "system:masters")];
+const UNDERSCORES: &[(&str, &str)] =
+    &[("X_Remote_User", "admin"), ("X_Remote_Group", "system:masters")];
+const IMPERSONATE: &[(&str, &str)] =
+    &[("Impersonate-User", "admin"), ("Impersonate-Group", "system:masters")];
 
 type Headers = Vec<(&'static str, &'static str)>;
 
@@ -35,13 +38,24 @@ impl Castle {
             (eve(), vec![("Impersonate-Uid", "1")], 400),
             (eve(), vec![("Impersonate-Extra-Scopes", "all")], 400),
             (admin(), [IMPERSONATE, &[("Impersonate-User", "joe")]].concat(), 400),
-            (admin(), [IMPERSONATE, &[("Impersonate-Uid", "1"), ("Impersonate-Uid", "2")]].concat(), 400),
+            (
+                admin(),
+                [IMPERSONATE, &[("Impersonate-Uid", "1"), ("Impersonate-Uid", "2")]].concat(),
+                400,
+            ),
             (None, [IMPERSONATE, &[EVE]].concat(), 403),
             (None, vec![EVE, ("Authorization", "Bearer other")], 401),
             (None, vec![("Authorization", "Basic ZXZlOmV2ZQ=="), EVE], 401),
             (None, vec![("Proxy-Authorization", EVE.1)], 401),
             (None, vec![("X-Original-URL", "/livez"), ("X-Forwarded-User", "eve")], 401),
-            (None, vec![("X-HTTP-Method-Override", "GET"), ("X-Forwarded-Client-Cert", "Subject=\"CN=eve\"")], 401),
+            (
+                None,
+                vec![
+                    ("X-HTTP-Method-Override", "GET"),
+                    ("X-Forwarded-Client-Cert", "Subject=\"CN=eve\""),
+                ],
+                401,
+            ),
             (Some(self.proxies.issue("front", Some("system:masters"))), Vec::new(), 401),
             (front(), CLAIMS[1..].to_vec(), 401),
             (front(), UNDERSCORES.to_vec(), 401),
@@ -55,7 +69,11 @@ async fn headers_that_only_a_proxy_may_send() {
     let castle = Castle::new().await;
     let proxy = Some(castle.proxies.issue("front", None));
     assert_eq!(castle.get(proxy, SECRET, CLAIMS).await, 200, "a proxy may");
-    assert_eq!(castle.get(Some(castle.authority.issue("eve", None)), SECRET, &[]).await, 200, "eve may");
+    assert_eq!(
+        castle.get(Some(castle.authority.issue("eve", None)), SECRET, &[]).await,
+        200,
+        "eve may"
+    );
     assert_eq!(castle.get(None, SECRET, &[EVE]).await, 200, "with her token as well");
     let mut count = 0;
     for (subject, headers, expect) in castle.pretenders() {
@@ -116,7 +134,11 @@ async fn nobody_sees_more_than_health() {
         count += Castle::refused_with(path, castle.get(None, path, &[]).await, 401);
         count += Castle::refused_with(path, castle.ask(None, &get(path)).await, 401);
     }
-    count += Castle::refused_with("as somebody else", castle.get(None, "/livez", IMPERSONATE).await, 403);
+    count += Castle::refused_with(
+        "as somebody else",
+        castle.get(None, "/livez", IMPERSONATE).await,
+        403,
+    );
     println!("{count} attempts without credentials, none got in");
     assert_eq!(count, 23);
 }

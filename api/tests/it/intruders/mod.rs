@@ -102,7 +102,9 @@ impl Castle {
             "roleRef": {"apiGroup": "rbac.authorization.svc.io", "kind": "Role", "name": "reader"},
             "subjects": [{"kind": "User", "name": "eve"}]});
         castle.make(&format!("{NAMESPACE}/secrets"), treasure).await;
-        castle.make(&format!("{NAMESPACE}/serviceaccounts"), json!({"metadata": {"name": "robot"}})).await;
+        castle
+            .make(&format!("{NAMESPACE}/serviceaccounts"), json!({"metadata": {"name": "robot"}}))
+            .await;
         castle.make(&format!("{ROLES}/roles"), role).await;
         castle.make(&format!("{ROLES}/rolebindings"), binding).await;
         castle
@@ -151,8 +153,10 @@ impl Castle {
     }
 
     async fn get_once(&self, subject: Subject, path: &str, headers: &[(&str, &str)]) -> u16 {
-        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let text = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
+        let headers: String =
+            headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let text =
+            format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{headers}\r\n");
         let answer = self.say(subject, &text).await;
         let code: u16 = answer.split(' ').nth(1).map_or(0, |code| code.parse().unwrap());
         assert!(code == 200 || !answer.contains(TREASURE), "{path}: {answer}");

@@ -11,7 +11,10 @@ use crate::harness::START_MS;
 
 impl Castle {
     async fn remove(&self, path: &str) {
-        let answer = self.server.send(Method::DELETE, &format!("{path}?gracePeriodSeconds=0"), &[], "").await;
+        let answer = self
+            .server
+            .send(Method::DELETE, &format!("{path}?gracePeriodSeconds=0"), &[], "")
+            .await;
         assert_eq!(answer.status, 200, "{}", answer.text());
     }
 
@@ -40,7 +43,8 @@ async fn tokens_of_what_is_gone() {
     let mut count = 0;
     let pod = json!({"metadata": {"name": "anchor"},
         "spec": {"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]}});
-    for (kind, plural, object) in [("Secret", "secrets", json!({"metadata": {"name": "anchor"}})), ("Pod", "pods", pod)]
+    for (kind, plural, object) in
+        [("Secret", "secrets", json!({"metadata": {"name": "anchor"}})), ("Pod", "pods", pod)]
     {
         let made = castle.make(&format!("{NAMESPACE}/{plural}"), object.clone()).await;
         let credential = castle.credential(Some((kind, &made))).await;
@@ -61,7 +65,8 @@ async fn tokens_of_what_is_gone() {
     count += Castle::refused_with("an account", castle.knows(&credential).await, 401);
     assert_eq!(castle.knows("Bearer static-secret").await, 200);
     castle.server.api.authentication.set_static_tokens(StaticTokens::default());
-    count += Castle::refused_with("a line of a file", castle.knows("Bearer static-secret").await, 401);
+    count +=
+        Castle::refused_with("a line of a file", castle.knows("Bearer static-secret").await, 401);
     println!("{count} attempts of principals that are gone, none got in");
     assert_eq!(count, 7);
 }
@@ -70,7 +75,9 @@ async fn tokens_of_what_is_gone() {
 async fn rights_that_were_taken_away() {
     let castle = Castle::new().await;
     let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]});
-    castle.make(&format!("{ROLES}/roles"), json!({"metadata": {"name": "maps"}, "rules": [rule]})).await;
+    castle
+        .make(&format!("{ROLES}/roles"), json!({"metadata": {"name": "maps"}, "rules": [rule]}))
+        .await;
     let binding = json!({"metadata": {"name": "maps"},
         "roleRef": {"apiGroup": "rbac.authorization.svc.io", "kind": "Role", "name": "maps"},
         "subjects": [{"kind": "User", "name": "joe"}]});

@@ -18,7 +18,9 @@ impl Castle {
     async fn drip(&self) {
         // So many handshakes at once may take longer than the server allows, which is refusal
         // enough.
-        let Some(stream) = self.connect(self.config(None)).await else { return };
+        let Some(stream) = self.connect(self.config(None)).await else {
+            return;
+        };
         let (mut reader, mut writer) = tokio::io::split(stream);
         let drops = async {
             let mut line = "GET / HTTP/1.1\r\n";
@@ -69,7 +71,8 @@ const PLACES: usize = 8;
 
 /// Takes all places in this way, and gives how many there were once another client is served.
 async fn squat(limits: Limits, protocol: Option<&str>, text: &[u8]) -> usize {
-    let castle = Castle::with(ProxyOptions::default(), Limits { connections: PLACES, ..limits }).await;
+    let castle =
+        Castle::with(ProxyOptions::default(), Limits { connections: PLACES, ..limits }).await;
     let admin = castle.authority.issue("admin", Some("system:masters"));
     let begin = Instant::now();
     let mut held = Vec::new();

@@ -66,7 +66,14 @@ async fn authorities_that_are_not_the_host() {
     let attempts = [
         vec![method, scheme, (":authority", "elsewhere"), path, ("host", "localhost")],
         vec![method, scheme, (":authority", "localhost"), path, ("host", "elsewhere")],
-        vec![method, scheme, (":authority", "localhost"), path, ("host", "localhost"), ("host", "elsewhere")],
+        vec![
+            method,
+            scheme,
+            (":authority", "localhost"),
+            path,
+            ("host", "localhost"),
+            ("host", "elsewhere"),
+        ],
         vec![method, scheme, (":authority", "admin:admin@localhost"), path],
         vec![method, scheme, (":authority", "localhost/livez?"), path],
         vec![method, scheme, (":authority", ""), path],
@@ -127,7 +134,8 @@ async fn malformed_requests() {
     }
     for stream in [0, 2] {
         let frames = request(stream, &block(&get(SECRET)));
-        count += Castle::refused("a stream of the server's", castle.send(admin.clone(), &frames).await);
+        count +=
+            Castle::refused("a stream of the server's", castle.send(admin.clone(), &frames).await);
     }
     println!("{count} malformed attempts over HTTP/2, none got in");
     assert_eq!(count, 22);
@@ -152,7 +160,11 @@ async fn header_lists_that_are_too_large() {
     bomb.extend([0xbe; 10_000]);
     let attempts = [
         ("a long header", admin.clone(), [good.clone(), block(&[("x-long", &long)])].concat()),
-        ("a long credential", None, [good.clone(), block(&[("authorization", &credential)])].concat()),
+        (
+            "a long credential",
+            None,
+            [good.clone(), block(&[("authorization", &credential)])].concat(),
+        ),
         ("a long path", admin.clone(), block(&get(&path))),
         ("many headers", admin.clone(), [good.clone(), block(&many)].concat()),
         ("a header many times", admin, [good, bomb].concat()),
@@ -208,11 +220,14 @@ async fn requests_that_are_taken_back_at_once() {
     };
     let mallory = Some(castle.authority.issue("mallory", Some("system:masters")));
     let joe = Some(castle.authority.issue("joe", Some("dev")));
-    let floods = [None, joe, mallory.clone(), mallory].map(|who| castle.flood(who, (0..MANY / BATCH).map(batch)));
+    let floods = [None, joe, mallory.clone(), mallory]
+        .map(|who| castle.flood(who, (0..MANY / BATCH).map(batch)));
     let count = floods.len();
     tokio::join!(join_all(floods), castle.serves());
     castle.serves().await;
-    println!("{count} floods of {MANY} requests that are taken back at once, none kept anybody out");
+    println!(
+        "{count} floods of {MANY} requests that are taken back at once, none kept anybody out"
+    );
     assert_eq!(count, 4);
 }
 

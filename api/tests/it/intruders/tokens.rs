@@ -3,7 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http::Method;
-use quorate_access::authentication::token::{Issue, KeySet, ObjectIdentity, ServiceAccountTokens, TokenOptions};
+use quorate_access::authentication::token::{
+    Issue, KeySet, ObjectIdentity, ServiceAccountTokens, TokenOptions,
+};
 use quorate_meta::Naming;
 use ring::hmac;
 use serde_json::Value;
@@ -51,8 +53,11 @@ fn part(value: &Value) -> String {
 
 /// Tokens that look like a good one and are none.
 fn variants(castle: &Castle, good: &str) -> Vec<(&'static str, String)> {
-    let [header, claims, signature]: [&str; 3] = good.split('.').collect::<Vec<_>>().try_into().unwrap();
-    let decoded = |part: &str| -> Value { serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap() };
+    let [header, claims, signature]: [&str; 3] =
+        good.split('.').collect::<Vec<_>>().try_into().unwrap();
+    let decoded = |part: &str| -> Value {
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap()
+    };
     let with = |of: &str, field: &str, value: Value| {
         let mut changed = decoded(of);
         changed[field] = value;
@@ -60,7 +65,8 @@ fn variants(castle: &Castle, good: &str) -> Vec<(&'static str, String)> {
     };
     let keys = castle.server.api.authentication.service_accounts.keys().unwrap().published();
     let key = serde_json::to_value(quorate_json(&keys)).unwrap();
-    let bytes = |field: &str| URL_SAFE_NO_PAD.decode(key["keys"][0][field].as_str().unwrap()).unwrap();
+    let bytes =
+        |field: &str| URL_SAFE_NO_PAD.decode(key["keys"][0][field].as_str().unwrap()).unwrap();
     let point = [vec![4], bytes("x"), bytes("y")].concat();
     let der = [KEY_HEAD, &point].concat();
     let hmac_header = with(header, "alg", "HS256".into());
@@ -83,9 +89,18 @@ fn variants(castle: &Castle, good: &str) -> Vec<(&'static str, String)> {
         ("the published key as a shared secret", confused(key.to_string().as_bytes())),
         ("an empty shared secret", confused(b"")),
         ("another key id", format!("{}.{claims}.{signature}", with(header, "kid", "other".into()))),
-        ("a key of its own", format!("{}.{claims}.{signature}", with(header, "jwk", key["keys"][0].clone()))),
-        ("another subject", format!("{header}.{}.{signature}", with(claims, "sub", "system:admin".into()))),
-        ("another end", format!("{header}.{}.{signature}", with(claims, "exp", 9_999_999_999_u64.into()))),
+        (
+            "a key of its own",
+            format!("{}.{claims}.{signature}", with(header, "jwk", key["keys"][0].clone())),
+        ),
+        (
+            "another subject",
+            format!("{header}.{}.{signature}", with(claims, "sub", "system:admin".into())),
+        ),
+        (
+            "another end",
+            format!("{header}.{}.{signature}", with(claims, "exp", 9_999_999_999_u64.into())),
+        ),
         ("padding", format!("{header}.{claims}.{signature}==")),
         ("a zero signature", format!("{header}.{claims}.{}", URL_SAFE_NO_PAD.encode([0; 64]))),
         ("a long one", format!("{good}{}", "A".repeat(20_000))),
@@ -115,7 +130,11 @@ async fn tokens_that_are_none() {
     let uid = castle.account_uid().await;
     let good = castle.forge(options(), issue(&uid), START_MS);
     let bearer = |token: &str| format!("Bearer {token}");
-    assert_eq!(castle.get(None, "/api", &[("authorization", &bearer(&good))]).await, 200, "the good one lets in");
+    assert_eq!(
+        castle.get(None, "/api", &[("authorization", &bearer(&good))]).await,
+        200,
+        "the good one lets in"
+    );
     let mut attempts = variants(&castle, &good);
     let other = |change: fn(&mut Issue)| {
         let mut issue = issue(&uid);
@@ -152,14 +171,16 @@ async fn tokens_that_are_none() {
 async fn a_token_of_a_deleted_account_and_of_one_that_came_again() {
     let castle = Castle::new().await;
     let path = "/api/v1/namespaces/a/serviceaccounts";
-    let made = castle.server.send(Method::POST, &format!("{path}/robot/token"), &[], "{}").await.json();
+    let made =
+        castle.server.send(Method::POST, &format!("{path}/robot/token"), &[], "{}").await.json();
     let bearer = format!("Bearer {}", made["status"]["token"].as_str().unwrap());
     let headers = [("authorization", bearer.as_str())];
     assert_eq!(castle.get(None, "/api", &headers).await, 200);
     let deleted = castle.server.send(Method::DELETE, &format!("{path}/robot"), &[], "").await;
     assert_eq!(deleted.status, 200);
     assert_eq!(castle.get(None, "/api", &headers).await, 401);
-    let again = castle.server.send(Method::POST, path, &[], r#"{"metadata": {"name": "robot"}}"#).await;
+    let again =
+        castle.server.send(Method::POST, path, &[], r#"{"metadata": {"name": "robot"}}"#).await;
     assert_eq!(again.status, 201);
     assert_eq!(castle.get(None, "/api", &headers).await, 401);
 }

@@ -25,7 +25,10 @@ pub(super) enum Form {
     IsNumber,
 }
 
-use Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text, Texts};
+use Form::{
+    Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text,
+    Texts,
+};
 
 /// The fields of a message: number, name in JSON, form.
 #[expect(clippy::too_many_lines, reason = "a table")]
@@ -57,9 +60,13 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
         "SecurityRequirement" => &[(1, "", Lists)],
         "SecurityDefinitions" => &[(1, "", Entries("SecurityDefinitionsItem"))],
         "SecurityDefinitionsItem" => &[(2, "", Is("ApiKeySecurity"))],
-        "ApiKeySecurity" => {
-            &[(1, "type", Text), (2, "name", Text), (3, "in", Text), (4, "description", Text), (5, "", Extensions)]
-        }
+        "ApiKeySecurity" => &[
+            (1, "type", Text),
+            (2, "name", Text),
+            (3, "in", Text),
+            (4, "description", Text),
+            (5, "", Extensions),
+        ],
         "PathItem" => &[
             (1, "$ref", Text),
             (2, "get", One("Operation")),
@@ -133,7 +140,9 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
         ],
         "Responses" => &[(1, "", Entries("ResponseValue")), (2, "", Extensions)],
         "ResponseValue" => &[(1, "", Is("Response")), (2, "", Is("JsonReference"))],
-        "Response" => &[(1, "description", Text), (2, "schema", One("SchemaItem")), (5, "", Extensions)],
+        "Response" => {
+            &[(1, "description", Text), (2, "schema", One("SchemaItem")), (5, "", Extensions)]
+        }
         "SchemaItem" => &[(1, "", Is("Schema"))],
         "Schema" => &[
             (1, "$ref", Text),
@@ -175,14 +184,22 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
             (8, "summary", Text),
         ],
         "3.Paths" => &[(1, "", Entries("3.PathItem")), (2, "", Extensions)],
-        "3.Components" => {
-            &[(1, "schemas", One("3.Schemas")), (7, "securitySchemes", One("3.SecuritySchemes")), (10, "", Extensions)]
-        }
+        "3.Components" => &[
+            (1, "schemas", One("3.Schemas")),
+            (7, "securitySchemes", One("3.SecuritySchemes")),
+            (10, "", Extensions),
+        ],
         "3.SecuritySchemes" => &[(1, "", Entries("3.SecuritySchemeOrReference"))],
-        "3.SecuritySchemeOrReference" => &[(1, "", Is("3.SecurityScheme")), (2, "", Is("3.Reference"))],
-        "3.SecurityScheme" => {
-            &[(1, "type", Text), (2, "description", Text), (3, "name", Text), (4, "in", Text), (9, "", Extensions)]
+        "3.SecuritySchemeOrReference" => {
+            &[(1, "", Is("3.SecurityScheme")), (2, "", Is("3.Reference"))]
         }
+        "3.SecurityScheme" => &[
+            (1, "type", Text),
+            (2, "description", Text),
+            (3, "name", Text),
+            (4, "in", Text),
+            (9, "", Extensions),
+        ],
         "3.Schemas" => &[(1, "", Entries("3.SchemaOrReference"))],
         "3.SchemaOrReference" => &[(1, "", Is("3.Schema")), (2, "", Is("3.Reference"))],
         "3.Reference" => &[(1, "$ref", Text), (2, "summary", Text), (3, "description", Text)],
@@ -229,18 +246,25 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
             (14, "", Extensions),
         ],
         "3.RequestBodyOrReference" => &[(1, "", Is("3.RequestBody")), (2, "", Is("3.Reference"))],
-        "3.RequestBody" => {
-            &[(1, "description", Text), (2, "content", One("3.MediaTypes")), (3, "required", Flag), (4, "", Extensions)]
-        }
+        "3.RequestBody" => &[
+            (1, "description", Text),
+            (2, "content", One("3.MediaTypes")),
+            (3, "required", Flag),
+            (4, "", Extensions),
+        ],
         "3.MediaTypes" => &[(1, "", Entries("3.MediaType"))],
-        "3.MediaType" => &[(1, "schema", One("3.SchemaOrReference")), (2, "example", Any), (5, "", Extensions)],
+        "3.MediaType" => {
+            &[(1, "schema", One("3.SchemaOrReference")), (2, "example", Any), (5, "", Extensions)]
+        }
         "3.Responses" => &[
             (1, "default", One("3.ResponseOrReference")),
             (2, "", Entries("3.ResponseOrReference")),
             (3, "", Extensions),
         ],
         "3.ResponseOrReference" => &[(1, "", Is("3.Response")), (2, "", Is("3.Reference"))],
-        "3.Response" => &[(1, "description", Text), (3, "content", One("3.MediaTypes")), (5, "", Extensions)],
+        "3.Response" => {
+            &[(1, "description", Text), (3, "content", One("3.MediaTypes")), (5, "", Extensions)]
+        }
         "3.Schema" => &[
             (1, "nullable", Flag),
             (3, "readOnly", Flag),

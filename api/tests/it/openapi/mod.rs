@@ -12,7 +12,10 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::harness::Server;
-use fields::Form::{Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text, Texts};
+use fields::Form::{
+    Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text,
+    Texts,
+};
 use fields::fields;
 
 const V2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
@@ -115,7 +118,9 @@ fn read(message: &str, bytes: &[u8]) -> Value {
             One(inner) => (name.to_owned(), read(inner, payload.bytes())),
             Entries(inner) => entry(payload.bytes(), |bytes| read(inner, bytes)),
             Extensions => entry(payload.bytes(), any),
-            Lists => entry(payload.bytes(), |bytes| parts(bytes).iter().map(|(_, item)| item.text()).collect()),
+            Lists => entry(payload.bytes(), |bytes| {
+                parts(bytes).iter().map(|(_, item)| item.text()).collect()
+            }),
             Is(inner) => return read(inner, payload.bytes()),
             IsFlag => return payload.flag(),
             IsText => return payload.text(),
@@ -145,7 +150,8 @@ fn difference(path: &str, left: &Value, right: &Value) -> Option<String> {
             let names: HashSet<&String> = left.keys().chain(right.keys()).collect();
             names.into_iter().find_map(|name| {
                 let absent = Value::from("(absent)");
-                let value = |map: &Map<String, Value>| map.get(name).cloned().unwrap_or(absent.clone());
+                let value =
+                    |map: &Map<String, Value>| map.get(name).cloned().unwrap_or(absent.clone());
                 difference(&format!("{path}/{name}"), &value(left), &value(right))
             })
         }
@@ -165,7 +171,10 @@ async fn the_document_of_version_2_is_the_same_in_protobuf() {
         let whole = server.get_as("/openapi/v2", V2).await;
         let read = read("Document", &whole.body);
         assert_eq!(difference("", &json, &read), None);
-        assert!(json["definitions"].as_object().unwrap().len() > 300, "a document about everything");
+        assert!(
+            json["definitions"].as_object().unwrap().len() > 300,
+            "a document about everything"
+        );
         let operation = &read["paths"]["/api/v1/namespaces/{namespace}/configmaps"]["post"];
         assert_eq!(operation["operationId"], "createCoreV1NamespacedConfigMap");
     }
@@ -176,10 +185,14 @@ async fn the_document_of_version_2_is_the_same_in_protobuf() {
 fn drop_other_defaults(value: &mut Value, are_names: bool) {
     match value {
         Value::Object(map) => {
-            if !are_names && map.get("default").is_some_and(|value| value.is_object() || value.is_array()) {
+            if !are_names
+                && map.get("default").is_some_and(|value| value.is_object() || value.is_array())
+            {
                 map.remove("default");
             }
-            map.iter_mut().for_each(|(name, value)| drop_other_defaults(value, !are_names && name == "properties"));
+            map.iter_mut().for_each(|(name, value)| {
+                drop_other_defaults(value, !are_names && name == "properties")
+            });
         }
         Value::Array(items) => items.iter_mut().for_each(|item| drop_other_defaults(item, false)),
         _ => {}
@@ -201,6 +214,11 @@ async fn the_documents_of_version_3_are_the_same_in_protobuf() {
     }
     let core = parts["api/v1"]["serverRelativeURL"].as_str().unwrap();
     let read = read("3.Document", &server.get_as(core, V3).await.body);
-    let port = &read["components"]["schemas"]["io.svc.api.core.v1.ServicePort"]["properties"]["port"];
-    assert_eq!((&port["type"], &port["default"]), (&Value::from("integer"), &Value::from(0)), "{port}");
+    let port =
+        &read["components"]["schemas"]["io.svc.api.core.v1.ServicePort"]["properties"]["port"];
+    assert_eq!(
+        (&port["type"], &port["default"]),
+        (&Value::from("integer"), &Value::from(0)),
+        "{port}"
+    );
 }

@@ -18,8 +18,12 @@ const EVENT_OBJECT: &str = "object";
 /// A list that is nested too deeply.
 pub fn around_list(list: &Value, items: &str, count: usize) -> Result<(Vec<u8>, Vec<u8>), Error> {
     let (mut head, mut tail) = (writer::SELF_DESCRIBED.to_vec(), Vec::new());
-    let mut entries: Vec<_> =
-        list.as_map().into_iter().flat_map(|map| map.iter()).filter(|(key, _)| *key != items).collect();
+    let mut entries: Vec<_> = list
+        .as_map()
+        .into_iter()
+        .flat_map(|map| map.iter())
+        .filter(|(key, _)| *key != items)
+        .collect();
     // Shorter keys come first: their heads are smaller.
     entries.sort_by_key(|(key, _)| (key.len(), *key));
     writer::head(Header::Map(Some(entries.len() + 1)), &mut head);

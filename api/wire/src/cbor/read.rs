@@ -48,7 +48,9 @@ const FIRST_ITEMS: usize = 16;
 /// The first malformed or unfit part.
 pub fn parse(body: &[u8]) -> Result<Value, Error> {
     let mut parser = Parser { reader: Reader::new(body), depth: 0, nodes: 0 };
-    parser.whole(body.len()).map_err(|problem| Error { offset: body.len() - parser.reader.left(), problem })
+    parser
+        .whole(body.len())
+        .map_err(|problem| Error { offset: body.len() - parser.reader.left(), problem })
 }
 
 struct Parser<'a> {
@@ -88,8 +90,12 @@ impl<'a> Parser<'a> {
             Header::Simple(simple::FALSE) => Ok(Value::Bool(false)),
             Header::Simple(simple::TRUE) => Ok(Value::Bool(true)),
             Header::Simple(simple::NULL) => Ok(Value::Null),
-            Header::Simple(_) => Err(Problem::Value("simple value is none of true, false and null")),
-            Header::Bytes(_) | Header::Text(_) => self.string(header).map(|text| Value::String(text.into_owned())),
+            Header::Simple(_) => {
+                Err(Problem::Value("simple value is none of true, false and null"))
+            }
+            Header::Bytes(_) | Header::Text(_) => {
+                self.string(header).map(|text| Value::String(text.into_owned()))
+            }
             Header::Array(length) => self.nested(|parser| parser.array(length)),
             Header::Map(length) => self.nested(|parser| parser.map(length)),
             Header::Tag(tag) => self.nested(|parser| parser.tagged(tag)),
@@ -97,7 +103,10 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn nested(&mut self, inner: impl FnOnce(&mut Self) -> Result<Value, Problem>) -> Result<Value, Problem> {
+    fn nested(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<Value, Problem>,
+    ) -> Result<Value, Problem> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(Problem::TooDeep);
@@ -139,8 +148,12 @@ impl<'a> Parser<'a> {
         match header {
             Header::Text(length) => self.reader.text(length),
             Header::Bytes(length) => match self.reader.bytes(length)? {
-                Cow::Borrowed(bytes) => str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| Problem::NotUtf8),
-                Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|_| Problem::NotUtf8),
+                Cow::Borrowed(bytes) => {
+                    str::from_utf8(bytes).map(Cow::Borrowed).map_err(|_| Problem::NotUtf8)
+                }
+                Cow::Owned(bytes) => {
+                    String::from_utf8(bytes).map(Cow::Owned).map_err(|_| Problem::NotUtf8)
+                }
             },
             Header::Break => Err(Problem::Break),
             _ => Err(Problem::Key),
@@ -150,8 +163,12 @@ impl<'a> Parser<'a> {
     fn tagged(&mut self, tag: u64) -> Result<Value, Problem> {
         match (tag, self.reader.header()?) {
             (tag::BIGPOS | tag::BIGNEG, _) => Err(Problem::Value("integer is longer than 64 bits")),
-            (AS_BASE64, Header::Bytes(length)) => Ok(STANDARD.encode(self.reader.bytes(length)?).into()),
-            (AS_BASE64URL, Header::Bytes(length)) => Ok(URL_SAFE_NO_PAD.encode(self.reader.bytes(length)?).into()),
+            (AS_BASE64, Header::Bytes(length)) => {
+                Ok(STANDARD.encode(self.reader.bytes(length)?).into())
+            }
+            (AS_BASE64URL, Header::Bytes(length)) => {
+                Ok(URL_SAFE_NO_PAD.encode(self.reader.bytes(length)?).into())
+            }
             (AS_BASE16, Header::Bytes(length)) => Ok(base16(&self.reader.bytes(length)?).into()),
             (TIME_TEXT, header) => time_text(self.item(header)?),
             (TIME_NUMBER, header) => time_number(&self.item(header)?),
@@ -175,11 +192,17 @@ fn time_text(value: Value) -> Result<Value, Problem> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates; what does not fit is no time")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "saturates; what does not fit is no time"
+)]
 fn time_number(value: &Value) -> Result<Value, Problem> {
     let time = match value {
         Value::Int(seconds) => Time::from_unix(*seconds, 0),
-        Value::Float(seconds) => Time::from_unix(seconds.floor() as i64, ((seconds - seconds.floor()) * 1e6) as u32),
+        Value::Float(seconds) => {
+            Time::from_unix(seconds.floor() as i64, ((seconds - seconds.floor()) * 1e6) as u32)
+        }
         _ => None,
     };
     let time = time.ok_or(Problem::Value("tag 1 encloses no time of the years 0 to 9999"))?;

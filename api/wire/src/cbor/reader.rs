@@ -46,7 +46,9 @@ impl<'a> Reader<'a> {
 
     /// Whether an indefinite length ends here; the break is consumed.
     pub(super) fn at_break(&mut self) -> bool {
-        let Some((&BREAK, rest)) = self.rest.split_first() else { return false };
+        let Some((&BREAK, rest)) = self.rest.split_first() else {
+            return false;
+        };
         self.rest = rest;
         true
     }
@@ -56,7 +58,9 @@ impl<'a> Reader<'a> {
         let Some(length) = length else {
             let mut whole = Vec::new();
             while !self.at_break() {
-                let Header::Bytes(Some(length)) = self.header()? else { return Err(Problem::Malformed) };
+                let Header::Bytes(Some(length)) = self.header()? else {
+                    return Err(Problem::Malformed);
+                };
                 whole.extend_from_slice(self.take(length)?);
             }
             return Ok(Cow::Owned(whole));
@@ -70,7 +74,9 @@ impl<'a> Reader<'a> {
         let Some(length) = length else {
             let mut whole = String::new();
             while !self.at_break() {
-                let Header::Text(Some(length)) = self.header()? else { return Err(Problem::Malformed) };
+                let Header::Text(Some(length)) = self.header()? else {
+                    return Err(Problem::Malformed);
+                };
                 whole.push_str(str::from_utf8(self.take(length)?).map_err(|_| Problem::NotUtf8)?);
             }
             return Ok(Cow::Owned(whole));

@@ -39,11 +39,16 @@ pub fn encode(schema: Option<Schema<'_>>, json: &[u8], out: &mut Vec<u8>) -> Res
 ///
 /// # Errors
 /// As [`encode`].
-pub fn encode_item(schema: Option<Schema<'_>>, json: &[u8], out: &mut Vec<u8>) -> Result<(), Error> {
+pub fn encode_item(
+    schema: Option<Schema<'_>>,
+    json: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
     let graph = schema.map(|schema| schema.graph);
     let shape = schema.map(|schema| Shape::Message(schema.ty));
     let lexer = Lexer::new(json)?;
-    let mut transcoder = Transcoder { lexer, graph, depth: 0, entries: Vec::new(), moved: Vec::new() };
+    let mut transcoder =
+        Transcoder { lexer, graph, depth: 0, entries: Vec::new(), moved: Vec::new() };
     transcoder.value(shape.as_ref(), out)?;
     transcoder.lexer.end()
 }
@@ -72,9 +77,16 @@ impl<'g> Transcoder<'_, 'g> {
             Some(b'{') => self.nested(|inner| inner.map(shape, out)),
             Some(b'[') => self.nested(|inner| inner.list(shape, out)),
             Some(b'"') => self.string(shape, out),
-            Some(b't') => self.lexer.word("true", Value::Bool(true)).map(|value| writer::scalar(&value, out)),
-            Some(b'f') => self.lexer.word("false", Value::Bool(false)).map(|value| writer::scalar(&value, out)),
-            Some(b'n') => self.lexer.word("null", Value::Null).map(|value| writer::scalar(&value, out)),
+            Some(b't') => {
+                self.lexer.word("true", Value::Bool(true)).map(|value| writer::scalar(&value, out))
+            }
+            Some(b'f') => self
+                .lexer
+                .word("false", Value::Bool(false))
+                .map(|value| writer::scalar(&value, out)),
+            Some(b'n') => {
+                self.lexer.word("null", Value::Null).map(|value| writer::scalar(&value, out))
+            }
             _ => self.number(shape, out),
         }
     }
@@ -192,7 +204,9 @@ impl<'g> Transcoder<'_, 'g> {
         }
         let number = self.lexer.number()?;
         match (shape, number.as_f64()) {
-            (Some(Shape::Scalar(Scalar::Double)), Some(double)) => writer::scalar(&Value::Float(double), out),
+            (Some(Shape::Scalar(Scalar::Double)), Some(double)) => {
+                writer::scalar(&Value::Float(double), out)
+            }
             _ => writer::scalar(&number, out),
         }
         Ok(())

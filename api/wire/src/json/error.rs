@@ -38,7 +38,9 @@ impl fmt::Display for Error {
             ErrorKind::TooDeep => write!(f, "JSON text is nested deeper than {MAX_DEPTH} levels"),
             ErrorKind::NotUtf8 => write!(f, "JSON text is not valid UTF-8 at byte {}", self.offset),
             ErrorKind::UnexpectedEnd => f.write_str("unexpected end of JSON input"),
-            ErrorKind::Unexpected(char, place) => write!(f, "invalid character {} {place}", Quoted(*char)),
+            ErrorKind::Unexpected(char, place) => {
+                write!(f, "invalid character {} {place}", Quoted(*char))
+            }
             ErrorKind::OutOfRange => write!(f, "number at byte {} is out of range", self.offset),
         }
     }
@@ -54,7 +56,11 @@ impl fmt::Display for Quoted {
         match self.0 {
             '\'' => f.write_str(r"'\''"),
             '"' => f.write_str("'\"'"),
-            other => write!(f, "'{}'", quorate_meta::quoted(other.encode_utf8(&mut [0; 4])).trim_matches('"')),
+            other => write!(
+                f,
+                "'{}'",
+                quorate_meta::quoted(other.encode_utf8(&mut [0; 4])).trim_matches('"')
+            ),
         }
     }
 }

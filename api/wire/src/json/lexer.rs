@@ -37,7 +37,11 @@ impl<'a> Lexer<'a> {
     /// Checks that nothing but space is left.
     pub(crate) fn end(&mut self) -> Result<(), Error> {
         self.skip_space();
-        if self.at < self.text.len() { Err(self.unexpected("after top-level value")) } else { Ok(()) }
+        if self.at < self.text.len() {
+            Err(self.unexpected("after top-level value"))
+        } else {
+            Ok(())
+        }
     }
 
     /// A string, at its opening quote.

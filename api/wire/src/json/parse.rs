@@ -131,14 +131,19 @@ impl Parser<'_> {
         let mut order = std::mem::take(&mut self.order);
         order.clear();
         order.extend(0..entries.len());
-        order.sort_unstable_by(|left, right| entries[*left].0.cmp(&entries[*right].0).then(left.cmp(right)));
+        order.sort_unstable_by(|left, right| {
+            entries[*left].0.cmp(&entries[*right].0).then(left.cmp(right))
+        });
         let equal = |pair: &[usize]| entries[pair[0]].0 == entries[pair[1]].0;
-        let mut repeated: Vec<usize> = order.windows(2).filter(|pair| equal(pair)).map(|pair| pair[1]).collect();
+        let mut repeated: Vec<usize> =
+            order.windows(2).filter(|pair| equal(pair)).map(|pair| pair[1]).collect();
         if !repeated.is_empty() {
             repeated.sort_unstable();
             for at in repeated {
                 let key = &entries[at].0;
-                if self.duplicates.len() < MAX_DUPLICATES && !self.duplicates.iter().any(|other| other == key) {
+                if self.duplicates.len() < MAX_DUPLICATES
+                    && !self.duplicates.iter().any(|other| other == key)
+                {
                     self.duplicates.push(key.to_string());
                 }
             }

@@ -9,7 +9,9 @@ const HIGHS: u64 = 0x8080_8080_8080_8080;
 /// the length if none.
 pub(super) fn plain_end(text: &[u8], from: usize) -> usize {
     let rest = text.get(from..).unwrap_or_default();
-    let Some(last) = rest.last_chunk::<8>() else { return from + short_plain_end(rest) };
+    let Some(last) = rest.last_chunk::<8>() else {
+        return from + short_plain_end(rest);
+    };
     let mut at = from;
     while let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         if let Some(index) = special_in(*chunk) {
@@ -22,7 +24,9 @@ pub(super) fn plain_end(text: &[u8], from: usize) -> usize {
 
 /// The same for fewer than eight bytes: the first four and the last four at once.
 fn short_plain_end(text: &[u8]) -> usize {
-    let (Some([a, b, c, d]), Some([e, f, g, h])) = (text.first_chunk::<4>(), text.last_chunk::<4>()) else {
+    let (Some([a, b, c, d]), Some([e, f, g, h])) =
+        (text.first_chunk::<4>(), text.last_chunk::<4>())
+    else {
         return text.iter().position(|byte| is_special(*byte)).unwrap_or(text.len());
     };
     match special_in([*a, *b, *c, *d, *e, *f, *g, *h]) {

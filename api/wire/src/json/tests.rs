@@ -19,7 +19,10 @@ fn canonical_form() {
         assert_eq!(written(&read(text)), canonical);
         assert_eq!(written(&read(canonical)), canonical, "canonical text is stable");
     };
-    check(" { \"b\" : [ 1 , { } , [ ] ] , \"a\" : null , \"\" : true } ", r#"{"":true,"a":null,"b":[1,{},[]]}"#);
+    check(
+        " { \"b\" : [ 1 , { } , [ ] ] , \"a\" : null , \"\" : true } ",
+        r#"{"":true,"a":null,"b":[1,{},[]]}"#,
+    );
     check(r#""\u0041\/\b\f\n\r\t\"\\\u001f""#, r#""A/\b\f\n\r\t\"\\\u001f""#);
     check(r#""\ud83d\ude00 é""#, "\"😀 é\"");
     check(r#""\ud83d x \ude00 \ud83d\u0041""#, "\"\u{fffd} x \u{fffd} \u{fffd}A\"");
@@ -35,7 +38,11 @@ fn numbers() {
     check("-9223372036854775808", Value::Int(i64::MIN), "-9223372036854775808");
     check("9223372036854775808", Value::UInt(1 << 63), "9223372036854775808");
     check("18446744073709551615", Value::UInt(u64::MAX), "18446744073709551615");
-    check("18446744073709551616", Value::Float(18_446_744_073_709_551_616.0), "18446744073709552000");
+    check(
+        "18446744073709551616",
+        Value::Float(18_446_744_073_709_551_616.0),
+        "18446744073709552000",
+    );
     check("-0", Value::Int(0), "0");
     check("-0.0", Value::Float(-0.0), "0");
     check("1.0", Value::Float(1.0), "1");
@@ -50,7 +57,11 @@ fn numbers() {
 #[test]
 fn refused_texts_say_why() {
     let check = |text: &str, message: &str| {
-        assert_eq!(parse(text.as_bytes()).map_err(|error| error.to_string()), Err(message.to_owned()), "{text}");
+        assert_eq!(
+            parse(text.as_bytes()).map_err(|error| error.to_string()),
+            Err(message.to_owned()),
+            "{text}"
+        );
     };
     for text in [
         "",
@@ -94,12 +105,14 @@ fn limits_hold() {
     assert_eq!(parse(&nested(MAX_DEPTH + 1)).unwrap_err().kind, ErrorKind::TooDeep);
     assert_eq!(parse(&vec![b' '; MAX_BYTES + 1]).unwrap_err().kind, ErrorKind::TooLarge);
     assert_eq!(parse(b"\"\xff\"").unwrap_err(), Error { offset: 1, kind: ErrorKind::NotUtf8 });
-    let many: String = (0..2 * MAX_DUPLICATES).map(|at| format!("\"k{at}\":1,\"k{at}\":2,")).collect();
+    let many: String =
+        (0..2 * MAX_DUPLICATES).map(|at| format!("\"k{at}\":1,\"k{at}\":2,")).collect();
     let (value, duplicates) = parse(format!("{{{many}\"z\":0}}").as_bytes()).expect("well-formed");
     assert_eq!(duplicates.len(), MAX_DUPLICATES);
     assert_eq!(value.as_map().map(quorate_meta::Map::len), Some(2 * MAX_DUPLICATES + 1));
     let long = "x".repeat(5000);
-    let (_, duplicates) = parse(format!(r#"{{"{long}":{{"a":{{"b":1,"b":2}}}}}}"#).as_bytes()).expect("well-formed");
+    let (_, duplicates) =
+        parse(format!(r#"{{"{long}":{{"a":{{"b":1,"b":2}}}}}}"#).as_bytes()).expect("well-formed");
     assert_eq!(duplicates, ["a.b"], "steps that make a path too long are left out");
 }
 
@@ -112,7 +125,11 @@ fn duplicates_are_named_where_they_appear_and_the_last_wins() {
     };
     check(r#"{"z":1,"z":2,"a":3,"a":4,"z":5}"#, &["z", "a"], r#"{"a":4,"z":5}"#);
     check(r#"{"data":{"k":1,"k":2},"data":{"k":3}}"#, &["data.k", "data"], r#"{"data":{"k":3}}"#);
-    check(r#"{"spec":{"c":[{},{"n":1,"m":0,"n":2}]}}"#, &["spec.c[1].n"], r#"{"spec":{"c":[{},{"m":0,"n":2}]}}"#);
+    check(
+        r#"{"spec":{"c":[{},{"n":1,"m":0,"n":2}]}}"#,
+        &["spec.c[1].n"],
+        r#"{"spec":{"c":[{},{"m":0,"n":2}]}}"#,
+    );
     check(r#"[{"path":1,"path":2}]"#, &["[0].path"], r#"[{"path":2}]"#);
     check(r#"{"a":[[{"b":1,"b":1}]]}"#, &["a[0][0].b"], r#"{"a":[[{"b":1}]]}"#);
 }
@@ -132,8 +149,9 @@ pub(crate) fn any_value() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::Int),
         any::<u64>().prop_map(Value::from),
         // Integral floats are written as integers and read back as such, so there are none here.
-        (any::<i32>(), -18i32..1)
-            .prop_map(|(number, power)| Value::Float((f64::from(number) + 0.5) * 10f64.powi(power))),
+        (any::<i32>(), -18i32..1).prop_map(|(number, power)| Value::Float(
+            (f64::from(number) + 0.5) * 10f64.powi(power)
+        )),
         ".{0,12}".prop_map(Value::String),
     ];
     leaf.prop_recursive(4, 40, 6, |inner| {

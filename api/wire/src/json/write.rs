@@ -15,8 +15,12 @@ pub fn write(value: &Value, target: &mut Vec<u8>) {
         Value::Null => target.extend_from_slice(b"null"),
         Value::Bool(true) => target.extend_from_slice(b"true"),
         Value::Bool(false) => target.extend_from_slice(b"false"),
-        Value::Int(value) => target.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes()),
-        Value::UInt(value) => target.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes()),
+        Value::Int(value) => {
+            target.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes())
+        }
+        Value::UInt(value) => {
+            target.extend_from_slice(itoa::Buffer::new().format(*value).as_bytes())
+        }
         Value::Float(value) => write_float(*value, target),
         Value::String(text) => write_string(text, target),
         Value::List(items) => write_list(items, target),

@@ -64,13 +64,20 @@ impl<'g> Decoder<'g> {
         let mut reader = Reader::new(message);
         while let Some((tag, payload)) = reader.field()? {
             if let Some((field, slot)) = partial.slot(self.graph, tag) {
-                self.field(field, slot, payload, depth).map_err(|error| error.within(&ty.name, &field.name))?;
+                self.field(field, slot, payload, depth)
+                    .map_err(|error| error.within(&ty.name, &field.name))?;
             }
         }
         Ok(())
     }
 
-    fn field(&self, field: &Field, slot: &mut Slot<'g>, payload: Payload<'_>, depth: usize) -> Result<(), Error> {
+    fn field(
+        &self,
+        field: &Field,
+        slot: &mut Slot<'g>,
+        payload: Payload<'_>,
+        depth: usize,
+    ) -> Result<(), Error> {
         match (slot, &field.shape) {
             (Slot::Value(value), Shape::Scalar(kind)) => *value = scalar::read(*kind, payload)?,
             (Slot::Message(partial), _) => self.merge(partial, payload.bytes()?, depth + 1)?,
@@ -84,7 +91,9 @@ impl<'g> Decoder<'g> {
                 }
                 (inner, payload) => items.push(self.element(inner, payload, depth)?),
             },
-            (Slot::Entries(entries), Shape::Map(inner)) => entries.push(self.entry(inner, payload, depth)?),
+            (Slot::Entries(entries), Shape::Map(inner)) => {
+                entries.push(self.entry(inner, payload, depth)?)
+            }
             _ => return Err(Problem::WireType.into()),
         }
         Ok(())
@@ -109,9 +118,15 @@ impl<'g> Decoder<'g> {
         }
     }
 
-    fn entry(&self, shape: &Shape, payload: Payload<'_>, depth: usize) -> Result<(SmolStr, Value), Error> {
+    fn entry(
+        &self,
+        shape: &Shape,
+        payload: Payload<'_>,
+        depth: usize,
+    ) -> Result<(SmolStr, Value), Error> {
         let mut key = "";
-        let mut value = if matches!(shape, Shape::List(_)) { Value::List(Vec::new()) } else { Value::Null };
+        let mut value =
+            if matches!(shape, Shape::List(_)) { Value::List(Vec::new()) } else { Value::Null };
         let mut reader = Reader::new(payload.bytes()?);
         while let Some((tag, payload)) = reader.field()? {
             match tag {

@@ -35,18 +35,31 @@ struct Encoder<'g> {
 
 impl Encoder<'_> {
     /// The content of a message.
-    fn content(&self, id: TypeId, value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn content(
+        &self,
+        id: TypeId,
+        value: &Value,
+        depth: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let ty = self.graph.ty(id);
         match (ty.mixed, value) {
-            (Some(_), _) => {
-                by_tag(ty).into_iter().try_for_each(|(tag, field)| self.mixed(tag, field, value, depth, out))
-            }
+            (Some(_), _) => by_tag(ty)
+                .into_iter()
+                .try_for_each(|(tag, field)| self.mixed(tag, field, value, depth, out)),
             (None, Value::Map(map)) => self.fields(id, map, depth, out),
             (None, _) => Err(mismatch(value, "map")),
         }
     }
 
-    fn field(&self, tag: u32, field: &Field, parent: &Map, depth: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn field(
+        &self,
+        tag: u32,
+        field: &Field,
+        parent: &Map,
+        depth: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let value = parent.get(&field.name).filter(|value| !value.is_null());
         match (&field.shape, value) {
             (Shape::Message(id), _) if field.inline => {
@@ -78,14 +91,22 @@ impl Encoder<'_> {
         }
         let ty = self.graph.ty(id);
         for (tag, field) in by_tag(ty) {
-            self.field(tag, field, map, depth, out).map_err(|error| error.within(&ty.name, &field.name))?;
+            self.field(tag, field, map, depth, out)
+                .map_err(|error| error.within(&ty.name, &field.name))?;
         }
         Ok(())
     }
 
     /// A field of a message with a JSON form of its own: the alternative that the value is. A
     /// schema also has the boolean of `SchemaOrBool` set.
-    fn mixed(&self, tag: u32, field: &Field, value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn mixed(
+        &self,
+        tag: u32,
+        field: &Field,
+        value: &Value,
+        depth: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         match (&field.shape, value) {
             (Shape::Message(id), Value::Map(_)) => {
                 writer::message(tag, out, |out| self.content(*id, value, depth + 1, out))
@@ -94,16 +115,27 @@ impl Encoder<'_> {
                 items.iter().try_for_each(|item| self.element(tag, inner, item, depth, out))
             }
             (Shape::Scalar(kind), Value::Bool(_)) => scalar::write(*kind, tag, value, out),
-            (Shape::Scalar(kind), Value::Map(_)) => scalar::write(*kind, tag, &Value::Bool(true), out),
+            (Shape::Scalar(kind), Value::Map(_)) => {
+                scalar::write(*kind, tag, &Value::Bool(true), out)
+            }
             _ => Ok(()),
         }
     }
 
     /// A single value, a list element or a map value.
-    fn element(&self, tag: u32, shape: &Shape, value: &Value, depth: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn element(
+        &self,
+        tag: u32,
+        shape: &Shape,
+        value: &Value,
+        depth: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         match (shape, value) {
             (Shape::Scalar(kind), _) => scalar::write(*kind, tag, value, out),
-            (Shape::Message(id), _) => writer::message(tag, out, |out| self.content(*id, value, depth + 1, out)),
+            (Shape::Message(id), _) => {
+                writer::message(tag, out, |out| self.content(*id, value, depth + 1, out))
+            }
             (Shape::List(_), Value::List(items)) => wrapped(tag, items, out),
             _ => Err(mismatch(value, "list")),
         }
@@ -134,7 +166,8 @@ fn wrapped(tag: u32, items: &[Value], out: &mut Vec<u8>) -> Result<(), Error> {
 
 /// The fields that have a number, in the order of their numbers.
 fn by_tag(ty: &TypeDef) -> Vec<(u32, &Field)> {
-    let mut fields: Vec<_> = ty.fields.iter().filter_map(|field| Some((field.tag?, &**field))).collect();
+    let mut fields: Vec<_> =
+        ty.fields.iter().filter_map(|field| Some((field.tag?, &**field))).collect();
     fields.sort_by_key(|(tag, _)| *tag);
     fields
 }

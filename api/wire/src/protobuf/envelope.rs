@@ -47,7 +47,11 @@ impl<'a> Envelope<'a> {
                 RAW => envelope.raw = payload.bytes()?,
                 CONTENT_ENCODING => match payload.text()? {
                     "" => {}
-                    other => return Err(Problem::Value(format!("unknown content encoding {other:?}")).into()),
+                    other => {
+                        return Err(
+                            Problem::Value(format!("unknown content encoding {other:?}")).into()
+                        );
+                    }
                 },
                 CONTENT_TYPE => drop(payload.text()?),
                 _ => {}
@@ -66,7 +70,8 @@ impl<'a> Envelope<'a> {
 
     /// The bytes before and after a message of `length` bytes in the body.
     pub(super) fn write_around(&self, length: u64) -> (Vec<u8>, Vec<u8>) {
-        let mut head = Vec::with_capacity(self.raw.len() + self.api_version.len() + self.kind.len() + 32);
+        let mut head =
+            Vec::with_capacity(self.raw.len() + self.api_version.len() + self.kind.len() + 32);
         head.extend_from_slice(&PROTOBUF_MAGIC);
         let mut type_meta = Vec::new();
         writer::bytes(API_VERSION, self.api_version.as_bytes(), &mut type_meta);

@@ -33,7 +33,11 @@ impl<'g> Partial<'g> {
 
     /// The field with a protobuf number and its decoded value; `None` when the type has no such
     /// field.
-    pub(super) fn slot(&mut self, graph: &'g Graph, tag: u32) -> Option<(&'g Arc<Field>, &mut Slot<'g>)> {
+    pub(super) fn slot(
+        &mut self,
+        graph: &'g Graph,
+        tag: u32,
+    ) -> Option<(&'g Arc<Field>, &mut Slot<'g>)> {
         let at = self.ty.fields.iter().position(|field| field.tag == Some(tag))?;
         let field = &self.ty.fields[at];
         let known = self.seen.iter().rposition(|(seen, _)| *seen == at).unwrap_or_else(|| {
@@ -79,7 +83,9 @@ impl<'g> Partial<'g> {
         }
         match (mixed, schema) {
             (Mixed::SchemaOrBool, None) => Value::Bool(allowed),
-            (Mixed::SchemaOrList | Mixed::SchemaOrStrings, schema) if list.is_null() => schema.unwrap_or_default(),
+            (Mixed::SchemaOrList | Mixed::SchemaOrStrings, schema) if list.is_null() => {
+                schema.unwrap_or_default()
+            }
             (Mixed::SchemaOrList | Mixed::SchemaOrStrings, _) => list,
             (Mixed::SchemaOrBool, Some(schema)) => schema,
         }

@@ -56,7 +56,8 @@ impl<'a> Reader<'a> {
         let mut groups: Vec<u32> = Vec::new();
         while !self.rest.is_empty() {
             let key = self.varint()?;
-            let number = u32::try_from(key >> 3).ok().filter(|n| (1..=MAX_FIELD).contains(&u64::from(*n)));
+            let number =
+                u32::try_from(key >> 3).ok().filter(|n| (1..=MAX_FIELD).contains(&u64::from(*n)));
             let number = number.ok_or(Problem::Key(key))?;
             let payload = match key & 7 {
                 0 => Payload::Varint(self.varint()?),

@@ -21,8 +21,10 @@ use super::{Error, Problem, writer};
 use crate::json;
 
 /// Padded base64; as in JSON bodies, unused bits at the end may be set.
-const BASE64: GeneralPurpose =
-    GeneralPurpose::new(&STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
+);
 
 const NANOS_PER_MICRO: i64 = 1000;
 
@@ -48,7 +50,11 @@ pub(super) fn read(kind: Scalar, payload: Payload<'_>) -> Result<Value, Problem>
             match integer(which)? {
                 0 => Value::from(int32(integer(number)?.cast_unsigned())),
                 1 => Value::from(text.map_or(Ok(""), Payload::text)?),
-                other => return Err(Problem::Value(format!("{other} is neither an integer's nor a text's type"))),
+                other => {
+                    return Err(Problem::Value(format!(
+                        "{other} is neither an integer's nor a text's type"
+                    )));
+                }
             }
         }
         Scalar::Any => match parts(payload)?[1].map_or(Ok(&[][..]), Payload::bytes)? {
@@ -87,7 +93,9 @@ pub(super) fn write(kind: Scalar, tag: u32, value: &Value, out: &mut Vec<u8>) ->
         (Scalar::Any, value) => write_text_message(tag, &json::to_vec(value), out)?,
         (Scalar::Time | Scalar::MicroTime, Value::Null) => writer::bytes(tag, b"", out),
         (kind, value) => {
-            return Err(Problem::Value(format!("{} is not of type {kind:?}", value.type_name())).into());
+            return Err(
+                Problem::Value(format!("{} is not of type {kind:?}", value.type_name())).into()
+            );
         }
     }
     Ok(())
@@ -99,7 +107,9 @@ pub(super) fn write_zero(kind: Scalar, tag: u32, out: &mut Vec<u8>) -> Result<()
     match kind {
         Scalar::Bool | Scalar::Int32 | Scalar::Int64 => writer::number(tag, 0, out),
         Scalar::Double => writer::double(tag, 0.0, out),
-        Scalar::String | Scalar::Time | Scalar::MicroTime | Scalar::Any => writer::bytes(tag, b"", out),
+        Scalar::String | Scalar::Time | Scalar::MicroTime | Scalar::Any => {
+            writer::bytes(tag, b"", out)
+        }
         Scalar::Quantity => write_text_message(tag, b"0", out)?,
         Scalar::IntOrString => write_int_or_string(tag, 0, 0, "", out)?,
         Scalar::Bytes => {}
@@ -114,7 +124,13 @@ fn write_text_message(tag: u32, text: &[u8], out: &mut Vec<u8>) -> Result<(), Er
     })
 }
 
-fn write_int_or_string(tag: u32, which: i64, number: i64, text: &str, out: &mut Vec<u8>) -> Result<(), Error> {
+fn write_int_or_string(
+    tag: u32,
+    which: i64,
+    number: i64,
+    text: &str,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
     writer::message(tag, out, |out| {
         writer::number(1, which, out);
         writer::number(2, number, out);
@@ -142,7 +158,9 @@ fn integer(part: Option<Payload<'_>>) -> Result<i64, Problem> {
 /// An integral double is an integer in JSON.
 #[expect(clippy::cast_possible_truncation, reason = "integral and within the exact range")]
 fn read_double(payload: Payload<'_>) -> Result<Value, Problem> {
-    let Payload::Fixed64(bits) = payload else { return Err(Problem::WireType) };
+    let Payload::Fixed64(bits) = payload else {
+        return Err(Problem::WireType);
+    };
     let number = f64::from_bits(bits);
     let negative_zero = number == 0.0 && number.is_sign_negative();
     if !number.is_finite() {
@@ -158,14 +176,19 @@ fn read_time(kind: Scalar, payload: Payload<'_>) -> Result<Value, Problem> {
     }
     let [_, seconds, nanos, _] = parts(payload)?;
     let micros = i64::from(int32(integer(nanos)?.cast_unsigned())) / NANOS_PER_MICRO;
-    let micros = u32::try_from(micros).map_err(|_| Problem::Value("nanoseconds are negative".to_owned()))?;
+    let micros =
+        u32::try_from(micros).map_err(|_| Problem::Value("nanoseconds are negative".to_owned()))?;
     let time = Time::from_unix(integer(seconds)?, micros);
-    let time = time.ok_or_else(|| Problem::Value("time is outside of the years 0 to 9999".to_owned()))?;
+    let time =
+        time.ok_or_else(|| Problem::Value("time is outside of the years 0 to 9999".to_owned()))?;
     Ok(Value::from(if kind == Scalar::Time { time.seconds() } else { time.microseconds() }))
 }
 
 /// The low 32 bits, as protobuf reads longer numbers.
-#[expect(clippy::cast_possible_truncation, reason = "protobuf drops the high bits of a longer number")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "protobuf drops the high bits of a longer number"
+)]
 fn int32(number: u64) -> i32 {
     number.cast_signed() as i32
 }

@@ -56,7 +56,9 @@ pub fn encode(object: &Value, selectable: &[(&str, String)]) -> Result<Bytes, En
         metadata_start: offset(body.metadata_start)?,
         metadata_end: offset(body.metadata_end)?,
     };
-    let mut value = Vec::with_capacity(FIXED_LEN + 2 * texts.lengths.len() + texts.text.len() + body.text.len());
+    let mut value = Vec::with_capacity(
+        FIXED_LEN + 2 * texts.lengths.len() + texts.text.len() + body.text.len(),
+    );
     value.extend_from_slice(&fixed.to_bytes());
     for len in &texts.lengths {
         value.extend_from_slice(&len.to_le_bytes());
@@ -84,7 +86,12 @@ struct Json {
 
 impl Json {
     fn of(root: &Map) -> Result<Self, EncodeError> {
-        let mut json = Self { text: Vec::with_capacity(JSON_BYTES), hole: 0, metadata_start: 0, metadata_end: 0 };
+        let mut json = Self {
+            text: Vec::with_capacity(JSON_BYTES),
+            hole: 0,
+            metadata_start: 0,
+            metadata_end: 0,
+        };
         json.text.push(b'{');
         let mut first = true;
         for (key, value) in root.iter().filter(|(key, _)| !matches!(*key, "apiVersion" | "kind")) {
@@ -145,7 +152,9 @@ impl Texts {
     }
 
     fn labels(&mut self, metadata: &Map) -> Result<usize, EncodeError> {
-        let Some(labels) = metadata.get("labels").and_then(Value::as_map) else { return Ok(0) };
+        let Some(labels) = metadata.get("labels").and_then(Value::as_map) else {
+            return Ok(0);
+        };
         for (key, value) in labels.iter() {
             self.push(key, "a label key")?;
             self.push(value.as_str().unwrap_or_default(), "a label value")?;

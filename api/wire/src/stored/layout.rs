@@ -47,7 +47,9 @@ impl Fixed {
 
     pub(super) fn from_bytes(bytes: &[u8; FIXED_LEN]) -> Self {
         let short = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
-        let long = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let long = |at: usize| {
+            u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+        };
         Self {
             labels: short(2),
             fields: short(4),

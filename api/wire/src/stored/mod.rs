@@ -39,5 +39,6 @@ pub use encode::{EncodeError, encode};
 pub use layout::FORMAT_VERSION;
 pub use read::{CorruptValue, HeaderRef, Labels, OwnerReference, StoredRef};
 pub use splice::{
-    splice_item, splice_item_len, splice_object, splice_object_len, splice_partial, splice_partial_len, splice_version,
+    splice_item, splice_item_len, splice_object, splice_object_len, splice_partial,
+    splice_partial_len, splice_version,
 };

@@ -39,7 +39,8 @@ pub struct HeaderRef<'a>(StoredRef<'a>);
 impl<'a> HeaderRef<'a> {
     /// Checks the header of `bytes`, except for offsets in the JSON.
     pub fn parse(bytes: &'a Bytes) -> Result<Self, CorruptValue> {
-        let (first, rest) = bytes.split_first_chunk::<FIXED_LEN>().ok_or(CorruptValue::Header("too short"))?;
+        let (first, rest) =
+            bytes.split_first_chunk::<FIXED_LEN>().ok_or(CorruptValue::Header("too short"))?;
         if first[0] != FORMAT_VERSION {
             return Err(CorruptValue::Version(first[0]));
         }
@@ -47,7 +48,8 @@ impl<'a> HeaderRef<'a> {
         let too_short = || CorruptValue::Header("shorter than its header says");
         let (lengths, rest) = rest.split_at_checked(2 * fixed.texts()).ok_or_else(too_short)?;
         let (text, json) = rest.split_at_checked(fixed.text_len as usize).ok_or_else(too_short)?;
-        let text = std::str::from_utf8(text).map_err(|_| CorruptValue::Header("header text is not UTF-8"))?;
+        let text = std::str::from_utf8(text)
+            .map_err(|_| CorruptValue::Header("header text is not UTF-8"))?;
         let stored = StoredRef { bytes, fixed, lengths, text, json };
         stored.check_texts()?;
         Ok(Self(stored))
@@ -130,7 +132,8 @@ impl<'a> StoredRef<'a> {
             "metadata.name" => Some(self.name()),
             "metadata.namespace" => Some(self.namespace()),
             _ => {
-                let mut fields = self.pairs(usize::from(self.fixed.labels), usize::from(self.fixed.fields));
+                let mut fields =
+                    self.pairs(usize::from(self.fixed.labels), usize::from(self.fixed.fields));
                 fields.find(|(name, _)| *name == path).map(|(_, value)| value)
             }
         }
@@ -142,9 +145,11 @@ impl<'a> StoredRef<'a> {
         let mut texts = self.texts();
         texts.advance(COMMON_TEXTS + PAIR_TEXTS * pairs);
         (0..self.fixed.owners).map_while(move |_| {
-            let (api_version, kind, name, uid) = (texts.next()?, texts.next()?, texts.next()?, texts.next()?);
+            let (api_version, kind, name, uid) =
+                (texts.next()?, texts.next()?, texts.next()?, texts.next()?);
             let flags = texts.next()?;
-            let (controller, block_owner_deletion) = (matches!(flags, "1" | "3"), matches!(flags, "2" | "3"));
+            let (controller, block_owner_deletion) =
+                (matches!(flags, "1" | "3"), matches!(flags, "2" | "3"));
             Some(OwnerReference { api_version, kind, name, uid, controller, block_owner_deletion })
         })
     }
@@ -178,12 +183,18 @@ impl<'a> StoredRef<'a> {
     }
 
     /// The `Value` of the object, with `apiVersion`, `kind` and `metadata.resourceVersion`.
-    pub fn to_value(&self, api_version: &str, kind: &str, revision: u64) -> Result<Value, CorruptValue> {
+    pub fn to_value(
+        &self,
+        api_version: &str,
+        kind: &str,
+        revision: u64,
+    ) -> Result<Value, CorruptValue> {
         let (mut value, _) = json::parse(self.json)?;
         let root = value.as_map_mut().ok_or(CorruptValue::Header("JSON is no object"))?;
         root.insert("apiVersion", api_version);
         root.insert("kind", kind);
-        let metadata = root.map_mut("metadata").ok_or(CorruptValue::Header("metadata is no object"))?;
+        let metadata =
+            root.map_mut("metadata").ok_or(CorruptValue::Header("metadata is no object"))?;
         metadata.insert("resourceVersion", revision.to_string());
         Ok(value)
     }
@@ -198,18 +209,29 @@ impl<'a> StoredRef<'a> {
         if end != self.text.len() {
             return Err(CorruptValue::Header("lengths do not add up"));
         }
-        if whole { Ok(()) } else { Err(CorruptValue::Header("header text is cut inside a character")) }
+        if whole {
+            Ok(())
+        } else {
+            Err(CorruptValue::Header("header text is cut inside a character"))
+        }
     }
 
     fn check_places(&self) -> Result<(), CorruptValue> {
         let (start, end) = (self.fixed.metadata_start as usize, self.fixed.metadata_end as usize);
-        let metadata = self.json.get(start..end).ok_or(CorruptValue::Header("metadata lies outside of the JSON"))?;
+        let metadata = self
+            .json
+            .get(start..end)
+            .ok_or(CorruptValue::Header("metadata lies outside of the JSON"))?;
         let at_hole = self.hole().checked_sub(start).and_then(|hole| metadata.get(hole..));
         if !at_hole.is_some_and(|rest| rest.starts_with(b"\"uid\"")) {
             return Err(CorruptValue::Header("no uid where the header says"));
         }
         let framed = |text: &[u8]| text.first() == Some(&b'{') && text.last() == Some(&b'}');
-        if framed(self.json) && framed(metadata) { Ok(()) } else { Err(CorruptValue::Header("JSON is no object")) }
+        if framed(self.json) && framed(metadata) {
+            Ok(())
+        } else {
+            Err(CorruptValue::Header("JSON is no object"))
+        }
     }
 
     fn texts(&self) -> Texts<'a> {
@@ -236,7 +258,10 @@ impl<'a> Texts<'a> {
     /// Skips `count` texts.
     fn advance(&mut self, count: usize) {
         let (skipped, lengths) = self.lengths.split_at(self.lengths.len().min(2 * count));
-        let bytes: usize = skipped.chunks_exact(2).map(|len| usize::from(u16::from_le_bytes([len[0], len[1]]))).sum();
+        let bytes: usize = skipped
+            .chunks_exact(2)
+            .map(|len| usize::from(u16::from_le_bytes([len[0], len[1]])))
+            .sum();
         *self = Self { lengths, text: self.text.get(bytes..).unwrap_or_default() };
     }
 }

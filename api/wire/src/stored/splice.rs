@@ -16,13 +16,24 @@ const PARTIAL_KIND: &str = "PartialObjectMetadata";
 const METADATA: &[u8] = b"\"metadata\":";
 
 /// Appends the whole object: the response to a get, or the object of a watch event.
-pub fn splice_object(target: &mut impl BufMut, stored: &StoredRef<'_>, api_version: &str, kind: &str, revision: u64) {
+pub fn splice_object(
+    target: &mut impl BufMut,
+    stored: &StoredRef<'_>,
+    api_version: &str,
+    kind: &str,
+    revision: u64,
+) {
     put_type(target, api_version, kind);
     put_versioned(target, &stored.json_slice()[1..], stored.hole() - 1, revision);
 }
 
 /// Bytes that `splice_object` appends.
-pub fn splice_object_len(stored: &StoredRef<'_>, api_version: &str, kind: &str, revision: u64) -> usize {
+pub fn splice_object_len(
+    stored: &StoredRef<'_>,
+    api_version: &str,
+    kind: &str,
+    revision: u64,
+) -> usize {
     type_len(api_version, kind) + splice_item_len(stored, revision) - 1
 }
 
@@ -45,7 +56,12 @@ pub fn splice_version(target: &mut impl BufMut, revision: u64) {
 
 /// Appends the object's metadata as a `PartialObjectMetadata` of `api_version` (that of the meta
 /// group).
-pub fn splice_partial(target: &mut impl BufMut, stored: &StoredRef<'_>, api_version: &str, revision: u64) {
+pub fn splice_partial(
+    target: &mut impl BufMut,
+    stored: &StoredRef<'_>,
+    api_version: &str,
+    revision: u64,
+) {
     let (metadata, hole) = stored.metadata();
     put_type(target, api_version, PARTIAL_KIND);
     target.put_slice(METADATA);
@@ -56,7 +72,11 @@ pub fn splice_partial(target: &mut impl BufMut, stored: &StoredRef<'_>, api_vers
 /// Bytes that `splice_partial` appends.
 pub fn splice_partial_len(stored: &StoredRef<'_>, api_version: &str, revision: u64) -> usize {
     let (metadata, _) = stored.metadata();
-    type_len(api_version, PARTIAL_KIND) + METADATA.len() + metadata.len() + version_len(revision) + 1
+    type_len(api_version, PARTIAL_KIND)
+        + METADATA.len()
+        + metadata.len()
+        + version_len(revision)
+        + 1
 }
 
 fn put_type(target: &mut impl BufMut, api_version: &str, kind: &str) {

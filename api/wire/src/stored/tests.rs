@@ -25,7 +25,8 @@ fn sample() -> Value {
 }
 
 fn stored(object: &Value) -> Bytes {
-    encode(object, &[("type", "Opaque".to_owned()), ("status.phase", "é".to_owned())]).expect("a complete object")
+    encode(object, &[("type", "Opaque".to_owned()), ("status.phase", "é".to_owned())])
+        .expect("a complete object")
 }
 
 fn with_version(mut object: Value, revision: u64) -> Value {
@@ -40,13 +41,22 @@ fn header_says_what_the_object_says() {
     assert_eq!((stored.name(), stored.namespace(), stored.uid()), ("a", "ns", "u-1"));
     assert_eq!(stored.deletion_timestamp(), None);
     assert_eq!(stored.labels().collect::<Vec<_>>(), [("app", "web"), ("tier", "")]);
-    let fields = ["metadata.name", "metadata.namespace", "type", "status.phase", "none"].map(|path| stored.field(path));
+    let fields = ["metadata.name", "metadata.namespace", "type", "status.phase", "none"]
+        .map(|path| stored.field(path));
     assert_eq!(fields, [Some("a"), Some("ns"), Some("Opaque"), Some("é"), None]);
     let owners: Vec<_> = stored.owner_references().collect();
-    assert_eq!((owners[0].uid, owners[0].controller, owners[0].block_owner_deletion), ("o-1", true, false));
-    assert_eq!((owners[1].kind, owners[1].controller, owners[1].block_owner_deletion), ("Secret", false, true));
+    assert_eq!(
+        (owners[0].uid, owners[0].controller, owners[0].block_owner_deletion),
+        ("o-1", true, false)
+    );
+    assert_eq!(
+        (owners[1].kind, owners[1].controller, owners[1].block_owner_deletion),
+        ("Secret", false, true)
+    );
     assert_eq!(owners.len(), 2);
-    for (selector, expect) in [("app=web", true), ("app!=web", false), ("!tier", false), ("", true), ("x", false)] {
+    for (selector, expect) in
+        [("app=web", true), ("app!=web", false), ("!tier", false), ("", true), ("x", false)]
+    {
         let selector = LabelSelector::parse(selector).expect("well-formed");
         assert_eq!(stored.matches(&selector), expect, "{selector}");
     }
@@ -63,7 +73,8 @@ fn deletion_is_visible() {
 
 #[test]
 fn spliced_texts() {
-    let object = Value::from(json!({"data": {"k": "v"}, "metadata": {"name": "a", "uid": "u"}, "z": 1}));
+    let object =
+        Value::from(json!({"data": {"k": "v"}, "metadata": {"name": "a", "uid": "u"}, "z": 1}));
     let bytes = encode(&object, &[]).expect("a complete object");
     let stored = StoredRef::parse(&bytes).expect("just encoded");
     let text = |splice: &dyn Fn(&mut Vec<u8>)| {
@@ -83,18 +94,25 @@ fn spliced_texts() {
         text(&|target| splice_partial(target, &stored, "meta.svc.io/v1", 42)),
         r#"{"apiVersion":"meta.svc.io/v1","kind":"PartialObjectMetadata","metadata":{"name":"a","resourceVersion":"42","uid":"u"}}"#
     );
-    assert_eq!(stored.json(), &br#"{"data":{"k":"v"},"metadata":{"name":"a","uid":"u"},"z":1}"#[..]);
+    assert_eq!(
+        stored.json(),
+        &br#"{"data":{"k":"v"},"metadata":{"name":"a","uid":"u"},"z":1}"#[..]
+    );
 }
 
 #[test]
 fn incomplete_objects_are_refused() {
-    let check =
-        |object: serde_json::Value, expect: EncodeError| assert_eq!(encode(&Value::from(object), &[]), Err(expect));
+    let check = |object: serde_json::Value, expect: EncodeError| {
+        assert_eq!(encode(&Value::from(object), &[]), Err(expect))
+    };
     check(json!([]), EncodeError::NoMetadata);
     check(json!({"metadata": 1}), EncodeError::NoMetadata);
     check(json!({"metadata": {"name": "a"}}), EncodeError::NoUid);
     check(json!({"metadata": {"uid": ""}}), EncodeError::NoUid);
-    check(json!({"metadata": {"uid": "u", "name": "x".repeat(65_536)}}), EncodeError::TooLong("name".to_owned()));
+    check(
+        json!({"metadata": {"uid": "u", "name": "x".repeat(65_536)}}),
+        EncodeError::TooLong("name".to_owned()),
+    );
 }
 
 #[test]

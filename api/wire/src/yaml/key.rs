@@ -73,7 +73,9 @@ mod tests {
 
     #[test]
     fn numbers() {
-        let check = |number: f64, expect: Option<&str>| assert_eq!(float_text(number).as_deref(), expect, "{number}");
+        let check = |number: f64, expect: Option<&str>| {
+            assert_eq!(float_text(number).as_deref(), expect, "{number}")
+        };
         check(1.10, Some("1.1"));
         check(-2.0, Some("-2"));
         check(0.0001, Some("0.0001"));

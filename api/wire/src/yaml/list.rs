@@ -47,8 +47,10 @@ mod tests {
     use crate::yaml::parse;
 
     fn streamed(items: &[Value]) -> (Value, String) {
-        let (list, _) =
-            json::parse(br#"{"apiVersion":"v1","items":[],"kind":"L","metadata":{"resourceVersion":"7"}}"#).unwrap();
+        let (list, _) = json::parse(
+            br#"{"apiVersion":"v1","items":[],"kind":"L","metadata":{"resourceVersion":"7"}}"#,
+        )
+        .unwrap();
         let mut out = Vec::new();
         list_head(&list, "items", &mut out);
         for item in items {
@@ -66,7 +68,10 @@ mod tests {
         let (_, text) = streamed(&[item(r#"{"a":{"b":"1"},"c":"d"}"#), item(r#"{"e":[1]}"#)]);
         let expect = "apiVersion: v1\nitems:\n- a:\n    b: \"1\"\n  c: d\n- e:\n  ";
         assert!(text.starts_with(expect), "{text}");
-        assert_eq!(streamed(&[]).1, "apiVersion: v1\nitems: []\nkind: L\nmetadata:\n  resourceVersion: \"7\"\n");
+        assert_eq!(
+            streamed(&[]).1,
+            "apiVersion: v1\nitems: []\nkind: L\nmetadata:\n  resourceVersion: \"7\"\n"
+        );
     }
 
     proptest! {

@@ -14,9 +14,12 @@ mod tests;
 use quorate_meta::Value;
 
 pub use list::{list_head, list_item, list_tail};
-pub use read::{Duplicate, Error, MAX_ALIAS_EVENTS, MAX_BYTES, MAX_DEPTH, MAX_MERGING_NODES, MAX_NODES, parse};
+pub use read::{
+    Duplicate, Error, MAX_ALIAS_EVENTS, MAX_BYTES, MAX_DEPTH, MAX_MERGING_NODES, MAX_NODES, parse,
+};
 
 /// `value` as a YAML document, sorted keys, block style.
 pub fn write(value: &Value) -> String {
-    serde_saphyr::to_string(value).expect("a tree of JSON values has no key or value that YAML cannot express")
+    serde_saphyr::to_string(value)
+        .expect("a tree of JSON values has no key or value that YAML cannot express")
 }

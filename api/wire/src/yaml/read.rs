@@ -67,7 +67,8 @@ pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
     if text.len() > MAX_BYTES {
         return Err(Error::whole(format!("text is larger than {MAX_BYTES} bytes")));
     }
-    let text = std::str::from_utf8(text).map_err(|_| Error::whole("text is not valid UTF-8".to_owned()))?;
+    let text = std::str::from_utf8(text)
+        .map_err(|_| Error::whole("text is not valid UTF-8".to_owned()))?;
     if text.starts_with('{')
         && let Ok((value, duplicates)) = crate::json::parse(text.as_bytes())
         && duplicates.is_empty()
@@ -83,10 +84,11 @@ pub fn parse(text: &[u8]) -> Result<(Value, Vec<Duplicate>), Error> {
         (DuplicateKeyPolicy::PassThrough, MAX_NODES)
     };
     let options = options(duplicate_keys, max_nodes);
-    let value = serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
-        seed.deserialize(deserializer)
-    })
-    .map_err(|error| Error::new(&error, max_nodes))?;
+    let value =
+        serde_saphyr::with_deserializer_from_str_with_options(text, options, |deserializer| {
+            seed.deserialize(deserializer)
+        })
+        .map_err(|error| Error::new(&error, max_nodes))?;
     Ok((value, duplicates.into_inner()))
 }
 
@@ -126,7 +128,10 @@ impl Error {
             other => {
                 // A list or a map is two events, so a text of hardly anything else exceeds the
                 // events first.
-                let events = matches!(other, serde_saphyr::Error::Budget { breach: BudgetBreach::Events { .. }, .. });
+                let events = matches!(
+                    other,
+                    serde_saphyr::Error::Budget { breach: BudgetBreach::Events { .. }, .. }
+                );
                 (other.to_string().lines().next().unwrap_or_default().to_owned(), events)
             }
         };
@@ -148,7 +153,9 @@ impl Node<'_> {
 
     /// Puts `step` before the paths of duplicates reported after the first `noted`.
     fn prefix(self, noted: usize, step: &str) {
-        self.duplicates.borrow_mut()[noted..].iter_mut().for_each(|duplicate| prefix(&mut duplicate.path, step));
+        self.duplicates.borrow_mut()[noted..]
+            .iter_mut()
+            .for_each(|duplicate| prefix(&mut duplicate.path, step));
     }
 }
 
@@ -216,11 +223,17 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut entries: Vec<(SmolStr, Value)> = Vec::new();
         let mut seen = HashSet::new();
         while self.noted() < MAX_DUPLICATES {
-            let Some(key) = source.next_key::<Spanned<Key>>()? else { break };
+            let Some(key) = source.next_key::<Spanned<Key>>()? else {
+                break;
+            };
             let line = key.referenced.line();
             let Key(key) = key.value;
             if !seen.insert(key.clone()) {
-                self.duplicates.borrow_mut().push(Duplicate { line, key: key.clone(), path: key.clone() });
+                self.duplicates.borrow_mut().push(Duplicate {
+                    line,
+                    key: key.clone(),
+                    path: key.clone(),
+                });
             }
             let noted = self.noted();
             let value = source.next_value_seed(self)?;

@@ -15,7 +15,9 @@ fn read(text: &str) -> Value {
 
 #[test]
 fn manifests() {
-    let check = |text: &str, expect: serde_json::Value| assert_eq!(read(text), Value::from(expect), "{text}");
+    let check = |text: &str, expect: serde_json::Value| {
+        assert_eq!(read(text), Value::from(expect), "{text}")
+    };
     check(
         "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a # comment\ndata:\n  k: |\n    one\n    two\n",
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "one\ntwo\n"}}),
@@ -24,7 +26,10 @@ fn manifests() {
         "---\na: 0644\nb: yes\nc: \"yes\"\nd: 1.5\ne: ~\nf:\n",
         json!({"a": 420, "b": true, "c": "yes", "d": 1.5, "e": null, "f": null}),
     );
-    check("a: 2026-01-02\nb: 1:30\nc: 18446744073709551615", json!({"a": "2026-01-02", "b": "1:30", "c": u64::MAX}));
+    check(
+        "a: 2026-01-02\nb: 1:30\nc: 18446744073709551615",
+        json!({"a": "2026-01-02", "b": "1:30", "c": u64::MAX}),
+    );
     check("1: a\ntrue: b\n", json!({"1": "a", "true": "b"}));
     check(
         "{y: a, \"n\": b, Off: c, yes-it-is: d, 0x10: e, 1.50: f, ? 'no' : g}",
@@ -105,10 +110,13 @@ fn repeated_keys_are_told_with_their_paths() {
 #[test]
 fn of_very_many_repeated_keys_the_first_are_named_and_the_last_wins() {
     use crate::json::MAX_DUPLICATES;
-    let rows: String = (0..2 * MAX_DUPLICATES).map(|at| format!("  k: {at}\n  l{at}: {{x: 0, x: {at}}}\n")).collect();
+    let rows: String = (0..2 * MAX_DUPLICATES)
+        .map(|at| format!("  k: {at}\n  l{at}: {{x: 0, x: {at}}}\n"))
+        .collect();
     let (value, found) = parse(format!("a:\n{rows}b: 1\nb: 2\n").as_bytes()).expect("well-formed");
     // Two in each row but the first, in which only x is one.
-    let named: Vec<(u64, &str)> = found.iter().map(|duplicate| (duplicate.line, duplicate.key.as_str())).collect();
+    let named: Vec<(u64, &str)> =
+        found.iter().map(|duplicate| (duplicate.line, duplicate.key.as_str())).collect();
     assert_eq!(named[..4], [(3, "x"), (4, "k"), (5, "x"), (6, "k")]);
     assert_eq!(named.len(), MAX_DUPLICATES);
     let last = 2 * MAX_DUPLICATES - 1;
@@ -131,7 +139,10 @@ fn refused_texts_say_why_in_one_line() {
         "~: 1",
     ] {
         let error = parse(text.as_bytes()).expect_err(text).to_string();
-        assert!(error.starts_with("yaml: ") && !error.contains('\n') && error.len() > 10, "{text}: {error}");
+        assert!(
+            error.starts_with("yaml: ") && !error.contains('\n') && error.len() > 10,
+            "{text}: {error}"
+        );
     }
     assert!(parse(b"a: \xff").is_err());
     assert_eq!(parse(b"a: 1\nb: [1\n").map_err(|error| error.line > 0), Err(true));
@@ -143,7 +154,8 @@ fn limits_hold() {
     assert!(parse(nested(MAX_DEPTH - 1).as_bytes()).is_ok());
     assert!(parse(nested(MAX_DEPTH + 1).as_bytes()).is_err());
     assert!(parse(&vec![b' '; MAX_BYTES + 1]).is_err());
-    let error = parse("k: v\n".repeat(MAX_NODES / 2).as_bytes()).expect_err("the map itself is one too many");
+    let error = parse("k: v\n".repeat(MAX_NODES / 2).as_bytes())
+        .expect_err("the map itself is one too many");
     assert_eq!(error.to_string(), "yaml: text has more than 300000 keys and values");
     let too_many = |text: &str| parse(text.as_bytes()).map_err(|error| error.too_many);
     assert_eq!(too_many(&"k: v\n".repeat(MAX_NODES / 2)), Err(true));
@@ -151,7 +163,8 @@ fn limits_hold() {
     assert_eq!(too_many(&nested(MAX_DEPTH + 1)), Err(false));
     let merging = |pairs: usize| format!("<<: {{x: 1}}\n{}", "k: v\n".repeat(pairs));
     assert!(parse(merging(MAX_MERGING_NODES / 2 - 4).as_bytes()).is_ok());
-    let error = parse(merging(MAX_MERGING_NODES / 2).as_bytes()).expect_err("too many to be read again");
+    let error =
+        parse(merging(MAX_MERGING_NODES / 2).as_bytes()).expect_err("too many to be read again");
     assert_eq!(error.to_string(), "yaml: text has more than 50000 keys and values");
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..9 {
@@ -163,7 +176,9 @@ fn limits_hold() {
 
 #[test]
 fn written_form() {
-    let value = Value::from(json!({"kind": "X", "a": [{"b": "yes", "c": 1}], "e": {}, "s": "two\nlines\n"}));
+    let value = Value::from(
+        json!({"kind": "X", "a": [{"b": "yes", "c": 1}], "e": {}, "s": "two\nlines\n"}),
+    );
     let text = write(&value);
     assert!(text.starts_with("a:\n"), "{text}");
     assert_eq!(read(&text), value);

@@ -47,7 +47,12 @@ fn check(lengths: &[usize], expect: &[usize], is_direct: bool) {
         assert_eq!((appender.size(), foretold, found), (expect, expect, expect), "{lengths:?}");
     }
     let found = std::fs::read_to_string(&path).unwrap();
-    assert!(found.lines().map(str::trim_end).eq(lengths.iter().map(|length| line(*length).trim_end().to_owned())));
+    assert!(
+        found
+            .lines()
+            .map(str::trim_end)
+            .eq(lengths.iter().map(|length| line(*length).trim_end().to_owned()))
+    );
     assert_eq!(appender.direct.is_some(), is_direct);
 }
 

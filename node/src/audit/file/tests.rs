@@ -22,7 +22,8 @@ impl Clock for TestClock {
 async fn check(limits: Limits, events: &[&'static str], expect: &[(&str, &str)]) {
     let folder = TempDir::new().unwrap();
     let clock = Arc::new(TestClock::default());
-    let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
+    let mut sink =
+        open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
     for event in events {
         sink.write(&Lines::from_iter([*event])).await.unwrap();
         clock.0.fetch_add(DAY_MS, Ordering::Relaxed);
@@ -45,7 +46,8 @@ async fn files_are_rotated_and_pruned() {
     let unlimited = Limits { bytes: 0, age: Duration::ZERO, files: 0 };
     check(unlimited, &["one\n", "two\n"], &[("audit.log", "one\ntwo\n")]).await;
     let small = Limits { bytes: 8, ..unlimited };
-    let (first, second) = ("audit-1970-01-03T00-00-00.000.log", "audit-1970-01-04T00-00-00.000.log");
+    let (first, second) =
+        ("audit-1970-01-03T00-00-00.000.log", "audit-1970-01-04T00-00-00.000.log");
     let events = ["one\n", "two\n", "three\n", "four\n"];
     let last = ("audit.log", "four\n");
     check(small, &events, &[(first, "one\ntwo\n"), (second, "three\n"), last]).await;
@@ -62,13 +64,18 @@ async fn files_that_were_not_rotated_here_stay_and_none_is_overwritten() {
     others.iter().for_each(|name| std::fs::write(folder.path().join(name), "other").unwrap());
     let clock = Arc::new(TestClock::default());
     let limits = Limits { bytes: 4, age: Duration::ZERO, files: 2 };
-    let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
+    let mut sink =
+        open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
     sink.write(&Lines::from_iter(["one\n", "two\n", "six\n", "ten\n"])).await.unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
     others.iter().for_each(|name| assert_eq!(read(name), "other"));
     // All in one moment: each gets a name of its own.
-    let aside = ["000", "001", "002"].map(|ms| read(&format!("audit-1970-01-01T00-00-00.{ms}.log")));
-    assert_eq!((aside, read("audit.log")), (["", "two\n", "six\n"].map(str::to_owned), "ten\n".to_owned()));
+    let aside =
+        ["000", "001", "002"].map(|ms| read(&format!("audit-1970-01-01T00-00-00.{ms}.log")));
+    assert_eq!(
+        (aside, read("audit.log")),
+        (["", "two\n", "six\n"].map(str::to_owned), "ten\n".to_owned())
+    );
 }
 
 #[tokio::test]
@@ -78,7 +85,8 @@ async fn old_files_go_when_none_is_rotated_any_more() {
     std::fs::write(&old, "old").unwrap();
     let clock = Arc::new(TestClock::default());
     let limits = Limits { bytes: 0, age: Duration::from_secs(3600), files: 0 };
-    let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
+    let mut sink =
+        open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
     for (ms, expect) in [(0, true), (PRUNE_INTERVAL_MS - 1, true), (PRUNE_INTERVAL_MS + 1, false)] {
         clock.0.store(ms, Ordering::Relaxed);
         sink.write(&Lines::from_iter(["one\n"])).await.unwrap();
@@ -91,16 +99,19 @@ async fn no_file_is_longer_than_allowed_when_lines_are_filled_up() {
     let folder = TempDir::new().unwrap();
     let clock = Arc::new(TestClock::default());
     let limits = Limits { bytes: 300_000, age: Duration::ZERO, files: 0 };
-    let mut sink = open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
+    let mut sink =
+        open(folder.path().join("audit.log").to_str().unwrap(), limits, clock.clone()).unwrap();
     let lines: Vec<String> = (0..600).map(|number| format!("{number:999}\n")).collect();
     for batch in lines.chunks(200) {
         sink.write(&batch.iter().map(String::as_str).collect()).await.unwrap();
         clock.0.fetch_add(DAY_MS, Ordering::Relaxed);
     }
-    let mut paths: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     // Names with a time sort before the one without.
     paths.sort();
-    let texts: Vec<String> = paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    let texts: Vec<String> =
+        paths.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     assert!(texts.len() > 1 && texts.iter().all(|text| text.len() <= 300_000));
     let found = texts.iter().flat_map(|text| text.lines()).map(str::trim_end);
     assert!(found.eq(lines.iter().map(|line| line.trim_end())));

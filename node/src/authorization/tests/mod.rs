@@ -38,8 +38,8 @@ fn options_survive_the_way_to_another_process() {
 /// The modes that come out, or a part of what is said.
 #[track_caller]
 fn check(arguments: &[&str], expect: Result<&str, &str>) {
-    let modes =
-        parse(arguments).and_then(|options| options.modes(&SystemEnv::env()).map_err(|error| error.to_string()));
+    let modes = parse(arguments)
+        .and_then(|options| options.modes(&SystemEnv::env()).map_err(|error| error.to_string()));
     match (modes, expect) {
         (Ok(modes), Ok(expect)) => {
             let names: Vec<&str> = modes
@@ -63,7 +63,10 @@ fn check(arguments: &[&str], expect: Result<&str, &str>) {
 fn modes_are_asked_in_the_order_that_is_given() {
     check(&[], Ok("rules"));
     check(&["--authorization-mode=Node,RBAC"], Ok("nodes,rules"));
-    check(&["--authorization-mode=AlwaysDeny", "--authorization-mode=AlwaysAllow"], Ok("deny,allow"));
+    check(
+        &["--authorization-mode=AlwaysDeny", "--authorization-mode=AlwaysAllow"],
+        Ok("deny,allow"),
+    );
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Parser;
 use quorate_access::authentication::User;
-use quorate_access::authorization::{Action, Authorizer, AuthorizerOptions, Decision, ResourceAction, Verdict};
+use quorate_access::authorization::{
+    Action, Authorizer, AuthorizerOptions, Decision, ResourceAction, Verdict,
+};
 use quorate_env::{Clock, Env, SystemEnv};
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
@@ -47,14 +49,21 @@ impl Setting {
         Self::with(options, |server, folder| server.with_token(folder, "s3cret")).await
     }
 
-    async fn with(options: &[&str], config: impl FnOnce(&ScriptedServer, &Path) -> PathBuf) -> Self {
+    async fn with(
+        options: &[&str],
+        config: impl FnOnce(&ScriptedServer, &Path) -> PathBuf,
+    ) -> Self {
         let (server, folder) = (ScriptedServer::start().await, TempDir::new().unwrap());
-        let file = format!("--authorization-webhook-config-file={}", config(&server, folder.path()).display());
+        let file = format!(
+            "--authorization-webhook-config-file={}",
+            config(&server, folder.path()).display()
+        );
         // Nothing here is about time unless a test says so.
         let patient = Some(&"--authorization-webhook-timeout=30s");
         let patient = patient.filter(|_| !options.iter().any(|option| option.contains("timeout")));
         let own = ["test", "--authorization-mode=Webhook", &file];
-        let options = Line::try_parse_from(own.iter().chain(patient).chain(options)).unwrap().authorization;
+        let options =
+            Line::try_parse_from(own.iter().chain(patient).chain(options)).unwrap().authorization;
         let clock = Arc::new(Time(AtomicU64::new(1_000_000)));
         let env = Env { clock: clock.clone(), ..SystemEnv::env() };
         let names = Naming::Kubernetes.names();
@@ -85,7 +94,8 @@ impl Setting {
 
 fn review(status: Value) -> String {
     let version = "authorization.k8s.io/v1";
-    json!({"apiVersion": version, "kind": "SubjectAccessReview", "spec": {}, "status": status}).to_string()
+    json!({"apiVersion": version, "kind": "SubjectAccessReview", "spec": {}, "status": status})
+        .to_string()
 }
 
 #[tokio::test]
@@ -106,7 +116,10 @@ async fn the_server_decides() {
     });
     assert_eq!((asked.len(), &asked[0].body), (3, &expect));
     assert_eq!(asked[0].path, "/decide?x=y");
-    assert_eq!((asked[0].authorization.as_deref(), asked[0].certified), (Some("Bearer s3cret"), false));
+    assert_eq!(
+        (asked[0].authorization.as_deref(), asked[0].certified),
+        (Some("Bearer s3cret"), false)
+    );
     assert_eq!(setting.server.connections(), 1, "the connection stays open");
 }
 
@@ -116,7 +129,10 @@ async fn a_certificate_says_who_asks() {
     setting.says(json!({"allowed": true}));
     assert!(setting.decide("joe").await.is_allowed());
     let asked = setting.server.asked();
-    assert_eq!((asked.len(), asked[0].certified, asked[0].authorization.as_deref()), (1, true, None));
+    assert_eq!(
+        (asked.len(), asked[0].certified, asked[0].authorization.as_deref()),
+        (1, true, None)
+    );
 }
 
 #[tokio::test]
@@ -124,7 +140,10 @@ async fn only_the_named_authority_is_believed() {
     let setting = Setting::with(&[], ScriptedServer::with_other_authority).await;
     setting.says(json!({"allowed": true}));
     let decision = setting.decide("joe").await;
-    assert!(!decision.is_allowed() && decision.error.contains("invalid peer certificate"), "{decision:?}");
+    assert!(
+        !decision.is_allowed() && decision.error.contains("invalid peer certificate"),
+        "{decision:?}"
+    );
     setting.count(0);
     assert_eq!(setting.server.connections(), 1, "it would be the same again");
 }
@@ -178,8 +197,10 @@ async fn without_an_answer_the_policy_holds() {
 
 #[tokio::test]
 async fn answers_are_remembered_for_as_long_as_the_options_say() {
-    let options =
-        ["--authorization-webhook-cache-authorized-ttl=10s", "--authorization-webhook-cache-unauthorized-ttl=2s"];
+    let options = [
+        "--authorization-webhook-cache-authorized-ttl=10s",
+        "--authorization-webhook-cache-unauthorized-ttl=2s",
+    ];
     let setting = Setting::new(&options).await;
     let wait = |seconds: u64| setting.clock.0.fetch_add(seconds * 1000, Ordering::Relaxed);
     setting.says(json!({"allowed": true}));

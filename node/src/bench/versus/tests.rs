@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn medians() {
-    let check = |sorted: &[f64], expect: f64| assert!((median(sorted) - expect).abs() < 1e-9, "{sorted:?}");
+    let check =
+        |sorted: &[f64], expect: f64| assert!((median(sorted) - expect).abs() < 1e-9, "{sorted:?}");
     check(&[], 1.0);
     check(&[3.0], 3.0);
     check(&[1.0, 2.0, 9.0], 2.0);

@@ -23,7 +23,9 @@ fn the_administrators_certificate_is_renewed_in_time() {
     let certificate = || Identity::read(&root.join("pki"), names::ADMIN).unwrap().certificate;
     let config = || read_text(&root.join("admin.kubeconfig")).unwrap();
     let mut known = (certificate(), config());
-    for (day, expect) in [(2, false), (200, false), (300, true), (301, false), (600, true), (1, true)] {
+    for (day, expect) in
+        [(2, false), (200, false), (300, true), (301, false), (600, true), (1, true)]
+    {
         renew_admin(root, "127.0.0.1:6443", &env(day)).unwrap();
         let now = (certificate(), config());
         assert_eq!((known.0 != now.0, known.1 != now.1), (expect, expect), "{day}");

@@ -29,11 +29,17 @@ fn request(names: Vec<String>) -> Vec<u8> {
     params.serialize_request(&KeyPair::generate().unwrap()).unwrap().der().to_vec()
 }
 
-fn check(names: &[&str], usages: &[Usage], not_after_days: u64, expect: impl Fn(&X509Certificate<'_>)) {
+fn check(
+    names: &[&str],
+    usages: &[Usage],
+    not_after_days: u64,
+    expect: impl Fn(&X509Certificate<'_>),
+) {
     let authority = Authority::generate("test-ca", now()).unwrap();
     let request = request(names.iter().map(|name| (*name).to_owned()).collect());
     let at = |days: u64| Moment::from_ms((TODAY + days) * DAY_MS);
-    let order = Order { request: &request, usages, not_before: at(0), not_after: at(not_after_days) };
+    let order =
+        Order { request: &request, usages, not_before: at(0), not_after: at(not_after_days) };
     let pem = issue(authority.identity(), &order, [0xff; SERIAL_BYTES], now()).unwrap();
     let chain = Identity { certificate: pem, key: String::new() }.chain().unwrap();
     let (_, leaf) = X509Certificate::from_der(&chain[0]).unwrap();
@@ -74,7 +80,12 @@ fn what_is_wrong_with_the_authority_may_pass() {
     let authority = Authority::generate("test-ca", now()).unwrap().identity().clone();
     let check = |authority: &Identity, request: &[u8], days: u64, refused: bool| {
         let at = |days: u64| Moment::from_ms((TODAY + days) * DAY_MS);
-        let order = Order { request, usages: &[Usage::ClientAuth], not_before: at(days), not_after: at(days + 1) };
+        let order = Order {
+            request,
+            usages: &[Usage::ClientAuth],
+            not_before: at(days),
+            not_after: at(days + 1),
+        };
         let now = now() + time::Duration::days(days.cast_signed());
         let error = issue(authority, &order, [1; SERIAL_BYTES], now).unwrap_err();
         assert_eq!(matches!(error, NotIssued::Refused(_)), refused, "{error}");
@@ -107,7 +118,9 @@ fn alternative_names_are_asked_for_at_one_place() {
         let names = alternative_names(&<CertReq as Decode>::from_der(request.der()).unwrap());
         match (names, expect) {
             (Ok(names), Some(count)) => assert_eq!(names.len(), count),
-            (Err(NotIssued::Refused(why)), None) => assert!(why.contains("more than once"), "{why}"),
+            (Err(NotIssued::Refused(why)), None) => {
+                assert!(why.contains("more than once"), "{why}")
+            }
             (other, _) => panic!("{other:?}, not {expect:?}"),
         }
     };

@@ -20,7 +20,8 @@ struct Setting {
 impl Setting {
     async fn new(config: impl FnOnce(&ScriptedServer, &Path) -> PathBuf) -> Self {
         let (server, folder) = (ScriptedServer::start().await, TempDir::new().unwrap());
-        let webhook = Webhook::new(&config(&server, folder.path()), SystemEnv::env().network).unwrap();
+        let webhook =
+            Webhook::new(&config(&server, folder.path()), SystemEnv::env().network).unwrap();
         Self { server, webhook, folder }
     }
 
@@ -31,7 +32,8 @@ impl Setting {
     /// The code that comes back, 0 for none, and by which tokens was asked.
     async fn post(&self) -> (u16, Vec<String>) {
         let answer = self.webhook.post(Bytes::from_static(b"{}")).await;
-        let asked = self.server.asked().into_iter().map(|asked| asked.authorization.unwrap_or_default());
+        let asked =
+            self.server.asked().into_iter().map(|asked| asked.authorization.unwrap_or_default());
         (answer.map_or(0, |(status, _)| status.as_u16()), asked.collect())
     }
 }
@@ -58,7 +60,8 @@ async fn a_file_that_the_kubeconfig_names_is_looked_at_from_time_to_time() {
     let setting = Setting::new(|server, folder| {
         let file = server.with_token(folder, "inline");
         let text = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, text.replace(r#""token":"inline""#, r#""tokenFile":"token""#)).unwrap();
+        std::fs::write(&file, text.replace(r#""token":"inline""#, r#""tokenFile":"token""#))
+            .unwrap();
         std::fs::write(folder.join("token"), "first\n").unwrap();
         file
     });

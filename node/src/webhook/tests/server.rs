@@ -64,7 +64,8 @@ pub(crate) struct ScriptedServer {
 impl ScriptedServer {
     pub(crate) async fn start() -> Self {
         let authority = Authority::generate("webhook", now()).unwrap();
-        let own = authority.issue(&Subject::Server { names: vec!["127.0.0.1".into()] }, now()).unwrap();
+        let own =
+            authority.issue(&Subject::Server { names: vec!["127.0.0.1".into()] }, now()).unwrap();
         let acceptor = TlsAcceptor::from(Arc::new(server_config(&authority, &own)));
         let listener = SystemEnv.listen("127.0.0.1:0").await.unwrap();
         let (address, state) = (listener.address(), Arc::<State>::default());
@@ -118,13 +119,17 @@ impl ScriptedServer {
     /// A kubeconfig that trusts another authority.
     pub(crate) fn with_other_authority(&self, folder: &Path) -> PathBuf {
         let other = Authority::generate("other", now()).unwrap();
-        let identity = other.issue(&Subject::Client { user: "node".into(), group: None }, now()).unwrap();
+        let identity =
+            other.issue(&Subject::Client { user: "node".into(), group: None }, now()).unwrap();
         self.config(folder, &other, &identity)
     }
 
     fn config(&self, folder: &Path, authority: &Authority, identity: &Identity) -> PathBuf {
         let server = format!("https://{}", self.address);
-        written(folder, &crate::kubeconfig::text(&server, &authority.identity().certificate, "node", identity))
+        written(
+            folder,
+            &crate::kubeconfig::text(&server, &authority.identity().certificate, "node", identity),
+        )
     }
 }
 
@@ -152,7 +157,9 @@ fn server_config(authority: &Authority, own: &Identity) -> ServerConfig {
     }
     let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone());
     let clients = clients.allow_unauthenticated().build().unwrap();
-    let builder = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap();
     builder
         .with_client_cert_verifier(clients)
         .with_single_cert(own.chain().unwrap(), own.private_key().unwrap())
@@ -161,7 +168,9 @@ fn server_config(authority: &Authority, own: &Identity) -> ServerConfig {
 
 async fn serve(acceptor: TlsAcceptor, stream: Box<dyn Io>, state: Arc<State>) {
     state.connections.fetch_add(1, Ordering::SeqCst);
-    let Ok(stream) = acceptor.accept(stream).await else { return };
+    let Ok(stream) = acceptor.accept(stream).await else {
+        return;
+    };
     let certified = stream.get_ref().1.peer_certificates().is_some();
     let service = service_fn(move |request| answer(state.clone(), certified, request));
     // How it ends is the client's business.
@@ -175,16 +184,21 @@ async fn answer(
 ) -> Result<Response<Full<Bytes>>, String> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
-    let authorization = head.headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
+    let authorization =
+        head.headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
     let body = serde_json::from_slice(&body).unwrap_or_default();
     let path = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     let next = state.answers.lock().pop_front();
     state.asked.lock().push(Asked { path, authorization, certified, body });
     match next.unwrap_or(Answer::Hang) {
-        Answer::Status(status, text) => Ok(Response::builder().status(status).body(text.into()).unwrap()),
-        Answer::StatusAndClose(status, text) => {
-            Ok(Response::builder().status(status).header("connection", "close").body(text.into()).unwrap())
+        Answer::Status(status, text) => {
+            Ok(Response::builder().status(status).body(text.into()).unwrap())
         }
+        Answer::StatusAndClose(status, text) => Ok(Response::builder()
+            .status(status)
+            .header("connection", "close")
+            .body(text.into())
+            .unwrap()),
         Answer::Close => Err("as the script says".to_owned()),
         Answer::Hang => std::future::pending().await,
     }

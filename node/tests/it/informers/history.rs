@@ -36,10 +36,20 @@ impl History {
             let Change { deleted, name, uid, revision } = change;
             assert!(*revision > last, "{who}: {change:?} after revision {last}");
             last = *revision;
-            assert!(selects || !gone.contains(uid.as_str()), "{who}: {change:?} after its deletion");
-            let before = if *deleted { alive.remove(name.as_str()) } else { alive.insert(name, uid) };
-            assert!(before.is_none_or(|before| before == uid), "{who}: {change:?} while {before:?} is alive");
-            assert!(!*deleted || before.is_some(), "{who}: {change:?} but there was no such object");
+            assert!(
+                selects || !gone.contains(uid.as_str()),
+                "{who}: {change:?} after its deletion"
+            );
+            let before =
+                if *deleted { alive.remove(name.as_str()) } else { alive.insert(name, uid) };
+            assert!(
+                before.is_none_or(|before| before == uid),
+                "{who}: {change:?} while {before:?} is alive"
+            );
+            assert!(
+                !*deleted || before.is_some(),
+                "{who}: {change:?} but there was no such object"
+            );
             if *deleted {
                 gone.insert(uid);
             }
@@ -48,12 +58,19 @@ impl History {
 
     /// Everything that was acknowledged is there.
     pub(super) fn check_complete(&self, who: &str, written: &Written) {
-        let changed: BTreeSet<(u64, &str)> =
-            self.0.iter().filter(|change| !change.deleted).map(|change| (change.revision, &*change.name)).collect();
+        let changed: BTreeSet<(u64, &str)> = self
+            .0
+            .iter()
+            .filter(|change| !change.deleted)
+            .map(|change| (change.revision, &*change.name))
+            .collect();
         let deleted: BTreeSet<&str> =
             self.0.iter().filter(|change| change.deleted).map(|change| &*change.uid).collect();
         for (revision, name) in &written.changed {
-            assert!(changed.contains(&(*revision, name)), "{who} missed {name} at revision {revision}");
+            assert!(
+                changed.contains(&(*revision, name)),
+                "{who} missed {name} at revision {revision}"
+            );
         }
         for uid in &written.deleted {
             assert!(deleted.contains(uid.as_str()), "{who} missed the deletion of {uid}");

@@ -47,12 +47,21 @@ impl Informer {
         let (listed, lists) = watch::channel(0);
         let (told, stores) = mpsc::unbounded_channel();
         let listener = tokio::spawn(listen(BufReader::new(output).lines(), listed, told));
-        Self { name: name.to_owned(), selector: selector.to_owned(), child, input, lists, stores, listener }
+        Self {
+            name: name.to_owned(),
+            selector: selector.to_owned(),
+            child,
+            input,
+            lists,
+            stores,
+            listener,
+        }
     }
 
     /// Waits until it has listed that often.
     pub(super) async fn listed(&mut self, times: usize) {
-        let listed = tokio::time::timeout(PATIENCE, self.lists.wait_for(|lists| *lists >= times)).await;
+        let listed =
+            tokio::time::timeout(PATIENCE, self.lists.wait_for(|lists| *lists >= times)).await;
         listed.unwrap_or_else(|_| panic!("{} does not list", self.name)).unwrap();
     }
 
@@ -66,7 +75,11 @@ impl Informer {
         let path = format!("{collection}?labelSelector={}", self.selector.replace('=', "%3D"));
         let what = format!("{} believes what is there", self.name);
         eventually(&what, async || {
-            let there = client.send(Method::GET, &path, None).await.ok().filter(|answer| answer.status == 200)?;
+            let there = client
+                .send(Method::GET, &path, None)
+                .await
+                .ok()
+                .filter(|answer| answer.status == 200)?;
             if self.store().await == described(&there.body) {
                 return Some(());
             }
@@ -99,15 +112,18 @@ async fn listen(
 ) -> History {
     let mut history = History::default();
     while let Some(line) = lines.next_line().await.unwrap() {
-        let line: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let line: Value =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         if let Some(store) = line.get("store") {
             // The receiver is gone when the test is over.
             let _ = stores.send(store.clone());
         } else if line.get("listed").is_some() {
             listed.send_modify(|lists| *lists += 1);
         } else {
-            let text = |field: &str| line[field].as_str().unwrap_or_else(|| panic!("{line}")).to_owned();
-            let (name, uid, revision) = (text("name"), text("uid"), text("revision").parse().unwrap());
+            let text =
+                |field: &str| line[field].as_str().unwrap_or_else(|| panic!("{line}")).to_owned();
+            let (name, uid, revision) =
+                (text("name"), text("uid"), text("revision").parse().unwrap());
             history.push(Change { deleted: line["deleted"] == true, name, uid, revision });
         }
     }

@@ -19,7 +19,11 @@ use crate::support::Cluster;
 /// Each informer believes what is there, and was told everything in order; each has listed once
 /// only, because its versions stayed good all the time.
 async fn check(cluster: &mut Cluster, informers: Vec<Informer>, written: &Written) {
-    println!("{} changes and {} deletions acknowledged", written.changed.len(), written.deleted.len());
+    println!(
+        "{} changes and {} deletions acknowledged",
+        written.changed.len(),
+        written.deleted.len()
+    );
     assert!(!written.changed.is_empty() && !written.deleted.is_empty());
     let mut client = cluster.client(2);
     for mut informer in informers {

@@ -49,15 +49,17 @@ async fn an_informer_whose_version_is_gone_lists_and_goes_on() {
     let mut client = cluster.client(1);
     let begin = make_namespace(&mut client, "load").await;
     for number in 0..BEFORE {
-        let body =
-            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("before-{number}") } });
+        let body = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("before-{number}") } });
         client.post(&collection("load"), &body).await.expect(201);
     }
     // In a namespace of its own: the informer reads small pages of one version, which must end
     // before that is gone as well.
     make_namespace(&mut client, "elsewhere").await;
     let elsewhere = Load::start(&cluster, &[1], "elsewhere");
-    let exact = format!("{}?limit=1&resourceVersionMatch=Exact&resourceVersion={begin}", collection("load"));
+    let exact = format!(
+        "{}?limit=1&resourceVersionMatch=Exact&resourceVersion={begin}",
+        collection("load")
+    );
     eventually("the first version is gone", async || {
         let answer = client.send(Method::GET, &exact, None).await.ok()?;
         (answer.status == 410).then_some(())
@@ -87,6 +89,9 @@ fn python() -> std::path::PathBuf {
 
 fn start(cluster: &Cluster, address: &str, version: &str, selector: &str) -> Informer {
     let mut command = Command::new(python());
-    command.arg(PROGRAM).arg(cluster.root().join("admin.kubeconfig")).args([address, "load", version, selector]);
+    command
+        .arg(PROGRAM)
+        .arg(cluster.root().join("admin.kubeconfig"))
+        .args([address, "load", version, selector]);
     Informer::start(&format!("Python ({address} {selector})"), selector, command)
 }

@@ -98,9 +98,21 @@ impl Writer {
         let answer = match self.random.random_range(0..8) {
             0 => self.send(Method::DELETE, &path, None).await,
             1 | 2 => {
-                self.send(Method::PATCH, &path, Some(&json!({ "metadata": { "labels": { "tier": tier } } }))).await
+                self.send(
+                    Method::PATCH,
+                    &path,
+                    Some(&json!({ "metadata": { "labels": { "tier": tier } } })),
+                )
+                .await
             }
-            3 => self.send(Method::PATCH, &path, Some(&json!({ "data": { "turn": turn.to_string() } }))).await,
+            3 => {
+                self.send(
+                    Method::PATCH,
+                    &path,
+                    Some(&json!({ "data": { "turn": turn.to_string() } })),
+                )
+                .await
+            }
             _ => self.send(Method::PUT, &path, Some(&whole)).await,
         };
         let answer = match answer {
@@ -110,13 +122,16 @@ impl Writer {
             }
             answer => answer,
         };
-        let Some(Answer { status, body }) = answer else { return };
+        let Some(Answer { status, body }) = answer else {
+            return;
+        };
         match status {
             200 if body["kind"] == "Status" => {
                 self.written.deleted.push(body["details"]["uid"].as_str().unwrap().to_owned());
             }
             200 | 201 => {
-                let revision = body["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+                let revision =
+                    body["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
                 self.written.changed.push((revision, name.to_owned()));
             }
             // Another attempt of this writer, whose answer was lost, was faster.

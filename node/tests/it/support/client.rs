@@ -66,7 +66,13 @@ impl Client {
     }
 
     fn with(address: &str, tls: Arc<ClientConfig>) -> Self {
-        Self { address: address.to_owned(), tls, authorization: None, headers: vec![], sender: None }
+        Self {
+            address: address.to_owned(),
+            tls,
+            authorization: None,
+            headers: vec![],
+            sender: None,
+        }
     }
 
     /// A client whose only credential is a bearer token.
@@ -80,16 +86,24 @@ impl Client {
     }
 
     /// Sends a request and waits for the whole answer. An error leaves it open what the server did.
-    pub(crate) async fn send(&mut self, method: Method, path: &str, body: Option<&Value>) -> Result<Answer, String> {
+    pub(crate) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Answer, String> {
         let attempt = async {
             let answer = self.start(method, path, body).await?;
             let status = answer.status().as_u16();
-            let bytes = answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
+            let bytes =
+                answer.into_body().collect().await.map_err(|error| error.to_string())?.to_bytes();
             let body = serde_json::from_slice(&bytes)
                 .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(&bytes).into_owned()));
             Ok(Answer { status, body })
         };
-        let result = tokio::time::timeout(LIMIT, attempt).await.unwrap_or_else(|_| Err("no answer".to_owned()));
+        let result = tokio::time::timeout(LIMIT, attempt)
+            .await
+            .unwrap_or_else(|_| Err("no answer".to_owned()));
         if result.is_err() {
             self.sender = None;
         }
@@ -107,7 +121,11 @@ impl Client {
             self.sender = Some(self.connect().await?);
         }
         let sender = self.sender.as_mut().expect("connected just now");
-        let content_type = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let content_type = if method == Method::PATCH {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
         let mut request = Request::builder().method(method).uri(path);
         if let Some(authorization) = &self.authorization {
             request = request.header("authorization", authorization);
@@ -149,7 +167,8 @@ impl Client {
     }
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
-        let (sender, connection) = handshake(TokioIo::new(self.open().await?)).await.map_err(|e| e.to_string())?;
+        let (sender, connection) =
+            handshake(TokioIo::new(self.open().await?)).await.map_err(|e| e.to_string())?;
         tokio::spawn(connection);
         Ok(sender)
     }
@@ -171,15 +190,18 @@ fn tls(pki: &Path, name: Option<&str>) -> Arc<ClientConfig> {
     for certificate in CertificateDer::pem_file_iter(pki.join("ca.crt")).unwrap() {
         roots.add(certificate.unwrap()).unwrap();
     }
-    let builder = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots);
+    let builder =
+        ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
     Arc::new(match name {
         None => builder.with_no_client_auth(),
         Some(name) => {
-            let chain =
-                CertificateDer::pem_file_iter(pki.join(format!("{name}.crt"))).unwrap().map(Result::unwrap).collect();
+            let chain = CertificateDer::pem_file_iter(pki.join(format!("{name}.crt")))
+                .unwrap()
+                .map(Result::unwrap)
+                .collect();
             let key = PrivateKeyDer::from_pem_file(pki.join(format!("{name}.key"))).unwrap();
             builder.with_client_auth_cert(chain, key).unwrap()
         }

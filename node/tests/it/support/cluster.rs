@@ -98,8 +98,13 @@ impl Cluster {
 
     /// Starts a node again, or a further one; does not wait.
     pub(crate) fn serve(&mut self, folder: &Path) {
-        let log = std::fs::File::options().create(true).append(true).open(folder.join("node.log")).unwrap();
-        let child = quorate(&["serve", "--data-dir"]).arg(folder).stdout(Stdio::null()).stderr(log).spawn();
+        let log = std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(folder.join("node.log"))
+            .unwrap();
+        let child =
+            quorate(&["serve", "--data-dir"]).arg(folder).stdout(Stdio::null()).stderr(log).spawn();
         self.others.push(child.unwrap());
     }
 
@@ -128,7 +133,12 @@ impl Cluster {
     pub(crate) fn run(arguments: &[&str], folder: &Path) -> String {
         let output = quorate(arguments).arg("--data-dir").arg(folder).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {}{}", text(&output.stdout), text(&output.stderr));
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}{}",
+            text(&output.stdout),
+            text(&output.stderr)
+        );
         text(&output.stdout)
     }
 }
@@ -150,7 +160,9 @@ impl Drop for Cluster {
 impl Cluster {
     /// The ends of the nodes' logs, for a failed test.
     fn show_logs(&self) {
-        let Ok(folders) = std::fs::read_dir(self.root()) else { return };
+        let Ok(folders) = std::fs::read_dir(self.root()) else {
+            return;
+        };
         for folder in folders.flatten() {
             let text = std::fs::read_to_string(folder.path().join("node.log")).unwrap_or_default();
             let lines: Vec<&str> = text.lines().collect();
@@ -161,11 +173,13 @@ impl Cluster {
 }
 
 fn supervise(root: &Path, nodes: usize, port: u16, arguments: &[&str], log: &str) -> Child {
-    let mut command = quorate(&["dev", "--nodes", &nodes.to_string(), "--bind", &format!("127.0.0.1:{port}")]);
+    let mut command =
+        quorate(&["dev", "--nodes", &nodes.to_string(), "--bind", &format!("127.0.0.1:{port}")]);
     if !log.is_empty() {
         command.env("QUORATE_LOG", log);
     }
-    let mut child = command.args(arguments).arg("--data-dir").arg(root).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child =
+        command.args(arguments).arg("--data-dir").arg(root).stdout(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut said = String::new();
     while !said.contains("\nready ") {
@@ -180,7 +194,8 @@ fn supervise(root: &Path, nodes: usize, port: u16, arguments: &[&str], log: &str
 /// The first of ten ports that are free, as are the ten that lie 1000 above.
 pub(crate) fn free_port() -> u16 {
     for _ in 0..PORT_BLOCKS {
-        let block = NEXT_PORT.fetch_add(1, Ordering::Relaxed) + (std::process::id() % u32::from(PORT_BLOCKS)) as u16;
+        let block = NEXT_PORT.fetch_add(1, Ordering::Relaxed)
+            + (std::process::id() % u32::from(PORT_BLOCKS)) as u16;
         let port = FIRST_PORT + block % PORT_BLOCKS * 10;
         let is_free = |port| std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
         if (port..port + 10).chain(port + 1000..port + 1010).all(is_free) {

@@ -35,10 +35,16 @@ impl Compose {
             return Err("no Docker engine answers");
         }
         let commands: [&[&str]; 2] = [&["docker", "compose"], &["docker-compose"]];
-        let found = commands.into_iter().find(|command| answers(&[command, &["version"][..]].concat()));
+        let found =
+            commands.into_iter().find(|command| answers(&[command, &["version"][..]].concat()));
         let command = found.ok_or("neither 'docker compose' nor 'docker-compose' is here")?;
         let port = free_port();
-        Ok(Self { command, project: format!("quorate-test-{port}"), port, folder: TempDir::new().unwrap() })
+        Ok(Self {
+            command,
+            project: format!("quorate-test-{port}"),
+            port,
+            folder: TempDir::new().unwrap(),
+        })
     }
 
     /// Builds the image. Unoptimized, which uses what the tests have compiled already; the rest is
@@ -50,7 +56,8 @@ impl Compose {
         // look at it.
         for (name, _) in std::env::vars_os() {
             let cargo = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "LD_LIBRARY_PATH"];
-            if name.to_str().is_some_and(|name| cargo.iter().any(|prefix| name.starts_with(prefix))) {
+            if name.to_str().is_some_and(|name| cargo.iter().any(|prefix| name.starts_with(prefix)))
+            {
                 command.env_remove(name);
             }
         }
@@ -63,12 +70,17 @@ impl Compose {
         for node in 1..=3 {
             let container = self.container(node);
             eventually(&format!("node {node} is healthy"), async || {
-                let health = docker(&["inspect", "--format", "{{.State.Health.Status}}", &container]);
+                let health =
+                    docker(&["inspect", "--format", "{{.State.Health.Status}}", &container]);
                 (health.trim() == "healthy").then_some(())
             })
             .await;
         }
-        docker(&["cp", &format!("{}:/data/pki/.", self.container(1)), self.folder.path().to_str().unwrap()]);
+        docker(&[
+            "cp",
+            &format!("{}:/data/pki/.", self.container(1)),
+            self.folder.path().to_str().unwrap(),
+        ]);
         for node in 1..=3 {
             self.ready(node).await;
         }
@@ -93,7 +105,16 @@ impl Compose {
     /// The leader's number, as a node sees it.
     pub(crate) fn leader(&self, asked: u64) -> u64 {
         let container = self.container(asked);
-        let status = docker(&["exec", &container, "/quorate", "status", "--data-dir", "/data", "-o", "json"]);
+        let status = docker(&[
+            "exec",
+            &container,
+            "/quorate",
+            "status",
+            "--data-dir",
+            "/data",
+            "-o",
+            "json",
+        ]);
         let status: Value = serde_json::from_str(&status).unwrap();
         status["leader"].as_u64().expect("a node that is ready knows the leader")
     }
@@ -151,7 +172,10 @@ impl Compose {
 
     fn prepared(&self) -> Command {
         let mut command = Command::new(self.command[0]);
-        command.args(&self.command[1..]).args(["-p", &self.project, "-f"]).arg(deploy("compose.yaml"));
+        command
+            .args(&self.command[1..])
+            .args(["-p", &self.project, "-f"])
+            .arg(deploy("compose.yaml"));
         for node in 1..=3_u16 {
             command.env(format!("QUORATE_PORT_{node}"), (self.port + node - 1).to_string());
         }
@@ -164,7 +188,11 @@ impl Drop for Compose {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let logs = self.prepared().args(["logs", "--no-color", "--tail", "30"]).output();
-            println!("{}", logs.map(|logs| String::from_utf8_lossy(&logs.stdout).into_owned()).unwrap_or_default());
+            println!(
+                "{}",
+                logs.map(|logs| String::from_utf8_lossy(&logs.stdout).into_owned())
+                    .unwrap_or_default()
+            );
         }
         let mut down = self.prepared();
         down.args(["down", "--volumes", "--remove-orphans", "--timeout", "5"]);
@@ -196,6 +224,11 @@ fn docker(arguments: &[&str]) -> String {
 fn output(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{command:?}: {}{}", text(&output.stdout), text(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{command:?}: {}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
     text(&output.stdout)
 }

@@ -25,18 +25,31 @@ impl Kubectl {
         if program.is_none() {
             skip("no kubectl; run .ci/tools or set KUBECTL");
         }
-        Some(Self { program: program?, kubeconfig: root.join("admin.kubeconfig"), cache: root.join("kubectl-cache") })
+        Some(Self {
+            program: program?,
+            kubeconfig: root.join("admin.kubeconfig"),
+            cache: root.join("kubectl-cache"),
+        })
     }
 
     /// The same client with other credentials.
     pub(crate) fn with_kubeconfig(&self, kubeconfig: &Path) -> Self {
-        Self { program: self.program.clone(), kubeconfig: kubeconfig.to_owned(), cache: self.cache.clone() }
+        Self {
+            program: self.program.clone(),
+            kubeconfig: kubeconfig.to_owned(),
+            cache: self.cache.clone(),
+        }
     }
 
     /// A command that has not started.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg("--kubeconfig").arg(&self.kubeconfig).arg("--cache-dir").arg(&self.cache).args(arguments);
+        command
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .arg("--cache-dir")
+            .arg(&self.cache)
+            .args(arguments);
         command.stdin(Stdio::null());
         command
     }
@@ -59,5 +72,9 @@ impl Kubectl {
 }
 
 fn all(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
 }

@@ -37,7 +37,8 @@ impl Watcher {
             let next = tokio::time::timeout(super::PATIENCE, self.events.recv()).await;
             let seen = all.last().map(|event| event.revision);
             all.push(
-                next.unwrap_or_else(|_| panic!("no event up to {revision}, last {seen:?}")).expect("the watch goes on"),
+                next.unwrap_or_else(|_| panic!("no event up to {revision}, last {seen:?}"))
+                    .expect("the watch goes on"),
             );
         }
         all
@@ -50,7 +51,12 @@ impl Drop for Watcher {
     }
 }
 
-async fn follow(mut clients: Vec<Client>, collection: String, mut after: u64, events: mpsc::UnboundedSender<Event>) {
+async fn follow(
+    mut clients: Vec<Client>,
+    collection: String,
+    mut after: u64,
+    events: mpsc::UnboundedSender<Event>,
+) {
     loop {
         // A broken stream is what this watcher is for; the next one goes on where it ended.
         let _ = stream(&mut clients[0], &collection, &mut after, &events).await;
@@ -75,7 +81,9 @@ async fn stream(
     }
     let (mut body, mut rest) = (answer.into_body(), Vec::new());
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|error| error.to_string())?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|error| error.to_string())?.into_data() else {
+            continue;
+        };
         rest.extend_from_slice(&data);
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = rest.drain(..=end).collect();

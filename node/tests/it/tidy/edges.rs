@@ -20,10 +20,25 @@ pub(super) struct CrateRule {
 pub(super) const CRATES: &[CrateRule] = &[
     CrateRule { name: "quorate-env", uses: &[], tests: &[], modules: None },
     CrateRule { name: "quorate-store", uses: &["quorate-env"], tests: &[], modules: None },
-    CrateRule { name: "quorate-raft", uses: &["quorate-env", "quorate-store"], tests: &[], modules: None },
+    CrateRule {
+        name: "quorate-raft",
+        uses: &["quorate-env", "quorate-store"],
+        tests: &[],
+        modules: None,
+    },
     CrateRule { name: "quorate-meta", uses: &[], tests: &[], modules: Some(META) },
-    CrateRule { name: "quorate-schema", uses: &["quorate-meta"], tests: &[], modules: Some(SCHEMA) },
-    CrateRule { name: "quorate-wire", uses: &["quorate-meta", "quorate-schema"], tests: &[], modules: Some(WIRE) },
+    CrateRule {
+        name: "quorate-schema",
+        uses: &["quorate-meta"],
+        tests: &[],
+        modules: Some(SCHEMA),
+    },
+    CrateRule {
+        name: "quorate-wire",
+        uses: &["quorate-meta", "quorate-schema"],
+        tests: &[],
+        modules: Some(WIRE),
+    },
     CrateRule {
         name: "quorate-registry",
         uses: &["quorate-env", "quorate-meta", "quorate-schema", "quorate-store", "quorate-wire"],
@@ -32,7 +47,14 @@ pub(super) const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         name: "quorate-access",
-        uses: &["quorate-env", "quorate-meta", "quorate-registry", "quorate-schema", "quorate-store", "quorate-wire"],
+        uses: &[
+            "quorate-env",
+            "quorate-meta",
+            "quorate-registry",
+            "quorate-schema",
+            "quorate-store",
+            "quorate-wire",
+        ],
         tests: &["quorate-kinds"],
         modules: Some(ACCESS),
     },
@@ -82,7 +104,13 @@ pub(super) const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         name: "quorate-kinds",
-        uses: &["quorate-meta", "quorate-registry", "quorate-schema", "quorate-store", "quorate-wire"],
+        uses: &[
+            "quorate-meta",
+            "quorate-registry",
+            "quorate-schema",
+            "quorate-store",
+            "quorate-wire",
+        ],
         tests: &[],
         modules: Some(KINDS),
     },
@@ -103,7 +131,12 @@ pub(super) const CRATES: &[CrateRule] = &[
         tests: &[],
         modules: None,
     },
-    CrateRule { name: "quorate-cel", uses: &["quorate-meta", "quorate-schema"], tests: &[], modules: Some(CEL) },
+    CrateRule {
+        name: "quorate-cel",
+        uses: &["quorate-meta", "quorate-schema"],
+        tests: &[],
+        modules: Some(CEL),
+    },
     CrateRule {
         name: "quorate-simulation",
         uses: &[
@@ -259,7 +292,10 @@ const CONTROLLERS: &[(&str, &[&str])] = &[
 ];
 const EXTENSIONS: &[(&str, &[&str])] = &[("aggregation", &[])];
 const API: &[(&str, &[&str])] = &[
-    ("api", &["audit", "continue_token", "fanout", "health", "lifecycle", "negotiation", "openapi"]),
+    (
+        "api",
+        &["audit", "continue_token", "fanout", "health", "lifecycle", "negotiation", "openapi"],
+    ),
     ("audit", &["body", "encoding", "request_record"]),
     ("body", &[]),
     ("continue_token", &[]),
@@ -267,7 +303,17 @@ const API: &[(&str, &[&str])] = &[
     ("fanout", &[]),
     (
         "filters",
-        &["api", "audit", "body", "handlers", "health", "lifecycle", "negotiation", "request_record", "respond"],
+        &[
+            "api",
+            "audit",
+            "body",
+            "handlers",
+            "health",
+            "lifecycle",
+            "negotiation",
+            "request_record",
+            "respond",
+        ],
     ),
     (
         "handlers",
@@ -306,7 +352,17 @@ const KINDS: &[(&str, &[&str])] = &[
     ("certificates", &[]),
     ("conditions", &["field", "rules"]),
     ("coordination", &["field", "rules"]),
-    ("core", &["address_warnings", "field", "load_balancer_status", "resource_names", "rules", "workload"]),
+    (
+        "core",
+        &[
+            "address_warnings",
+            "field",
+            "load_balancer_status",
+            "resource_names",
+            "rules",
+            "workload",
+        ],
+    ),
     ("discovery", &["address_warnings", "field", "rules"]),
     ("events", &["core", "field", "rules"]),
     ("field", &[]),
@@ -326,7 +382,10 @@ const KINDS: &[(&str, &[&str])] = &[
 ];
 const CEL: &[(&str, &[&str])] = &[
     ("ast", &[]),
-    ("checker", &["ast", "environment", "error", "library", "overload", "parser", "types", "value"]),
+    (
+        "checker",
+        &["ast", "environment", "error", "library", "overload", "parser", "types", "value"],
+    ),
     ("environment", &["ast", "library", "overload", "parser", "types", "value"]),
     ("error", &[]),
     ("estimate", &["ast", "checker", "environment", "overload", "parser", "types"]),

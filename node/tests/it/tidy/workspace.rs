@@ -45,7 +45,10 @@ impl Crate {
 }
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package lies in the workspace").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the package lies in the workspace")
+        .to_owned()
 }
 
 /// Every file with Rust in it, and its text; paths are below the workspace's folder.
@@ -63,7 +66,10 @@ fn collect(root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
         if path.is_dir() && !path.ends_with("target") {
             collect(root, &path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.insert(path.strip_prefix(root).unwrap().to_owned(), fs::read_to_string(&path).unwrap());
+            found.insert(
+                path.strip_prefix(root).unwrap().to_owned(),
+                fs::read_to_string(&path).unwrap(),
+            );
         }
     }
 }
@@ -80,7 +86,8 @@ pub(super) fn crates() -> Vec<Crate> {
 fn read(folder: &str, texts: &BTreeMap<PathBuf, String>) -> Crate {
     let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).unwrap();
     let sources = Path::new(folder).join("src");
-    let inside = texts.iter().filter_map(|(path, text)| Some((path.strip_prefix(&sources).ok()?, text)));
+    let inside =
+        texts.iter().filter_map(|(path, text)| Some((path.strip_prefix(&sources).ok()?, text)));
     let mut files: Vec<File> = inside
         .map(|(below, text)| File {
             module: module(below),
@@ -99,7 +106,10 @@ fn read(folder: &str, texts: &BTreeMap<PathBuf, String>) -> Crate {
 fn mark_tests(files: &mut [File]) {
     let declared = |file: &File| {
         let within = file.module.clone();
-        file.source.test_modules().into_iter().map(move |name| [within.clone(), vec![name]].concat())
+        file.source
+            .test_modules()
+            .into_iter()
+            .map(move |name| [within.clone(), vec![name]].concat())
     };
     let modules: Vec<Vec<String>> = files.iter().flat_map(declared).collect();
     for file in files {
@@ -118,7 +128,10 @@ fn module(below: &Path) -> Vec<String> {
 fn members(manifest: &str) -> Vec<String> {
     let (_, list) = manifest.split_once("\nmembers = [").expect("the workspace has members");
     let (list, _) = list.split_once(']').expect("the list has an end");
-    list.split(',').map(|name| name.trim().trim_matches('"').to_owned()).filter(|name| !name.is_empty()).collect()
+    list.split(',')
+        .map(|name| name.trim().trim_matches('"').to_owned())
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 fn name(manifest: &str) -> String {

@@ -76,7 +76,10 @@ mod tests {
             let bytes = vec![u8::try_from(length % 251).unwrap(); length];
             blocks.extend(&bytes);
             expect.extend_from_slice(&bytes);
-            assert_eq!((blocks.bytes(), blocks.bytes().as_ptr().align_offset(BLOCK_BYTES)), (&expect[..], 0));
+            assert_eq!(
+                (blocks.bytes(), blocks.bytes().as_ptr().align_offset(BLOCK_BYTES)),
+                (&expect[..], 0)
+            );
         }
         blocks.fill_up();
         expect.resize(expect.len().next_multiple_of(BLOCK_BYTES), 0);
@@ -87,7 +90,10 @@ mod tests {
             blocks.clear(keep);
             assert_eq!(blocks.bytes(), b"");
             blocks.extend(b"again");
-            assert_eq!((blocks.bytes(), blocks.bytes().as_ptr().align_offset(BLOCK_BYTES)), (&b"again"[..], 0));
+            assert_eq!(
+                (blocks.bytes(), blocks.bytes().as_ptr().align_offset(BLOCK_BYTES)),
+                (&b"again"[..], 0)
+            );
         }
     }
 }

@@ -65,7 +65,11 @@ impl Inode {
 
     /// A copy of everything that a reader sees now.
     pub(super) fn copy(&self) -> Self {
-        Self { current: self.current.clone(), durable: self.current.clone(), unsynced: BTreeMap::new() }
+        Self {
+            current: self.current.clone(),
+            durable: self.current.clone(),
+            unsynced: BTreeMap::new(),
+        }
     }
 
     /// The file as it is found after the power came back.

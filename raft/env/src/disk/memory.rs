@@ -104,7 +104,11 @@ impl MemoryDisk {
             NameChange::Link(path, _) | NameChange::Rename(_, path) => !which(path),
             NameChange::Remove(_) => true,
         });
-        is_named && state.names.iter().all(|(path, inode)| !which(path) || state.inodes[*inode].is_synced())
+        is_named
+            && state
+                .names
+                .iter()
+                .all(|(path, inode)| !which(path) || state.inodes[*inode].is_synced())
     }
 
     /// Cuts the power and answers the disk as it is found afterwards: everything synced, and of the
@@ -126,7 +130,8 @@ impl MemoryDisk {
             if gone { Inode::default() } else { inode.after_crash(&mut random) }
         };
         let inodes = state.inodes.iter().enumerate().map(found).collect();
-        let found = MemoryState { inodes, durable_names: names.clone(), names, ..MemoryState::default() };
+        let found =
+            MemoryState { inodes, durable_names: names.clone(), names, ..MemoryState::default() };
         Self { state: Arc::new(Mutex::new(found)) }
     }
 
@@ -149,7 +154,9 @@ impl MemoryDisk {
     /// Flips the bits of one byte of a file, as a decaying medium does.
     pub fn corrupt(&self, path: &Path, offset: usize) {
         let mut state = self.state.lock();
-        let Some(&inode) = state.names.get(path) else { return };
+        let Some(&inode) = state.names.get(path) else {
+            return;
+        };
         let flipped = !state.inodes[inode].current()[offset];
         state.inodes[inode].write(offset, &[flipped]);
         state.inodes[inode].sync();
@@ -158,7 +165,9 @@ impl MemoryDisk {
     /// Cuts a file off at this length, as a broken file system does.
     pub fn truncate(&self, path: &Path, length: usize) {
         let mut state = self.state.lock();
-        let Some(&inode) = state.names.get(path) else { return };
+        let Some(&inode) = state.names.get(path) else {
+            return;
+        };
         state.inodes[inode].cut(length);
     }
 }
@@ -285,7 +294,10 @@ mod tests {
     async fn a_file_is_synced_with_its_name_and_its_content() {
         let disk = MemoryDisk::new();
         let check = |expect: [bool; 2]| {
-            assert_eq!([path("a"), path("b")].map(|which| disk.is_synced(|path| path == which)), expect);
+            assert_eq!(
+                [path("a"), path("b")].map(|which| disk.is_synced(|path| path == which)),
+                expect
+            );
         };
         check([true, true]);
         let file = disk.create(&path("a")).unwrap();

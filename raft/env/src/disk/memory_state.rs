@@ -54,7 +54,11 @@ impl NameChange {
 
 impl MemoryState {
     pub(super) fn alive(&self) -> io::Result<()> {
-        if self.crashed { Err(io::Error::other("the simulated machine has lost power")) } else { Ok(()) }
+        if self.crashed {
+            Err(io::Error::other("the simulated machine has lost power"))
+        } else {
+            Ok(())
+        }
     }
 
     /// Counts a mutating call. True when the power is cut during it.
@@ -84,7 +88,9 @@ impl MemoryState {
     pub(super) fn write(&mut self, inode: usize, offset: usize, bytes: &[u8]) -> io::Result<()> {
         self.mutate()?;
         let growth = (offset + bytes.len()).saturating_sub(self.inodes[inode].current().len());
-        if growth > 0 && self.faults.capacity.is_some_and(|capacity| self.used() + growth > capacity) {
+        if growth > 0
+            && self.faults.capacity.is_some_and(|capacity| self.used() + growth > capacity)
+        {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
         self.inodes[inode].write(offset, bytes);
@@ -95,7 +101,11 @@ impl MemoryState {
         if self.mutate()? {
             return self.alive();
         }
-        let folder = self.names.iter().find(|(_, named)| **named == inode).and_then(|(path, _)| path.parent());
+        let folder = self
+            .names
+            .iter()
+            .find(|(_, named)| **named == inode)
+            .and_then(|(path, _)| path.parent());
         if self.faults.sync_fails_now(folder) {
             self.inodes[inode].lose_unsynced();
             return Err(io::Error::other("simulated sync failure"));

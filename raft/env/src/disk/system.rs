@@ -35,7 +35,10 @@ impl File for SystemFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let direct = self.direct.as_ref().filter(|_| bytes.len() >= DIRECT_BYTES && is_in_blocks(offset, bytes));
+        let direct = self
+            .direct
+            .as_ref()
+            .filter(|_| bytes.len() >= DIRECT_BYTES && is_in_blocks(offset, bytes));
         match direct.map(|direct| direct.write_all_at(bytes, offset)) {
             Some(Ok(())) => Ok(()),
             Some(Err(error)) if error.kind() == io::ErrorKind::StorageFull => Err(error),
@@ -75,21 +78,25 @@ impl Disk for SystemDisk {
     fn create_dir(&self, path: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = path.ancestors().take_while(|folder| !folder.exists()).collect();
         fs::create_dir_all(path)?;
-        missing.iter().filter_map(|made| made.parent()).try_for_each(|parent| match parent.as_os_str().is_empty() {
-            true => self.sync_dir(Path::new(".")),
-            false => self.sync_dir(parent),
+        missing.iter().filter_map(|made| made.parent()).try_for_each(|parent| {
+            match parent.as_os_str().is_empty() {
+                true => self.sync_dir(Path::new(".")),
+                false => self.sync_dir(parent),
+            }
         })
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<PathBuf>> {
-        let mut paths =
-            fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
+        let mut paths = fs::read_dir(directory)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<io::Result<Vec<_>>>()?;
         paths.sort();
         Ok(paths)
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
-        let file = fs::File::options().read(true).write(true).create(true).truncate(true).open(path)?;
+        let file =
+            fs::File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         Ok(Arc::new(SystemFile { file, direct: open_direct(path) }))
     }
 
@@ -117,7 +124,9 @@ impl Disk for SystemDisk {
     }
 
     fn spawn(&self, name: &str, worker: Worker) -> io::Result<()> {
-        std::thread::Builder::new().name(name.to_owned()).spawn(move || futures::executor::block_on(worker))?;
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || futures::executor::block_on(worker))?;
         Ok(())
     }
 }

@@ -26,7 +26,11 @@ impl Forwarder {
     }
 
     /// Asks the leader at this address.
-    pub(crate) async fn ask(&self, leader: &str, request: ForwardRequest) -> Result<ForwardResponse, ForwardError> {
+    pub(crate) async fn ask(
+        &self,
+        leader: &str,
+        request: ForwardRequest,
+    ) -> Result<ForwardResponse, ForwardError> {
         self.session(leader).ask(request).await
     }
 

@@ -74,7 +74,9 @@ impl ForwardResponse {
             Self::Decided(outcome) => Ok(outcome),
             Self::Refused(reason) => Err(Error::NotApplied(reason)),
             Self::Unknown(reason) => Err(Error::Unknown(reason)),
-            Self::ReadIndex(_) => Err(Error::Unknown("the leader answered another question".to_owned())),
+            Self::ReadIndex(_) => {
+                Err(Error::Unknown("the leader answered another question".to_owned()))
+            }
         }
     }
 
@@ -84,7 +86,9 @@ impl ForwardResponse {
             Self::ReadIndex(index) => Ok(index),
             Self::Refused(reason) => Err(reason),
             Self::Unknown(reason) => Err(NotApplied::Unavailable(reason)),
-            Self::Decided(_) => Err(NotApplied::Unavailable("the leader answered another question".to_owned())),
+            Self::Decided(_) => {
+                Err(NotApplied::Unavailable("the leader answered another question".to_owned()))
+            }
         }
     }
 }

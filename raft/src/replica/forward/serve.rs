@@ -14,7 +14,9 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::mpsc;
 use tonic::{Status, Streaming};
 
-use super::message::{ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame};
+use super::message::{
+    ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame,
+};
 use crate::network::wire::{decode, encode};
 
 /// Requests of one stream that run at once.
@@ -105,14 +107,20 @@ mod tests {
     fn conflict(bytes: usize) -> ForwardResponse {
         let (created, modified) = (Revision::new(1), Revision::new(1));
         let current = Some(Entry { value: Bytes::from(vec![0; bytes]), created, modified });
-        ForwardResponse::Decided(Outcome::Conflict { condition: 0, current, revision: Revision::new(1) })
+        ForwardResponse::Decided(Outcome::Conflict {
+            condition: 0,
+            current,
+            revision: Revision::new(1),
+        })
     }
 
     #[test]
     fn large_responses_travel_in_frames_of_their_own() {
         let check = |sizes: &[usize], expect: usize| {
-            let mut running: RunningRequests =
-                sizes.iter().map(|size| futures::future::ready((1, conflict(*size))).boxed()).collect();
+            let mut running: RunningRequests = sizes
+                .iter()
+                .map(|size| futures::future::ready((1, conflict(*size))).boxed())
+                .collect();
             let first = running.next().now_or_never().flatten().expect("an answer is ready");
             assert_eq!(ready(first, &mut running).len(), expect, "{sizes:?}");
         };

@@ -14,7 +14,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 
-use super::message::{ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame};
+use super::message::{
+    ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame,
+};
 use crate::network::link::{Connected, Link};
 use crate::network::wire::{decode, encode_long};
 
@@ -119,8 +121,12 @@ async fn open(link: &Link) -> Result<(Connected, ForwardStream), String> {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     match connected.client.forward(ReceiverStream::new(receiver)).await {
         Ok(response) => {
-            let (responses, taken) = (response.into_inner(), Vec::with_capacity(MAX_FRAME_REQUESTS));
-            Ok((connected, ForwardStream { frames, responses, taken, pending: BTreeMap::new(), next: 0 }))
+            let (responses, taken) =
+                (response.into_inner(), Vec::with_capacity(MAX_FRAME_REQUESTS));
+            Ok((
+                connected,
+                ForwardStream { frames, responses, taken, pending: BTreeMap::new(), next: 0 },
+            ))
         }
         Err(status) => {
             link.refused(&connected, &status).await;
@@ -187,8 +193,12 @@ impl ForwardStream {
     }
 
     fn receive(&mut self, frame: Option<Result<Bytes, tonic::Status>>) -> Result<(), String> {
-        let frame = frame.ok_or("the leader closed the connection")?.map_err(|status| status.message().to_owned())?;
-        for (number, answer) in decode::<ResponseFrame>(&frame).map_err(|status| status.message().to_owned())? {
+        let frame = frame
+            .ok_or("the leader closed the connection")?
+            .map_err(|status| status.message().to_owned())?;
+        for (number, answer) in
+            decode::<ResponseFrame>(&frame).map_err(|status| status.message().to_owned())?
+        {
             if let Some(reply) = self.pending.remove(&number) {
                 reply.send(Ok(answer)).ok();
             }

@@ -50,7 +50,10 @@ impl fmt::Debug for SnapshotData {
             Contents::Outgoing(outgoing) => ("outgoing", &outgoing.header.position),
             Contents::Received(received) => ("received", &received.position),
         };
-        f.debug_struct("SnapshotData").field("side", &side).field("revision", &position.progress.revision).finish()
+        f.debug_struct("SnapshotData")
+            .field("side", &side)
+            .field("revision", &position.progress.revision)
+            .finish()
     }
 }
 
@@ -84,7 +87,8 @@ impl Staged {
     /// A new, empty one.
     pub(super) fn create(folder: &Arc<Folder>, segment_bytes: u64) -> Self {
         let generation = folder.new_generation();
-        let journal = Journal::new(Arc::clone(folder), generation, segment_bytes, VecDeque::new(), 0, None);
+        let journal =
+            Journal::new(Arc::clone(folder), generation, segment_bytes, VecDeque::new(), 0, None);
         Self { folder: Arc::clone(folder), journal: Some(Arc::new(journal)) }
     }
 

@@ -52,7 +52,9 @@ pub(super) fn decode(frame: &[u8], expected: u32) -> Result<StreamFrame<'_>, Sna
         return Err(SnapshotError::Damaged { frame: expected, what: "it is too large" });
     }
     let short = SnapshotError::Damaged { frame: expected, what: "it is too short" };
-    let Some((header, payload)) = frame.split_first_chunk::<HEADER_BYTES>() else { return Err(short) };
+    let Some((header, payload)) = frame.split_first_chunk::<HEADER_BYTES>() else {
+        return Err(short);
+    };
     let [kind, s0, s1, s2, s3, c0, c1, c2, c3] = *header;
     let sequence = u32::from_le_bytes([s0, s1, s2, s3]);
     if checksum(kind, sequence, payload) != u32::from_le_bytes([c0, c1, c2, c3]) {
@@ -61,10 +63,16 @@ pub(super) fn decode(frame: &[u8], expected: u32) -> Result<StreamFrame<'_>, Sna
     if sequence != expected {
         return Err(SnapshotError::OutOfOrder { expected, found: sequence });
     }
-    let kind = [StreamFrameKind::Header, StreamFrameKind::Objects, StreamFrameKind::History, StreamFrameKind::Trailer]
-        .into_iter()
-        .find(|k| *k as u8 == kind);
-    let kind = kind.ok_or(SnapshotError::Damaged { frame: expected, what: "its kind is unknown" })?;
+    let kind = [
+        StreamFrameKind::Header,
+        StreamFrameKind::Objects,
+        StreamFrameKind::History,
+        StreamFrameKind::Trailer,
+    ]
+    .into_iter()
+    .find(|k| *k as u8 == kind);
+    let kind =
+        kind.ok_or(SnapshotError::Damaged { frame: expected, what: "its kind is unknown" })?;
     Ok(StreamFrame { kind, payload })
 }
 
@@ -80,7 +88,10 @@ mod tests {
     #[test]
     fn every_flipped_bit_is_noticed() {
         let frame = encode(StreamFrameKind::Objects, 7, b"payload");
-        assert_eq!(decode(&frame, 7).unwrap(), StreamFrame { kind: StreamFrameKind::Objects, payload: b"payload" });
+        assert_eq!(
+            decode(&frame, 7).unwrap(),
+            StreamFrame { kind: StreamFrameKind::Objects, payload: b"payload" }
+        );
         for bit in 0..frame.len() * 8 {
             let mut damaged = frame.to_vec();
             damaged[bit / 8] ^= 1 << (bit % 8);
@@ -94,7 +105,10 @@ mod tests {
     #[test]
     fn order_and_size_are_checked() {
         let frame = encode(StreamFrameKind::History, 3, b"");
-        assert!(matches!(decode(&frame, 2), Err(SnapshotError::OutOfOrder { expected: 2, found: 3 })));
+        assert!(matches!(
+            decode(&frame, 2),
+            Err(SnapshotError::OutOfOrder { expected: 2, found: 3 })
+        ));
         assert!(decode(&encode(StreamFrameKind::History, 3, &[0; PAYLOAD_BYTES]), 3).is_ok());
         assert!(decode(&encode(StreamFrameKind::History, 3, &[0; PAYLOAD_BYTES + 1]), 3).is_err());
     }

@@ -41,7 +41,12 @@ impl SnapshotReceiver {
     /// A transfer that expects its first frame.
     #[must_use]
     pub fn begin(&self) -> Incoming {
-        Incoming { receiver: self.clone(), sequence: 0, stage: ReceiveStage::Header, pending: BytesMut::new() }
+        Incoming {
+            receiver: self.clone(),
+            sequence: 0,
+            stage: ReceiveStage::Header,
+            pending: BytesMut::new(),
+        }
     }
 
     /// Passes the result on. After a failure of the disk no transfer could succeed, so the process
@@ -105,36 +110,55 @@ impl Incoming {
         let ReceiveStage::Complete(partial) = self.stage else {
             return Err(SnapshotError::Truncated { frames: self.sequence });
         };
-        let Partial { staged, header: SnapshotHeader { position, .. }, objects, window, .. } = *partial;
-        let state = blocking(|| State::restore(position.progress.revision, position.progress.time_ms, objects.entries));
+        let Partial { staged, header: SnapshotHeader { position, .. }, objects, window, .. } =
+            *partial;
+        let state = blocking(|| {
+            State::restore(position.progress.revision, position.progress.time_ms, objects.entries)
+        });
         let sequence = staged.journal().sequence();
-        let checkpoint = Checkpoint { state: state.snapshot(), position: position.clone(), sequence };
+        let checkpoint =
+            Checkpoint { state: state.snapshot(), position: position.clone(), sequence };
         let identity = &self.receiver.identity;
         let written = blocking(|| checkpoint.write(staged.journal(), identity, || true));
         self.receiver.watch(written.map_err(SnapshotError::from))?;
-        let meta = SnapshotMeta { last_log_id: position.progress.log_id, last_membership: position.membership.clone() };
+        let meta = SnapshotMeta {
+            last_log_id: position.progress.log_id,
+            last_membership: position.membership.clone(),
+        };
         let received = Box::new(Received { staged, state, window, position });
         Ok(Snapshot { meta, snapshot: SnapshotData { contents: Contents::Received(received) } })
     }
 
-    fn advance(&mut self, stage: ReceiveStage, frame: &[u8]) -> Result<ReceiveStage, SnapshotError> {
+    fn advance(
+        &mut self,
+        stage: ReceiveStage,
+        frame: &[u8],
+    ) -> Result<ReceiveStage, SnapshotError> {
         if matches!(stage, ReceiveStage::Refused) {
             return Err(SnapshotError::Refused);
         }
         let frame = frame::decode(frame, self.sequence)?;
         match (stage, frame.kind) {
-            (ReceiveStage::Header, StreamFrameKind::Header) => Ok(ReceiveStage::Objects(self.open(frame.payload)?)),
+            (ReceiveStage::Header, StreamFrameKind::Header) => {
+                Ok(ReceiveStage::Objects(self.open(frame.payload)?))
+            }
             (ReceiveStage::Objects(mut partial), StreamFrameKind::Objects) => {
                 self.pending.extend_from_slice(frame.payload);
                 partial.take_objects(&mut self.pending)?;
                 Ok(ReceiveStage::Objects(partial))
             }
-            (ReceiveStage::Objects(mut partial) | ReceiveStage::History(mut partial), StreamFrameKind::History) => {
+            (
+                ReceiveStage::Objects(mut partial) | ReceiveStage::History(mut partial),
+                StreamFrameKind::History,
+            ) => {
                 self.pending.extend_from_slice(frame.payload);
                 partial.take_history(&mut self.pending)?;
                 Ok(ReceiveStage::History(partial))
             }
-            (ReceiveStage::Objects(mut partial) | ReceiveStage::History(mut partial), StreamFrameKind::Trailer) => {
+            (
+                ReceiveStage::Objects(mut partial) | ReceiveStage::History(mut partial),
+                StreamFrameKind::Trailer,
+            ) => {
                 partial.check(&self.decode(frame.payload)?, &self.pending)?;
                 partial.write_history()?;
                 Ok(ReceiveStage::Complete(partial))
@@ -151,14 +175,21 @@ impl Incoming {
         let header: SnapshotHeader = self.decode(payload)?;
         let identity = &self.receiver.identity;
         if header.cluster != identity.cluster {
-            return Err(SnapshotError::Cluster { found: header.cluster, expected: identity.cluster });
+            return Err(SnapshotError::Cluster {
+                found: header.cluster,
+                expected: identity.cluster,
+            });
         }
         if header.naming != identity.naming {
-            return Err(SnapshotError::Naming { found: header.naming, expected: identity.naming.clone() });
+            return Err(SnapshotError::Naming {
+                found: header.naming,
+                expected: identity.naming.clone(),
+            });
         }
         let window = RetentionWindow::starting_after(header.position.progress.oldest);
         let staged = Staged::create(&self.receiver.folder, self.receiver.segment_bytes);
-        let (objects, totals, records) = (ReceivedObjects::default(), SnapshotTrailer::default(), Vec::new());
+        let (objects, totals, records) =
+            (ReceivedObjects::default(), SnapshotTrailer::default(), Vec::new());
         Ok(Box::new(Partial { staged, header, objects, window, totals, records, record_bytes: 0 }))
     }
 
@@ -181,8 +212,8 @@ impl Partial {
             if revision != self.window.newest().next() {
                 return Err(self.inconsistent("the history has a gap"));
             }
-            let (time_ms, footprint) =
-                record::history_header(&record).ok_or_else(|| self.inconsistent("a history record"))?;
+            let (time_ms, footprint) = record::history_header(&record)
+                .ok_or_else(|| self.inconsistent("a history record"))?;
             self.totals.count_batch(&record);
             self.window.push(time_ms, footprint);
             self.record_bytes += record.len();
@@ -201,7 +232,9 @@ impl Partial {
         let records = std::mem::take(&mut self.records);
         self.record_bytes = 0;
         let fill = |builder: &mut FrameBuilder| {
-            records.iter().for_each(|(record, time_ms, footprint)| builder.push_record(record, *time_ms, *footprint));
+            records.iter().for_each(|(record, time_ms, footprint)| {
+                builder.push_record(record, *time_ms, *footprint)
+            });
         };
         Ok(blocking(|| self.staged.journal().write(&position, fill))?)
     }
@@ -209,7 +242,11 @@ impl Partial {
     fn check(&self, trailer: &SnapshotTrailer, pending: &[u8]) -> Result<(), SnapshotError> {
         let progress = &self.header.position.progress;
         let found = &self.objects.found;
-        let found = SnapshotTrailer { objects: found.objects, objects_checksum: found.checksum.get(), ..self.totals };
+        let found = SnapshotTrailer {
+            objects: found.objects,
+            objects_checksum: found.checksum.get(),
+            ..self.totals
+        };
         if !pending.is_empty() {
             return Err(self.inconsistent("its last record is incomplete"));
         }
@@ -220,12 +257,16 @@ impl Partial {
             return Err(self.inconsistent(&difference));
         }
         if self.window.newest() != progress.revision {
-            return Err(self.inconsistent(&format!("the history ends at revision {}", self.window.newest())));
+            return Err(self
+                .inconsistent(&format!("the history ends at revision {}", self.window.newest())));
         }
         Ok(())
     }
 
     fn inconsistent(&self, what: &str) -> SnapshotError {
-        SnapshotError::Inconsistent { revision: self.header.position.progress.revision, what: what.to_owned() }
+        SnapshotError::Inconsistent {
+            revision: self.header.position.progress.revision,
+            what: what.to_owned(),
+        }
     }
 }

@@ -34,7 +34,11 @@ impl Outgoing {
         position: Position,
     ) -> Self {
         let (cluster, naming) = (identity.cluster, identity.naming.clone());
-        Self { state, history, header: SnapshotHeader { version: STREAM_VERSION, cluster, naming, position } }
+        Self {
+            state,
+            history,
+            header: SnapshotHeader { version: STREAM_VERSION, cluster, naming, position },
+        }
     }
 
     /// The stream: frames to be sent in this order, each of at most [`super::MAX_FRAME_BYTES`].
@@ -125,7 +129,9 @@ impl Frames {
                 Ok(*after != from)
             }
             SendStage::History(frames) => {
-                let Some(frame) = frames.next() else { return Ok(false) };
+                let Some(frame) = frames.next() else {
+                    return Ok(false);
+                };
                 let progress = &self.snapshot.header.position.progress;
                 for (revision, record) in frame.read()?.records() {
                     if revision > progress.oldest && revision <= progress.revision {
@@ -141,7 +147,9 @@ impl Frames {
 
     fn next_stage(&mut self) {
         self.stage = match self.stage {
-            SendStage::Objects(_) => SendStage::History(std::mem::take(&mut self.snapshot.history).into_iter()),
+            SendStage::Objects(_) => {
+                SendStage::History(std::mem::take(&mut self.snapshot.history).into_iter())
+            }
             _ => SendStage::Trailer,
         };
     }

@@ -86,7 +86,8 @@ pub async fn compaction(store: Arc<dyn Store>) {
         assert_eq!(subject.store.watch(subject.key(""), gone).err(), Some(compacted), "{gone}");
     }
     for kept in oldest.get()..=newest.get() {
-        let snapshot = subject.store.snapshot_at(Revision::new(kept)).expect("the revision is kept");
+        let snapshot =
+            subject.store.snapshot_at(Revision::new(kept)).expect("the revision is kept");
         let entry = snapshot.get(&subject.key("a")).expect("the key was never deleted");
         assert_eq!(entry.modified.get(), kept, "the case is the only writer");
     }
@@ -96,9 +97,17 @@ pub async fn compaction(store: Arc<dyn Store>) {
     }
     eventually(|| quiet.position() >= newest).await;
     let last = subject.commit([subject.put("quiet", "x")]).await;
-    assert_eq!(super::subject::next(&mut quiet).await.revision(), last, "a watch that missed nothing goes on");
+    assert_eq!(
+        super::subject::next(&mut quiet).await.revision(),
+        last,
+        "a watch that missed nothing goes on"
+    );
     match within(asleep.next()).await {
-        Ok(batch) => assert_eq!(batch.revision(), first.next(), "a slow watch may go on from memory, without a gap"),
+        Ok(batch) => assert_eq!(
+            batch.revision(),
+            first.next(),
+            "a slow watch may go on from memory, without a gap"
+        ),
         Err(error) => assert!(matches!(error, HistoryError::Compacted { .. }), "{error}"),
     }
 }

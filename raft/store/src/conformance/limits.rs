@@ -31,13 +31,18 @@ pub async fn size(store: Arc<dyn Store>) {
 pub async fn transaction_limit(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "transaction").await;
     let limits = subject.store.limits();
-    let put = |bytes: usize| Txn { conditions: vec![], operations: vec![subject.put("k", &"x".repeat(bytes))] };
+    let put = |bytes: usize| Txn {
+        conditions: vec![],
+        operations: vec![subject.put("k", &"x".repeat(bytes))],
+    };
     let most = limits.txn_bytes - put(0).footprint();
     let refusal = limits.check_txn(&put(most + 1)).expect_err("a transaction that is too large");
     let refused = within(subject.store.txn(put(most + 1))).await.expect_err("the same transaction");
     assert_eq!(refused, Error::NotApplied(refusal));
     assert_eq!(limits.check_txn(&put(most)), Ok(()));
-    let Outcome::Committed { revision } = within(subject.store.txn(put(most))).await.expect("it fits") else {
+    let Outcome::Committed { revision } =
+        within(subject.store.txn(put(most))).await.expect("it fits")
+    else {
         panic!("it has no condition");
     };
     let snapshot = subject.snapshot(revision).await;
@@ -50,11 +55,15 @@ pub async fn transaction_limit(store: Arc<dyn Store>) {
 pub async fn size_limit(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "limit").await;
     let limit = subject.store.status().size_limit;
-    assert!(limit > 0 && limit <= SIZE_LIMIT_MAX_BYTES, "the store was made with a limit of {limit} bytes");
+    assert!(
+        limit > 0 && limit <= SIZE_LIMIT_MAX_BYTES,
+        "the store was made with a limit of {limit} bytes"
+    );
     let value = "x".repeat(1024);
     let mut filled = 0;
     let refused = loop {
-        let txn = Txn { conditions: vec![], operations: vec![subject.put(&filled.to_string(), &value)] };
+        let txn =
+            Txn { conditions: vec![], operations: vec![subject.put(&filled.to_string(), &value)] };
         match within(subject.store.txn(txn)).await {
             Ok(_) => filled += 1,
             Err(error) => break error,

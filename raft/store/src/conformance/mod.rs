@@ -23,8 +23,8 @@ pub use transactions::{
     invalid_transactions, one_revision_per_transaction,
 };
 pub use watches::{
-    watch_from_every_revision, watch_from_the_future, watch_is_atomic_and_filtered, watch_position_advances,
-    watch_skips, watch_under_load,
+    watch_from_every_revision, watch_from_the_future, watch_is_atomic_and_filtered,
+    watch_position_advances, watch_skips, watch_under_load,
 };
 
 use crate::Store;

@@ -38,9 +38,13 @@ pub async fn ordered_ranges(store: Arc<dyn Store>) {
         }
         assert_eq!(paged, expect, "in pages of {size}");
     }
-    let names: Vec<_> = subject.contents(&snapshot, "in").into_iter().map(|(name, _)| name).collect();
+    let names: Vec<_> =
+        subject.contents(&snapshot, "in").into_iter().map(|(name, _)| name).collect();
     assert_eq!(names.len(), KEYS + 3);
-    assert_eq!((&*names[0], &*names[1], &*names[2], &*names[KEYS + 2]), ("in", "in.", "in/000", "in0"));
+    assert_eq!(
+        (&*names[0], &*names[1], &*names[2], &*names[KEYS + 2]),
+        ("in", "in.", "in/000", "in0")
+    );
 }
 
 /// A read index covers whatever was acknowledged before it was asked for, and is applied here.
@@ -58,7 +62,9 @@ pub async fn read_index_is_monotone(store: Arc<dyn Store>) {
     };
     let readers = (0..READERS).map(async |_| {
         let mut last = Revision::ZERO;
-        while acknowledged.load(ordering) < WRITES as u64 || last.get() < acknowledged.load(ordering) {
+        while acknowledged.load(ordering) < WRITES as u64
+            || last.get() < acknowledged.load(ordering)
+        {
             let before = Revision::new(acknowledged.load(ordering));
             let index = within(subject.store.read_index()).await.expect("read index");
             assert!(index >= before, "{before} was acknowledged before the read index {index}");

@@ -65,7 +65,9 @@ impl Subject {
     pub(super) async fn commit(&self, operations: impl Into<Vec<Operation>>) -> Revision {
         match self.decide([], operations).await {
             Outcome::Committed { revision } => revision,
-            conflict @ Outcome::Conflict { .. } => panic!("a transaction without conditions conflicts: {conflict:?}"),
+            conflict @ Outcome::Conflict { .. } => {
+                panic!("a transaction without conditions conflicts: {conflict:?}")
+            }
         }
     }
 
@@ -73,7 +75,11 @@ impl Subject {
     pub(super) async fn snapshot(&self, revision: Revision) -> Snapshot {
         within(self.store.applied(revision)).await;
         let snapshot = self.store.snapshot();
-        assert!(snapshot.revision() >= revision, "applied({revision}) returned at {}", snapshot.revision());
+        assert!(
+            snapshot.revision() >= revision,
+            "applied({revision}) returned at {}",
+            snapshot.revision()
+        );
         snapshot
     }
 
@@ -91,7 +97,9 @@ impl Subject {
     /// The batch as text: revision, then `name=value` or `-name` for each change.
     pub(super) fn describe(&self, batch: &WatchBatch) -> String {
         let changes = batch.events().map(|event| match &event.current {
-            Some(entry) => format!(" {}={}", self.name(&event.key), String::from_utf8_lossy(&entry.value)),
+            Some(entry) => {
+                format!(" {}={}", self.name(&event.key), String::from_utf8_lossy(&entry.value))
+            }
             None => format!(" -{}", self.name(&event.key)),
         });
         format!("{}{}", batch.revision(), changes.collect::<String>())

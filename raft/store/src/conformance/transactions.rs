@@ -13,7 +13,8 @@ pub async fn conditions(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "conditions").await;
     let committed = |outcome: &Outcome| matches!(outcome, Outcome::Committed { .. });
     let a = subject.commit([subject.put("a", "1")]).await;
-    let (modified, exists) = (|name, revision| subject.modified(name, revision), |name| subject.exists(name));
+    let (modified, exists) =
+        (|name, revision| subject.modified(name, revision), |name| subject.exists(name));
     let cases: [(Vec<Condition>, bool); 9] = [
         (vec![], true),
         (vec![modified("a", a)], true),
@@ -31,7 +32,10 @@ pub async fn conditions(store: Arc<dyn Store>) {
         assert_eq!(committed(&outcome), expect, "{conditions:?}: {outcome:?}");
         let (Outcome::Committed { revision } | Outcome::Conflict { revision, .. }) = outcome;
         let written = subject.snapshot(revision).await.get(&subject.key(&name)).is_some();
-        assert_eq!(written, expect, "a transaction is carried out exactly when it commits: {conditions:?}");
+        assert_eq!(
+            written, expect,
+            "a transaction is carried out exactly when it commits: {conditions:?}"
+        );
     }
     let reused = subject.decide([modified("a", a)], [subject.delete("a")]).await;
     assert!(committed(&reused), "{reused:?}");
@@ -44,7 +48,8 @@ pub async fn conflicts_tell_the_current_entry(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "conflicts").await;
     let created = subject.commit([subject.put("a", "1"), subject.put("b", "1")]).await;
     let modified = subject.commit([subject.put("a", "2")]).await;
-    let conditions = [subject.modified("b", created), subject.modified("a", created), subject.exists("absent")];
+    let conditions =
+        [subject.modified("b", created), subject.modified("a", created), subject.exists("absent")];
     let outcome = subject.decide(conditions, [subject.put("c", "1")]).await;
     let current = Some(Entry { value: Bytes::from_static(b"2"), created, modified });
     assert_eq!(outcome, Outcome::Conflict { condition: 1, current, revision: modified });
@@ -93,7 +98,8 @@ pub async fn invalid_transactions(store: Arc<dyn Store>) {
 /// else takes one.
 pub async fn one_revision_per_transaction(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "revisions").await;
-    let start = subject.commit([subject.put("a", "1"), subject.put("b", "1"), subject.put("c", "1")]).await;
+    let start =
+        subject.commit([subject.put("a", "1"), subject.put("b", "1"), subject.put("c", "1")]).await;
     let mut expect = start.next();
     for operations in [
         vec![subject.put("a", "2")],
@@ -142,5 +148,8 @@ pub async fn contended_counter(store: Arc<dyn Store>) {
 }
 
 fn count(entry: &Entry) -> usize {
-    std::str::from_utf8(&entry.value).expect("it was written as text").parse().expect("it was written as a number")
+    std::str::from_utf8(&entry.value)
+        .expect("it was written as text")
+        .parse()
+        .expect("it was written as a number")
 }

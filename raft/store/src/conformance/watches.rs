@@ -27,7 +27,11 @@ pub async fn watch_from_every_revision(store: Arc<dyn Store>) {
     within(subject.store.applied(newest)).await;
     for (skip, after) in revisions.iter().enumerate() {
         let mut watch = subject.watch("a", *after);
-        assert_eq!(subject.described(&mut watch, WRITES - skip).await, expect[skip..], "after {after}");
+        assert_eq!(
+            subject.described(&mut watch, WRITES - skip).await,
+            expect[skip..],
+            "after {after}"
+        );
         assert!(watch.next().now_or_never().is_none(), "nothing more happened");
         assert!(watch.position() >= newest);
     }
@@ -49,7 +53,10 @@ pub async fn watch_from_the_future(store: Arc<dyn Store>) {
     let third = subject.commit([subject.put("a", "3")]).await;
     let fourth = subject.commit([subject.put("a", "4")]).await;
     for watch in [&mut asleep, &mut awake] {
-        assert_eq!(subject.described(watch, 2).await, [format!("{third} a=3"), format!("{fourth} a=4")]);
+        assert_eq!(
+            subject.described(watch, 2).await,
+            [format!("{third} a=3"), format!("{fourth} a=4")]
+        );
     }
 }
 
@@ -85,12 +92,19 @@ pub async fn watch_is_atomic_and_filtered(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "watch-filter").await;
     let start = subject.commit([subject.put("b/1", "0")]).await;
     let (mut one, mut all) = (subject.watch("a/", start), subject.watch("", start));
-    let first = subject.commit([subject.put("a/1", "1"), subject.put("b/1", "1"), subject.put("a/2", "1")]).await;
-    let second = subject.commit([subject.put("b/2", "2"), subject.put("a", "2"), subject.put("a0", "2")]).await;
-    let third = subject.commit([subject.delete("b/1"), subject.delete("a/1"), subject.delete("a/absent")]).await;
+    let first = subject
+        .commit([subject.put("a/1", "1"), subject.put("b/1", "1"), subject.put("a/2", "1")])
+        .await;
+    let second = subject
+        .commit([subject.put("b/2", "2"), subject.put("a", "2"), subject.put("a0", "2")])
+        .await;
+    let third = subject
+        .commit([subject.delete("b/1"), subject.delete("a/1"), subject.delete("a/absent")])
+        .await;
     let fourth = subject.commit([subject.delete("a/absent")]).await;
     let fifth = subject.commit([subject.put("a/1", "5")]).await;
-    let expect = [format!("{first} a/1=1 a/2=1"), format!("{third} -a/1"), format!("{fifth} a/1=5")];
+    let expect =
+        [format!("{first} a/1=1 a/2=1"), format!("{third} -a/1"), format!("{fifth} a/1=5")];
     assert_eq!(subject.described(&mut one, 3).await, expect);
     let expect = [
         format!("{first} a/1=1 b/1=1 a/2=1"),
@@ -105,7 +119,10 @@ pub async fn watch_is_atomic_and_filtered(store: Arc<dyn Store>) {
     let deletion = next(&mut again).await;
     let event = deletion.events().next().expect("a batch is never empty");
     let previous = event.previous.as_ref().expect("it was there");
-    assert_eq!((&previous.value[..], previous.created, previous.modified), (&b"1"[..], first, first));
+    assert_eq!(
+        (&previous.value[..], previous.created, previous.modified),
+        (&b"1"[..], first, first)
+    );
     let creation = next(&mut again).await;
     assert!(creation.events().all(|event| event.previous.is_none()));
     assert!(creation.time_ms() >= deletion.time_ms());
@@ -139,7 +156,8 @@ pub async fn watch_under_load(store: Arc<dyn Store>) {
         let mut written = Vec::new();
         for number in 0..WRITES {
             let mine = subject.put(&format!("w/{writer}"), &number.to_string());
-            let revision = subject.commit([mine, subject.put(&format!("other/{writer}"), "")]).await;
+            let revision =
+                subject.commit([mine, subject.put(&format!("other/{writer}"), "")]).await;
             written.push((revision, format!("{revision} w/{writer}={number}")));
         }
         written

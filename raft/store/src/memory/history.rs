@@ -75,7 +75,11 @@ mod tests {
         Arc::new(Batch { revision: Revision::new(revision), time_ms, events: Arc::new([]) })
     }
 
-    fn read(history: &MemoryHistory, after: u64, max_bytes: usize) -> Result<Vec<u64>, HistoryError> {
+    fn read(
+        history: &MemoryHistory,
+        after: u64,
+        max_bytes: usize,
+    ) -> Result<Vec<u64>, HistoryError> {
         let batches = history.read(Revision::new(after), max_bytes)?;
         Ok(batches.iter().map(|batch| batch.revision.get()).collect())
     }
@@ -87,7 +91,10 @@ mod tests {
             history.push(batch(revision, time_ms));
         }
         assert_eq!(history.oldest(), Revision::new(1));
-        assert_eq!(read(&history, 0, 9999), Err(HistoryError::Compacted { oldest: Revision::new(1) }));
+        assert_eq!(
+            read(&history, 0, 9999),
+            Err(HistoryError::Compacted { oldest: Revision::new(1) })
+        );
         assert_eq!(read(&history, 1, 9999), Ok(vec![2, 3, 4]));
         assert_eq!(read(&history, 4, 9999), Ok(vec![]));
         history.push(batch(5, 9000));

@@ -11,8 +11,8 @@ use parking_lot::Mutex;
 
 use super::history::MemoryHistory;
 use crate::{
-    Error, HistoryError, Limits, NodeId, Outcome, Retention, Revision, Serving, ServingOptions, Snapshot, State,
-    Status, Store, Txn, Watch,
+    Error, HistoryError, Limits, NodeId, Outcome, Retention, Revision, Serving, ServingOptions,
+    Snapshot, State, Status, Store, Txn, Watch,
 };
 use quorate_env::Clock;
 
@@ -36,7 +36,12 @@ impl MemoryOptions {
     /// The defaults of a real node.
     #[must_use]
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, limits: Limits::default(), retention: Retention::default(), serving: ServingOptions::default() }
+        Self {
+            clock,
+            limits: Limits::default(),
+            retention: Retention::default(),
+            serving: ServingOptions::default(),
+        }
     }
 }
 

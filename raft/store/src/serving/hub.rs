@@ -70,7 +70,8 @@ impl Hub {
             registered.watchers += 1;
             return Arc::clone(&registered.topic);
         }
-        let topic = Arc::new(Topic { touched: AtomicU64::new(newest().get()), parked: Mutex::default() });
+        let topic =
+            Arc::new(Topic { touched: AtomicU64::new(newest().get()), parked: Mutex::default() });
         table.insert(prefix.clone(), Registered { topic: Arc::clone(&topic), watchers: 1 });
         topic
     }
@@ -89,7 +90,9 @@ impl Hub {
     /// Registers the batches with the topics that they touch, announces the newest and wakes the
     /// watchers. The view shows the batches already.
     pub(super) fn publish(&self, batches: &[Arc<Batch>]) {
-        let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return };
+        let (Some(first), Some(last)) = (batches.first(), batches.last()) else {
+            return;
+        };
         let touched = self.touch(first.revision, batches);
         self.announced.store(last.revision.get(), Ordering::Release);
         touched.iter().for_each(|(topic, revision)| topic.wake(*revision));
@@ -99,7 +102,8 @@ impl Hub {
     /// already.
     pub(super) fn reset(&self, revision: Revision) {
         let quiet = self.announced();
-        let topics: Vec<_> = self.table.lock().values().map(|registered| Arc::clone(&registered.topic)).collect();
+        let topics: Vec<_> =
+            self.table.lock().values().map(|registered| Arc::clone(&registered.topic)).collect();
         topics.iter().for_each(|topic| topic.touch(revision));
         self.announced.fetch_max(revision.get(), Ordering::AcqRel);
         topics.iter().for_each(|topic| topic.wake(quiet.next()));
@@ -131,9 +135,15 @@ impl Hub {
 /// Whatever lies between a prefix of the key and the key in byte order starts with this prefix too.
 /// So the greatest entry up to the key either is a prefix of it, or shares with it everything that
 /// a shorter match can have.
-fn each_prefix_of(key: &[u8], table: &BTreeMap<Bytes, Registered>, mut visit: impl FnMut(&Arc<Topic>)) {
+fn each_prefix_of(
+    key: &[u8],
+    table: &BTreeMap<Bytes, Registered>,
+    mut visit: impl FnMut(&Arc<Topic>),
+) {
     let mut upto = Bound::Included(key);
-    while let Some((prefix, registered)) = table.range::<[u8], _>((Bound::Unbounded, upto)).next_back() {
+    while let Some((prefix, registered)) =
+        table.range::<[u8], _>((Bound::Unbounded, upto)).next_back()
+    {
         let common = key.iter().zip(prefix).take_while(|(a, b)| a == b).count();
         if common == prefix.len() {
             visit(&registered.topic);
@@ -261,7 +271,11 @@ mod tests {
     fn batch(revision: u64, key: &str) -> Arc<Batch> {
         let revision = Revision::new(revision);
         let entry = Entry { value: Bytes::new(), created: revision, modified: revision };
-        let event = Event { key: Bytes::copy_from_slice(key.as_bytes()), current: Some(entry), previous: None };
+        let event = Event {
+            key: Bytes::copy_from_slice(key.as_bytes()),
+            current: Some(entry),
+            previous: None,
+        };
         Arc::new(Batch { revision, time_ms: 0, events: Arc::new([event]) })
     }
 }

@@ -49,7 +49,12 @@ impl Past {
     }
 
     /// May read gigabytes of history, and wait for another reader that does.
-    fn undo_once(&self, at: Revision, newest: Snapshot, source: &Source) -> Result<Snapshot, HistoryError> {
+    fn undo_once(
+        &self,
+        at: Revision,
+        newest: Snapshot,
+        source: &Source,
+    ) -> Result<Snapshot, HistoryError> {
         let oldest = source.history.oldest();
         let _one_at_a_time = self.undoing.lock();
         if let Some(snapshot) = self.recall(at) {
@@ -94,12 +99,14 @@ impl Past {
 
 /// The state as it was at `at`: the first change of each key since then has what the key held.
 fn undo(base: &Snapshot, at: Revision, source: &Source) -> Result<Snapshot, HistoryError> {
-    let mut past = Undone { objects: base.objects().clone(), size: base.size(), restored: HashSet::new() };
+    let mut past =
+        Undone { objects: base.objects().clone(), size: base.size(), restored: HashSet::new() };
     let mut reached = at;
     while reached < base.revision() {
         let ring = source.view().ring.clone();
         if ring.holds(reached.next()) {
-            let batches = ring.from(reached.next()).take_while(|batch| batch.revision <= base.revision());
+            let batches =
+                ring.from(reached.next()).take_while(|batch| batch.revision <= base.revision());
             batches.for_each(|batch| past.restore(batch));
             reached = base.revision();
         } else {

@@ -36,16 +36,25 @@ impl Ring {
     pub(super) fn from(&self, first: Revision) -> impl Iterator<Item = &Arc<Batch>> {
         let following = self.segments.partition_point(|segment| segment.first <= first);
         let (index, slot) = match following.checked_sub(1) {
-            Some(index) => {
-                (index, usize::try_from(first.get() - self.segments[index].first.get()).unwrap_or(usize::MAX))
-            }
+            Some(index) => (
+                index,
+                usize::try_from(first.get() - self.segments[index].first.get())
+                    .unwrap_or(usize::MAX),
+            ),
             None => (self.segments.len(), 0),
         };
-        let head = self.segments.get(index).and_then(|segment| segment.slots.get(slot..)).unwrap_or_default();
+        let head = self
+            .segments
+            .get(index)
+            .and_then(|segment| segment.slots.get(slot..))
+            .unwrap_or_default();
         let tail = self.segments.get(index + 1..).unwrap_or_default().iter();
         let head = head.iter().map_while(OnceLock::get);
         let found = head.clone().next().is_some();
-        head.chain(tail.filter(move |_| found).flat_map(|segment| segment.slots.iter().map_while(OnceLock::get)))
+        head.chain(
+            tail.filter(move |_| found)
+                .flat_map(|segment| segment.slots.iter().map_while(OnceLock::get)),
+        )
     }
 
     /// Whether the batch of this revision is in the ring.
@@ -70,7 +79,15 @@ impl RingWriter {
     /// An empty ring for this many bytes of [`Batch::footprint`].
     pub(super) fn new(limit: usize) -> Self {
         let row = Ring { segments: Arc::new([]) };
-        Self { limit, bytes: 0, segments: VecDeque::new(), filled: 0, newest: Revision::ZERO, row, stale: false }
+        Self {
+            limit,
+            bytes: 0,
+            segments: VecDeque::new(),
+            filled: 0,
+            newest: Revision::ZERO,
+            row,
+            stale: false,
+        }
     }
 
     /// The newest batch's revision, when there is one.
@@ -106,16 +123,18 @@ impl RingWriter {
     /// The ring as readers shall see it from now on. Cheap unless a segment was opened or dropped.
     pub(super) fn ring(&mut self) -> Ring {
         if self.stale {
-            self.row = Ring { segments: self.segments.iter().map(|(segment, _)| Arc::clone(segment)).collect() };
+            self.row = Ring {
+                segments: self.segments.iter().map(|(segment, _)| Arc::clone(segment)).collect(),
+            };
             self.stale = false;
         }
         self.row.clone()
     }
 
     fn closed(&self) -> bool {
-        self.segments
-            .back()
-            .is_none_or(|(_, bytes)| self.filled == SEGMENT_BATCHES || *bytes >= self.limit / SEGMENT_SHARE)
+        self.segments.back().is_none_or(|(_, bytes)| {
+            self.filled == SEGMENT_BATCHES || *bytes >= self.limit / SEGMENT_SHARE
+        })
     }
 
     fn open(&mut self, first: Revision) {
@@ -167,7 +186,11 @@ mod tests {
         let before = writer.ring();
         (101..=2000).for_each(|revision| writer.push(&batch(revision)));
         let ring = writer.ring();
-        assert!(writer.bytes <= limit && writer.bytes > limit * 9 / 10, "{} of {limit}", writer.bytes);
+        assert!(
+            writer.bytes <= limit && writer.bytes > limit * 9 / 10,
+            "{} of {limit}",
+            writer.bytes
+        );
         assert!(!ring.holds(Revision::new(900)) && ring.holds(Revision::new(1100)));
         assert_eq!(revisions(&before, 1).first(), Some(&1));
     }

@@ -44,11 +44,18 @@ impl Source {
 
     /// The next batches from the history, contiguous and shown by the view already; at least one,
     /// for the caller knows that the view shows something newer than `after`.
-    pub(super) fn read_history(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError> {
+    pub(super) fn read_history(
+        &self,
+        after: Revision,
+        max_bytes: usize,
+    ) -> Result<Vec<Arc<Batch>>, HistoryError> {
         let mut batches = self.history.read(after, max_bytes)?;
         let shown = self.view().snapshot.revision();
         batches.truncate(batches.partition_point(|batch| batch.revision <= shown));
-        let contiguous = batches.iter().zip(after.get() + 1..).all(|(batch, number)| batch.revision.get() == number);
+        let contiguous = batches
+            .iter()
+            .zip(after.get() + 1..)
+            .all(|(batch, number)| batch.revision.get() == number);
         if batches.is_empty() || !contiguous {
             tracing::error!(%after, count = batches.len(), "the kept history has a gap");
             return Err(HistoryError::Unreadable);

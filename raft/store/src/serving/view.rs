@@ -64,7 +64,11 @@ impl Serving {
             writer.clear();
         }
         let source = Source::new(View { snapshot, ring: writer.ring() }, history);
-        let shared = Shared { past: Past::default(), waiters: Waiters::default(), publisher: Mutex::new(writer) };
+        let shared = Shared {
+            past: Past::default(),
+            waiters: Waiters::default(),
+            publisher: Mutex::new(writer),
+        };
         Self { source: Arc::new(source), shared: Arc::new(shared) }
     }
 
@@ -74,7 +78,10 @@ impl Serving {
     pub fn publish(&self, snapshot: Snapshot, batches: &[Arc<Batch>]) {
         let mut ring = self.shared.publisher.lock();
         let revision = snapshot.revision();
-        debug_assert!(batches.last().is_none_or(|batch| batch.revision == revision), "batches lead to the state");
+        debug_assert!(
+            batches.last().is_none_or(|batch| batch.revision == revision),
+            "batches lead to the state"
+        );
         batches.iter().for_each(|batch| ring.push(batch));
         self.source.show(View { snapshot, ring: ring.ring() });
         self.source.hub.publish(batches);

@@ -75,7 +75,11 @@ mod tests {
     fn wakes_whom_it_satisfies_and_forgets_who_left() {
         let waiters = Waiters::default();
         let applied = AtomicU64::new(5);
-        let wait = |at| Box::pin(waiters.wait(Revision::new(at), || Revision::new(applied.load(Ordering::SeqCst))));
+        let wait = |at| {
+            Box::pin(
+                waiters.wait(Revision::new(at), || Revision::new(applied.load(Ordering::SeqCst))),
+            )
+        };
         assert!(wait(5).now_or_never().is_some());
 
         let (mut six, mut seven, mut again) = (wait(6), wait(7), wait(7));

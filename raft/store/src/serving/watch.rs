@@ -139,7 +139,11 @@ impl Watch {
     fn look_through_ring(&mut self) -> Option<Step> {
         let view = self.source.view();
         let shown = view.snapshot.revision();
-        let mut batches = view.ring.from(self.cursor.next()).take_while(|batch| batch.revision <= shown).peekable();
+        let mut batches = view
+            .ring
+            .from(self.cursor.next())
+            .take_while(|batch| batch.revision <= shown)
+            .peekable();
         batches.peek()?;
         for batch in batches.take(SCAN_BATCHES) {
             if batch.touches(&self.prefix) {
@@ -180,7 +184,10 @@ impl Drop for Watch {
 
 impl fmt::Debug for Watch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("prefix", &self.prefix).field("cursor", &self.cursor).finish_non_exhaustive()
+        f.debug_struct("Watch")
+            .field("prefix", &self.prefix)
+            .field("cursor", &self.cursor)
+            .finish_non_exhaustive()
     }
 }
 
@@ -212,6 +219,9 @@ impl WatchBatch {
 impl fmt::Debug for WatchBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let events: Vec<_> = self.events().collect();
-        f.debug_struct("WatchBatch").field("revision", &self.revision()).field("events", &events).finish()
+        f.debug_struct("WatchBatch")
+            .field("revision", &self.revision())
+            .field("events", &events)
+            .finish()
     }
 }

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use quorate_env::SystemEnv;
-use quorate_store::{Limits, MemoryOptions, MemoryStore, Retention, ServingOptions, Store, conformance};
+use quorate_store::{
+    Limits, MemoryOptions, MemoryStore, Retention, ServingOptions, Store, conformance,
+};
 
 fn options() -> MemoryOptions {
     MemoryOptions::new(Arc::new(SystemEnv))
@@ -36,7 +38,8 @@ async fn history_instead_of_the_ring() {
 async fn compaction() {
     let retention = Retention { bytes: 64 << 10, ..Retention::default() };
     for ring_bytes in [0, 16 << 10, 1 << 20] {
-        let options = MemoryOptions { serving: ServingOptions { ring_bytes }, retention, ..options() };
+        let options =
+            MemoryOptions { serving: ServingOptions { ring_bytes }, retention, ..options() };
         conformance::compaction(store(options)).await;
     }
 }

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use quorate_env::Clock;
 use quorate_store::{
-    Condition, Entry, HistoryError, MemoryOptions, MemoryStore, Operation, Outcome, Retention, Revision,
-    ServingOptions, Store, Txn,
+    Condition, Entry, HistoryError, MemoryOptions, MemoryStore, Operation, Outcome, Retention,
+    Revision, ServingOptions, Store, Txn,
 };
 
 /// Few keys, some of them prefixes of others, so that transactions meet.
@@ -34,7 +34,9 @@ impl Model {
             let entry = current.get(condition.key());
             let holds = match condition {
                 Condition::Exists { .. } => entry.is_some(),
-                Condition::Modified { revision, .. } => entry.map_or(0, |entry| entry.modified.get()) == revision.get(),
+                Condition::Modified { revision, .. } => {
+                    entry.map_or(0, |entry| entry.modified.get()) == revision.get()
+                }
             };
             if !holds {
                 return Outcome::Conflict { condition: index, current: entry.cloned(), revision };
@@ -57,10 +59,16 @@ impl Model {
     }
 
     /// What differs between the states before and at a revision, below a prefix.
-    fn changes(&self, revision: usize, prefix: &str) -> BTreeMap<Bytes, (Option<Entry>, Option<Entry>)> {
+    fn changes(
+        &self,
+        revision: usize,
+        prefix: &str,
+    ) -> BTreeMap<Bytes, (Option<Entry>, Option<Entry>)> {
         let (before, after) = (&self.states[revision - 1], &self.states[revision]);
-        let keys = before.keys().chain(after.keys()).filter(|key| key.starts_with(prefix.as_bytes()));
-        let both = keys.map(|key| (key.clone(), (after.get(key).cloned(), before.get(key).cloned())));
+        let keys =
+            before.keys().chain(after.keys()).filter(|key| key.starts_with(prefix.as_bytes()));
+        let both =
+            keys.map(|key| (key.clone(), (after.get(key).cloned(), before.get(key).cloned())));
         both.filter(|(_, (after, before))| after != before).collect()
     }
 }
@@ -84,23 +92,38 @@ type Sketch = (Vec<(Bytes, Option<u64>)>, Vec<Operation>);
 /// Conditions carry a distance into the past instead of a revision, so that many of them hold.
 fn transaction() -> impl Strategy<Value = Sketch> {
     let condition = (key(), prop::option::weighted(0.7, 0..4_u64));
-    let operations = btree_map(key(), prop::option::weighted(0.7, "[xy]{0,3}"), 0..4).prop_map(|changes| {
-        let operation = |(key, value)| match value {
-            Some(value) => Operation::Put { key, value: Bytes::from(value) },
-            None => Operation::Delete { key },
-        };
-        changes.into_iter().map(operation).collect()
-    });
+    let operations =
+        btree_map(key(), prop::option::weighted(0.7, "[xy]{0,3}"), 0..4).prop_map(|changes| {
+            let operation = |(key, value)| match value {
+                Some(value) => Operation::Put { key, value: Bytes::from(value) },
+                None => Operation::Delete { key },
+            };
+            changes.into_iter().map(operation).collect()
+        });
     (vec(condition, 0..2), operations)
 }
 
 fn condition(model: &Model, (key, distance): (Bytes, Option<u64>)) -> Condition {
-    let Some(distance) = distance else { return Condition::Exists { key } };
-    let current = model.states.last().and_then(|state| state.get(&key)).map_or(0, |entry| entry.modified.get());
-    Condition::Modified { key, revision: Revision::new(if distance < 3 { current } else { current + distance }) }
+    let Some(distance) = distance else {
+        return Condition::Exists { key };
+    };
+    let current = model
+        .states
+        .last()
+        .and_then(|state| state.get(&key))
+        .map_or(0, |entry| entry.modified.get());
+    Condition::Modified {
+        key,
+        revision: Revision::new(if distance < 3 { current } else { current + distance }),
+    }
 }
 
-fn check(txns: Vec<Sketch>, ring_bytes: usize, history_bytes: u64, reads: &[Index]) -> Result<(), TestCaseError> {
+fn check(
+    txns: Vec<Sketch>,
+    ring_bytes: usize,
+    history_bytes: u64,
+    reads: &[Index],
+) -> Result<(), TestCaseError> {
     let options = MemoryOptions {
         serving: ServingOptions { ring_bytes },
         retention: Retention { bytes: history_bytes, time_ms: 1 },
@@ -153,7 +176,9 @@ fn check_reads(
     prop_assert!(snapshot.range(b"", None).eq(state.iter()), "at {}", at);
     prop_assert_eq!(snapshot.size() as usize, size(state), "at {}", at);
     for after in KEYS {
-        let inside = |(key, _): &(&Bytes, &Entry)| key.starts_with(prefix.as_bytes()) && key[..] > *after.as_bytes();
+        let inside = |(key, _): &(&Bytes, &Entry)| {
+            key.starts_with(prefix.as_bytes()) && key[..] > *after.as_bytes()
+        };
         let expect: Vec<_> = state.iter().filter(inside).collect();
         let range: Vec<_> = snapshot.range(prefix.as_bytes(), Some(after.as_bytes())).collect();
         prop_assert_eq!(snapshot.count(prefix.as_bytes(), Some(after.as_bytes())), expect.len());
@@ -180,7 +205,9 @@ fn check_watch(
             continue;
         }
         let batch = watch.try_next().expect("it is kept").expect("there is more");
-        let events = batch.events().map(|event| (event.key.clone(), (event.current.clone(), event.previous.clone())));
+        let events = batch
+            .events()
+            .map(|event| (event.key.clone(), (event.current.clone(), event.previous.clone())));
         prop_assert_eq!(batch.revision().get() as usize, revision);
         prop_assert_eq!(events.collect::<BTreeMap<_, _>>(), expect);
     }

@@ -11,7 +11,8 @@ use bytes::Bytes;
 use futures::FutureExt;
 use parking_lot::Mutex;
 use quorate_store::{
-    Batch, History, HistoryError, Operation, Revision, Serving, ServingOptions, State, Txn, Watch, WatchBatch,
+    Batch, History, HistoryError, Operation, Revision, Serving, ServingOptions, State, Txn, Watch,
+    WatchBatch,
 };
 
 /// How long anything may take that must happen.
@@ -60,7 +61,8 @@ struct Node {
 impl Node {
     fn new(ring_bytes: usize) -> Self {
         let (state, history) = (State::new(), Arc::new(Kept::default()));
-        let serving = Serving::new(state.snapshot(), [], history.clone(), ServingOptions { ring_bytes });
+        let serving =
+            Serving::new(state.snapshot(), [], history.clone(), ServingOptions { ring_bytes });
         Self { state, history, serving }
     }
 
@@ -78,7 +80,9 @@ impl Node {
     }
 
     fn watch(&self, prefix: &'static str, after: u64) -> Watch {
-        self.serving.watch(Bytes::from_static(prefix.as_bytes()), Revision::new(after)).expect("it is kept")
+        self.serving
+            .watch(Bytes::from_static(prefix.as_bytes()), Revision::new(after))
+            .expect("it is kept")
     }
 }
 
@@ -99,8 +103,12 @@ async fn no_gap_and_no_repeat_under_threads() {
             serving.applied(Revision::new(index * 100)).await;
             let start = serving.revision().get() / 3 * 3;
             let prefix = if index % 2 == 0 { "even/" } else { "odd/" };
-            let mut watch = serving.watch(Bytes::from_static(prefix.as_bytes()), Revision::new(start)).expect("kept");
-            let expected = (start / 3..GROUPS).filter(|group| group % 2 == index % 2).map(|group| group * 3 + 2);
+            let mut watch = serving
+                .watch(Bytes::from_static(prefix.as_bytes()), Revision::new(start))
+                .expect("kept");
+            let expected = (start / 3..GROUPS)
+                .filter(|group| group % 2 == index % 2)
+                .map(|group| group * 3 + 2);
             let mut step = index;
             for expect in expected {
                 step += 1;
@@ -108,7 +116,8 @@ async fn no_gap_and_no_repeat_under_threads() {
                     tokio::task::yield_now().await;
                     assert!(watch.position().get() < expect, "what was not given does not count");
                 }
-                let early = if step % 3 == 0 { revision(watch.next().now_or_never()) } else { None };
+                let early =
+                    if step % 3 == 0 { revision(watch.next().now_or_never()) } else { None };
                 let given = match early {
                     Some(given) => given,
                     None => tokio::time::timeout(PATIENCE, watch.next())
@@ -119,7 +128,10 @@ async fn no_gap_and_no_repeat_under_threads() {
                         .get(),
                 };
                 assert_eq!(given, expect, "watcher {index}");
-                assert!(serving.revision().get() >= given, "a client that was given a revision finds it");
+                assert!(
+                    serving.revision().get() >= given,
+                    "a client that was given a revision finds it"
+                );
             }
         }));
     }
@@ -151,10 +163,16 @@ async fn watches_come_and_go_under_threads() {
                     let after = serving.revision();
                     let mut watch = serving.watch(Bytes::from_static(b"a/"), after).expect("kept");
                     for number in 1..=index + 1 {
-                        let Ok(batch) = tokio::time::timeout(Duration::from_millis(200), watch.next()).await else {
+                        let Ok(batch) =
+                            tokio::time::timeout(Duration::from_millis(200), watch.next()).await
+                        else {
                             break;
                         };
-                        assert_eq!(batch.expect("kept").revision().get(), after.get() + number, "no gap at the start");
+                        assert_eq!(
+                            batch.expect("kept").revision().get(),
+                            after.get() + number,
+                            "no gap at the start"
+                        );
                         given += 1;
                     }
                 }
@@ -202,8 +220,18 @@ fn only_watchers_of_what_changed_are_woken() {
     let alarms = [Arc::new(Alarm::default()), Arc::new(Alarm::default())];
     let rung = || alarms.each_ref().map(|alarm| alarm.0.load(Ordering::SeqCst));
     let (mut a_next, mut b_next) = (Box::pin(a.next()), Box::pin(b.next()));
-    assert!(a_next.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&alarms[0])))).is_pending());
-    assert!(b_next.as_mut().poll(&mut Context::from_waker(&Waker::from(Arc::clone(&alarms[1])))).is_pending());
+    assert!(
+        a_next
+            .as_mut()
+            .poll(&mut Context::from_waker(&Waker::from(Arc::clone(&alarms[0]))))
+            .is_pending()
+    );
+    assert!(
+        b_next
+            .as_mut()
+            .poll(&mut Context::from_waker(&Waker::from(Arc::clone(&alarms[1]))))
+            .is_pending()
+    );
     node.publish(&["a/1", "a/2"]);
     node.publish(&["a/1"]);
     assert_eq!(rung(), [1, 0]);
@@ -227,7 +255,11 @@ fn a_quiet_watch_outlives_the_history() {
         assert_eq!(given(&mut quiet), Some(expect));
     }
     assert_eq!(quiet.position().get(), 5007);
-    assert_eq!(node.history.reads.load(Ordering::SeqCst) - reads, 1, "it reads nothing that does not concern it");
+    assert_eq!(
+        node.history.reads.load(Ordering::SeqCst) - reads,
+        1,
+        "it reads nothing that does not concern it"
+    );
 }
 
 #[test]
@@ -259,7 +291,8 @@ fn a_slow_watch_reads_history_and_ends_only_when_that_is_gone() {
 fn after_a_reset_watches_go_on_where_the_history_allows() {
     let mut node = Node::new(1 << 20);
     node.publish(&["a/1", "a/1", "b/1"]);
-    let (mut caught_up, mut behind, mut quiet) = (node.watch("a/", 2), node.watch("a/", 0), node.watch("c/", 0));
+    let (mut caught_up, mut behind, mut quiet) =
+        (node.watch("a/", 2), node.watch("a/", 0), node.watch("c/", 0));
     assert!(caught_up.next().now_or_never().is_none());
     assert!(quiet.next().now_or_never().is_none());
     let old = node.serving.snapshot_at(Revision::new(1)).expect("kept");
@@ -276,7 +309,11 @@ fn after_a_reset_watches_go_on_where_the_history_allows() {
     assert_eq!(behind.try_next().err(), Some(HistoryError::Compacted { oldest }));
     assert_eq!(node.serving.snapshot_at(Revision::new(1)), Err(HistoryError::Compacted { oldest }));
     assert_eq!(old.revision().get(), 1, "a held snapshot stays");
-    assert!(node.serving.snapshot_at(Revision::new(4)).is_ok_and(|snapshot| snapshot.get(b"c/1").is_none()));
+    assert!(
+        node.serving
+            .snapshot_at(Revision::new(4))
+            .is_ok_and(|snapshot| snapshot.get(b"c/1").is_none())
+    );
 
     node.publish(&["a/9"]);
     assert_eq!(given(&mut caught_up), Some(7));
@@ -291,12 +328,17 @@ fn serves_from_recent_changes_given_at_the_start() {
         let history = Arc::new(Kept::default());
         history.batches.lock().extend(recent.iter().cloned());
         let recent = recent[4..].to_vec();
-        (Serving::new(node.state.snapshot(), recent, history.clone(), ServingOptions::default()), history)
+        (
+            Serving::new(node.state.snapshot(), recent, history.clone(), ServingOptions::default()),
+            history,
+        )
     };
     let (serving, history) = start(&recent);
     let mut watch = serving.watch(Bytes::new(), Revision::new(4)).expect("kept");
     (5..=10).for_each(|expect| assert_eq!(given(&mut watch), Some(expect)));
-    assert!(serving.snapshot_at(Revision::new(4)).is_ok_and(|snapshot| snapshot.revision().get() == 4));
+    assert!(
+        serving.snapshot_at(Revision::new(4)).is_ok_and(|snapshot| snapshot.revision().get() == 4)
+    );
     assert_eq!(history.reads.load(Ordering::SeqCst), 0, "everything was in memory");
     let mut watch = serving.watch(Bytes::new(), Revision::new(1)).expect("kept");
     (2..=10).for_each(|expect| assert_eq!(given(&mut watch), Some(expect)));

@@ -48,7 +48,8 @@ impl Authority {
     fn sign(&self, names: &[String]) -> (Vec<u8>, Vec<u8>) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(names.to_vec()).unwrap();
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         (certificate.der().to_vec(), key.serialize_der())
     }

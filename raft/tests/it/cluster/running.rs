@@ -66,7 +66,8 @@ impl Cluster {
             let credentials = cluster.authority.member(cluster.id, node);
             cluster.open_as(node, &credentials).await;
         }
-        let members = cluster.addresses.iter().map(|(node, address)| (*node, peer(address))).collect();
+        let members =
+            cluster.addresses.iter().map(|(node, address)| (*node, peer(address))).collect();
         cluster.replica(1).initialize(members).await.unwrap();
         for node in 1..=voters {
             within("every member recovers", cluster.replica(node).recovered()).await;
@@ -99,7 +100,8 @@ impl Cluster {
         eventually("the members agree on a leader that runs", async || {
             let mut leaders = self.running.values().map(|replica| replica.status().leader);
             let first = leaders.next()??;
-            (self.running.contains_key(&first) && leaders.all(|leader| leader == Some(first))).then_some(first)
+            (self.running.contains_key(&first) && leaders.all(|leader| leader == Some(first)))
+                .then_some(first)
         })
         .await
     }
@@ -129,14 +131,16 @@ impl Cluster {
     /// A running member becomes known by this number.
     async fn open_as(&mut self, node: NodeId, credentials: &Credentials) {
         let options = self.options(node, credentials);
-        let replica = eventually("the data is free", async || match Replica::open(options.clone()).await {
-            Ok(replica) => Some(replica),
-            Err(
-                ReplicaOpenError::State(state_machine::StateOpenError::Locked { .. }) | ReplicaOpenError::Listen { .. },
-            ) => None,
-            Err(error) => panic!("{error}"),
-        })
-        .await;
+        let replica =
+            eventually("the data is free", async || match Replica::open(options.clone()).await {
+                Ok(replica) => Some(replica),
+                Err(
+                    ReplicaOpenError::State(state_machine::StateOpenError::Locked { .. })
+                    | ReplicaOpenError::Listen { .. },
+                ) => None,
+                Err(error) => panic!("{error}"),
+            })
+            .await;
         self.addresses.insert(node, replica.address().to_owned());
         self.running.insert(node, replica);
     }
@@ -180,7 +184,8 @@ impl Cluster {
 
     /// A token from this member.
     pub(crate) async fn token(&self, node: NodeId) -> JoinToken {
-        let request = AdminRequest::CreateToken { description: "a test".to_owned(), ttl_ms: TOKEN_MS };
+        let request =
+            AdminRequest::CreateToken { description: "a test".to_owned(), ttl_ms: TOKEN_MS };
         match self.ask(node, request).await {
             AdminAnswer::Token(token) => token,
             other => panic!("{other:?}"),
@@ -192,7 +197,8 @@ impl Cluster {
         let token = self.token(through).await;
         let address = SystemEnv.listen("127.0.0.1:0").await.unwrap().address();
         let request = JoinRequest { token, peer: peer(&address), csr: Bytes::from_static(CSR) };
-        let joining = join(SystemEnv::env().network, self.address(through), self.authority.hash(), &request);
+        let joining =
+            join(SystemEnv::env().network, self.address(through), self.authority.hash(), &request);
         let answer = within("a join", joining).await.unwrap();
         assert_eq!(answer.cluster, self.id);
         self.addresses.insert(answer.node, address);
@@ -205,7 +211,11 @@ impl Cluster {
     /// What a member is to the quorum, as the leader sees it.
     pub(crate) async fn role(&self, node: NodeId) -> Option<Role> {
         let leader = self.leader().await;
-        self.replica(leader).members().into_iter().find(|member| member.node == node).map(|member| member.role)
+        self.replica(leader)
+            .members()
+            .into_iter()
+            .find(|member| member.node == node)
+            .map(|member| member.role)
     }
 
     /// Waits until every running member has applied this, then checks that they hold the same.
@@ -216,7 +226,10 @@ impl Cluster {
             within("every member applies", store.applied(revision)).await;
             digests.push(store.snapshot_at(revision).unwrap().digest());
         }
-        assert!(digests.iter().all(|digest| *digest == digests[0]), "members differ at {revision}: {digests:?}");
+        assert!(
+            digests.iter().all(|digest| *digest == digests[0]),
+            "members differ at {revision}: {digests:?}"
+        );
     }
 }
 

@@ -77,7 +77,11 @@ impl Client {
         let kept_before = store.status().oldest;
         match store.watch(prefix, self.seen) {
             Ok(watch) => {
-                assert!(self.seen >= kept_before, "a watch after {} begins at {kept_before}", self.seen);
+                assert!(
+                    self.seen >= kept_before,
+                    "a watch after {} begins at {kept_before}",
+                    self.seen
+                );
                 self.watch = Some((store.clone(), watch));
             }
             Err(error) => self.read_again(store, &error, model).await,
@@ -90,7 +94,13 @@ impl Client {
         match within("a batch that is there", watch.next()).await {
             Ok(batch) => {
                 let next = model.after(self.prefix.as_bytes(), self.seen).next();
-                assert_eq!(Some((batch.revision(), changes(&batch))), next, "{:?} after {}", self.prefix, self.seen);
+                assert_eq!(
+                    Some((batch.revision(), changes(&batch))),
+                    next,
+                    "{:?} after {}",
+                    self.prefix,
+                    self.seen
+                );
                 self.seen = batch.revision();
                 model::apply(&mut self.believed, &changes(&batch));
             }
@@ -120,8 +130,14 @@ impl Client {
     fn note_position(&mut self, model: &Model) {
         let (_, watch) = self.watch.as_mut().expect("a watch is open");
         let position = watch.position();
-        assert!(position >= self.seen && position <= model.newest(), "{position} after {}", self.seen);
-        let owed = model.after(self.prefix.as_bytes(), self.seen).find(|(revision, _)| *revision <= position);
+        assert!(
+            position >= self.seen && position <= model.newest(),
+            "{position} after {}",
+            self.seen
+        );
+        let owed = model
+            .after(self.prefix.as_bytes(), self.seen)
+            .find(|(revision, _)| *revision <= position);
         assert_eq!(owed, None, "the position is {position}");
         self.seen = position;
     }
@@ -129,5 +145,7 @@ impl Client {
 
 fn changes(batch: &WatchBatch) -> Changes {
     let events = batch.events();
-    events.map(|event| (event.key.clone(), event.current.as_ref().map(|entry| entry.value.clone()))).collect()
+    events
+        .map(|event| (event.key.clone(), event.current.as_ref().map(|entry| entry.value.clone())))
+        .collect()
 }

@@ -46,7 +46,8 @@ async fn history(seed: u64) -> usize {
     let retention = Retention { bytes: HISTORY_BYTES, ..Retention::default() };
     let mut cluster = Cluster::tuned(3, Tuning { retention, ..Tuning::default() }).await;
     let mut model = Model::new(cluster.replica(1).read_index().await.unwrap());
-    let mut clients: Vec<Client> = (0..CLIENTS).map(|_| Client::new(&mut random, model.begun())).collect();
+    let mut clients: Vec<Client> =
+        (0..CLIENTS).map(|_| Client::new(&mut random, model.begun())).collect();
     for _ in 0..STEPS {
         match random.random_range(0..100) {
             0..60 => write(&cluster, &mut model, &mut random).await,
@@ -79,11 +80,15 @@ fn any(cluster: &Cluster, random: &mut StdRng) -> NodeId {
 async fn write(cluster: &Cluster, model: &mut Model, random: &mut StdRng) {
     let txn = model.propose(random);
     let store = cluster.store(any(cluster, random));
-    let revision = eventually("the transaction is decided", async || match store.txn(txn.clone()).await {
-        Ok(Outcome::Committed { revision }) => Some(revision),
-        // An attempt before this one was carried out after all, and only that one could be.
-        Ok(Outcome::Conflict { current, .. }) => Some(current.expect("a transaction was").modified),
-        Err(Error::NotApplied(_) | Error::Unknown(_)) => None,
+    let revision = eventually("the transaction is decided", async || {
+        match store.txn(txn.clone()).await {
+            Ok(Outcome::Committed { revision }) => Some(revision),
+            // An attempt before this one was carried out after all, and only that one could be.
+            Ok(Outcome::Conflict { current, .. }) => {
+                Some(current.expect("a transaction was").modified)
+            }
+            Err(Error::NotApplied(_) | Error::Unknown(_)) => None,
+        }
     })
     .await;
     assert_eq!(revision, model.newest().next(), "the test is the only writer");
@@ -98,7 +103,10 @@ fn check_past(cluster: &Cluster, model: &Model, random: &mut StdRng) {
     let status = store.status();
     match store.snapshot_at(at) {
         Ok(snapshot) => assert_eq!(model::contents(&snapshot), model.state_at(at), "at {at}"),
-        Err(error) => assert!(at < store.status().oldest || at > status.applied, "{error} at {at}: {status:?}"),
+        Err(error) => assert!(
+            at < store.status().oldest || at > status.applied,
+            "{error} at {at}: {status:?}"
+        ),
     }
 }
 

@@ -30,7 +30,8 @@ pub(super) struct Model {
 
 /// A state as this model has it.
 pub(super) fn contents(snapshot: &Snapshot) -> Contents {
-    let of_the_test = |key: &Bytes| KEYS.iter().chain([&FENCE]).any(|other| other.as_bytes() == key);
+    let of_the_test =
+        |key: &Bytes| KEYS.iter().chain([&FENCE]).any(|other| other.as_bytes() == key);
     let all = snapshot.range(b"", None).filter(|(key, _)| of_the_test(key));
     all.map(|(key, entry)| (key.clone(), entry.value.clone())).collect()
 }
@@ -59,8 +60,9 @@ impl Model {
             if self.state.contains_key(&key) && random.random_bool(0.4) {
                 return Operation::Delete { key };
             }
-            let value =
-                (0..random.random_range(1..VALUE_BYTES)).map(|_| random.random_range(b'a'..=b'z')).collect::<Vec<_>>();
+            let value = (0..random.random_range(1..VALUE_BYTES))
+                .map(|_| random.random_range(b'a'..=b'z'))
+                .collect::<Vec<_>>();
             Operation::Put { key, value: value.into() }
         };
         let fence = Bytes::from_static(FENCE.as_bytes());
@@ -84,12 +86,17 @@ impl Model {
     }
 
     /// What a watch of a prefix has to give after a revision.
-    pub(super) fn after(&self, prefix: &[u8], after: Revision) -> impl Iterator<Item = (Revision, Changes)> {
+    pub(super) fn after(
+        &self,
+        prefix: &[u8],
+        after: Revision,
+    ) -> impl Iterator<Item = (Revision, Changes)> {
         let skip = after.get().saturating_sub(self.begun.get()) as usize;
         let first = self.begun.get() + 1;
         self.transactions.iter().enumerate().skip(skip).filter_map(move |(index, changes)| {
             let touched = changes.iter().filter(|(key, _)| key.starts_with(prefix));
-            let touched: Changes = touched.map(|(key, value)| (key.clone(), value.clone())).collect();
+            let touched: Changes =
+                touched.map(|(key, value)| (key.clone(), value.clone())).collect();
             (!touched.is_empty()).then_some((Revision::new(first + index as u64), touched))
         })
     }

@@ -49,7 +49,9 @@ impl Model {
 
     fn truncate(&mut self, after: Option<LogId>) {
         self.step(|state| {
-            state.entries.retain(|entry| after.is_some_and(|after| entry.log_id.index <= after.index));
+            state
+                .entries
+                .retain(|entry| after.is_some_and(|after| entry.log_id.index <= after.index));
             state.last = after.or(state.purged);
         });
     }
@@ -69,7 +71,8 @@ impl Model {
 
     fn allows(&self, found: &Contents) -> bool {
         let same = |state: &Contents| {
-            (state.purged, state.last) == (found.purged, found.last) && state.entries == found.entries
+            (state.purged, state.last) == (found.purged, found.last)
+                && state.entries == found.entries
         };
         self.states.iter().any(same) && self.votes.contains(&found.vote)
     }
@@ -101,7 +104,11 @@ async fn operate(log: &mut Log, model: &mut Model, random: &mut Random) -> std::
             let state = model.latest();
             let first = state.purged.map_or(0, |purged| purged.index + 1);
             let upto = first + random.below(state.entries.len() as u64 + 3);
-            let held = state.entries.iter().find(|entry| entry.log_id.index == upto).map(|entry| entry.log_id);
+            let held = state
+                .entries
+                .iter()
+                .find(|entry| entry.log_id.index == upto)
+                .map(|entry| entry.log_id);
             let upto = held.unwrap_or_else(|| log_id(model.term, upto));
             model.purge(upto);
             log.purge(upto).await?;
@@ -137,14 +144,19 @@ async fn append_some(log: &mut Log, model: &mut Model, random: &mut Random) -> s
 
 async fn work(disk: &MemoryDisk, seed: u64) -> Model {
     let (mut model, mut random) = (Model::new(), Random::new(seed));
-    let Ok(mut log) = Log::open(super::support::options(disk)).await else { return model };
+    let Ok(mut log) = Log::open(super::support::options(disk)).await else {
+        return model;
+    };
     for _ in 0..OPERATIONS {
         if operate(&mut log, &mut model, &mut random).await.is_err() {
             assert!(disk.crashed(), "an error without a crash");
             break;
         }
         let held = log.try_get_log_entries(..).await;
-        assert!(disk.crashed() || held.unwrap() == model.latest().entries, "reads differ before any crash");
+        assert!(
+            disk.crashed() || held.unwrap() == model.latest().entries,
+            "reads differ before any crash"
+        );
     }
     model
 }

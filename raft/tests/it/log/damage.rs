@@ -40,9 +40,21 @@ async fn a_log_of_several_segments_opens_as_it_was_closed() {
 #[tokio::test]
 async fn damage_before_the_end_names_file_and_offset() {
     for (sequence, offset, expect) in [
-        (1, 4096 + 100, "/log/segment-0000000000000001.log is corrupt at offset 4096: not a valid batch"),
-        (2, 4096 + 1536 * 3 + 4, "/log/segment-0000000000000002.log is corrupt at offset 8704: not a valid batch"),
-        (2, 41, "/log/segment-0000000000000002.log is corrupt at offset 0: the segment header fails its checksum"),
+        (
+            1,
+            4096 + 100,
+            "/log/segment-0000000000000001.log is corrupt at offset 4096: not a valid batch",
+        ),
+        (
+            2,
+            4096 + 1536 * 3 + 4,
+            "/log/segment-0000000000000002.log is corrupt at offset 8704: not a valid batch",
+        ),
+        (
+            2,
+            41,
+            "/log/segment-0000000000000002.log is corrupt at offset 0: the segment header fails its checksum",
+        ),
     ] {
         let disk = filled().await;
         disk.corrupt(&segment(sequence), offset);
@@ -54,12 +66,20 @@ async fn damage_before_the_end_names_file_and_offset() {
 #[tokio::test]
 async fn a_committed_entry_lost_from_the_end_is_noticed() {
     let disk = filled().await;
-    let last = disk.list(Path::new("/log")).unwrap().into_iter().rfind(|path| holds_batches(&disk, path)).unwrap();
+    let last = disk
+        .list(Path::new("/log"))
+        .unwrap()
+        .into_iter()
+        .rfind(|path| holds_batches(&disk, path))
+        .unwrap();
     let end = last_batch(&disk, &last);
     disk.corrupt(&last, end + 200);
     let error = open_error(&disk).await;
     assert!(error.contains(&format!("{} is corrupt at offset {end}", last.display())), "{error}");
-    assert!(error.contains("ends before entry 59, but entries up to 59 had been durable"), "{error}");
+    assert!(
+        error.contains("ends before entry 59, but entries up to 59 had been durable"),
+        "{error}"
+    );
 }
 
 fn holds_batches(disk: &MemoryDisk, path: &Path) -> bool {
@@ -132,12 +152,17 @@ async fn one_copy_of_the_vote_is_enough_and_two_damaged_ones_are_an_error() {
     for offset in [60, 4096 + 60] {
         disk.corrupt(vote, offset);
         let mut log = open(&disk).await;
-        assert_eq!(contents(&mut log).await.vote, Some(Vote::new(3, 1)), "repaired from the other copy");
+        assert_eq!(
+            contents(&mut log).await.vote,
+            Some(Vote::new(3, 1)),
+            "repaired from the other copy"
+        );
         log.close().await.unwrap();
     }
     disk.corrupt(vote, 60);
     disk.corrupt(vote, 4096 + 60);
-    let expect = "log file /log/vote is corrupt at offset 0: both copies of the vote fail their checksum";
+    let expect =
+        "log file /log/vote is corrupt at offset 0: both copies of the vote fail their checksum";
     assert_eq!(open_error(&disk).await, expect);
 }
 

@@ -101,7 +101,11 @@ async fn one_sync_serves_everything_that_waits_for_it() {
     for durable in waiting {
         durable.await.unwrap().unwrap();
     }
-    assert_eq!(disk.calls() - calls, 4, "a write and a sync for the first, and the same for all others together");
+    assert_eq!(
+        disk.calls() - calls,
+        4,
+        "a write and a sync for the first, and the same for all others together"
+    );
 }
 
 #[tokio::test]
@@ -152,7 +156,8 @@ async fn replication_reads_leave_nothing_out_at_the_beginning() {
     let mut log = open(&MemoryDisk::new()).await;
     append_range(&mut log, 1, 0..10, 10).await;
     log.purge(log_id(1, 5)).await.unwrap();
-    let read = |entries: Vec<LogEntry>| entries.iter().map(|entry| entry.log_id.index).collect::<Vec<_>>();
+    let read =
+        |entries: Vec<LogEntry>| entries.iter().map(|entry| entry.log_id.index).collect::<Vec<_>>();
     assert_eq!(read(log.limited_get_log_entries(6, 10).await.unwrap()), [6, 7, 8, 9]);
     assert_eq!(read(log.limited_get_log_entries(4, 10).await.unwrap()), [0; 0]);
     assert_eq!(read(log.try_get_log_entries(4..10).await.unwrap()), [6, 7, 8, 9]);

@@ -13,7 +13,8 @@ use quorate_raft::types::Vote;
 use super::support::{IDENTITY, append_range, contents, log_id, summary};
 
 async fn open(folder: &Path) -> Log {
-    let options = LogOptions::new(Arc::new(SystemDisk), folder.join("raft/log"), IDENTITY, Fatal::new());
+    let options =
+        LogOptions::new(Arc::new(SystemDisk), folder.join("raft/log"), IDENTITY, Fatal::new());
     Log::open(options).await.unwrap()
 }
 
@@ -23,7 +24,12 @@ async fn closed_logs_open_again_at_once_and_open_ones_do_not() {
     for round in 0..4 {
         let mut log = open(folder.path()).await;
         append_range(&mut log, 1, round * 10..round * 10 + 10, 1000).await;
-        let again = LogOptions::new(Arc::new(SystemDisk), folder.path().join("raft/log"), IDENTITY, Fatal::new());
+        let again = LogOptions::new(
+            Arc::new(SystemDisk),
+            folder.path().join("raft/log"),
+            IDENTITY,
+            Fatal::new(),
+        );
         let error = Log::open(again).await.unwrap_err().to_string();
         assert!(error.ends_with("is in use by another process"), "{error}");
         log.save_vote(&Vote::new(round + 1, 1)).await.unwrap();
@@ -38,7 +44,8 @@ async fn closed_logs_open_again_at_once_and_open_ones_do_not() {
 async fn old_entries_are_read_from_segments_while_new_ones_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let mut options = LogOptions::new(Arc::new(SystemDisk), folder.path(), IDENTITY, Fatal::new());
-    (options.first_segment_bytes, options.segment_bytes, options.tail_bytes) = (64 << 10, 256 << 10, 0);
+    (options.first_segment_bytes, options.segment_bytes, options.tail_bytes) =
+        (64 << 10, 256 << 10, 0);
     let mut log = Log::open(options).await.unwrap();
     let mut reader = log.get_log_reader().await;
     let reading = tokio::spawn(async move {

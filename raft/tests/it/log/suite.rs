@@ -29,7 +29,8 @@ impl RaftSnapshotBuilder<TypeConfig> for Machine {
     type SnapshotData = Cursor<Vec<u8>>;
 
     async fn build_snapshot(&mut self) -> Result<Snapshot, io::Error> {
-        let meta = SnapshotMeta { last_log_id: self.applied, last_membership: self.membership.clone() };
+        let meta =
+            SnapshotMeta { last_log_id: self.applied, last_membership: self.membership.clone() };
         *self.snapshot.lock().unwrap() = Some(meta.clone());
         Ok(Snapshot { meta, snapshot: Cursor::default() })
     }
@@ -63,7 +64,11 @@ impl RaftStateMachine<TypeConfig> for Machine {
         self.clone()
     }
 
-    async fn install_snapshot(&mut self, meta: &SnapshotMeta, _: Cursor<Vec<u8>>) -> Result<(), io::Error> {
+    async fn install_snapshot(
+        &mut self,
+        meta: &SnapshotMeta,
+        _: Cursor<Vec<u8>>,
+    ) -> Result<(), io::Error> {
         self.applied = meta.last_log_id;
         self.membership = meta.last_membership.clone();
         *self.snapshot.lock().unwrap() = Some(meta.clone());
@@ -71,7 +76,12 @@ impl RaftStateMachine<TypeConfig> for Machine {
     }
 
     async fn get_current_snapshot(&mut self) -> Result<Option<Snapshot>, io::Error> {
-        Ok(self.snapshot.lock().unwrap().clone().map(|meta| Snapshot { meta, snapshot: Cursor::default() }))
+        Ok(self
+            .snapshot
+            .lock()
+            .unwrap()
+            .clone()
+            .map(|meta| Snapshot { meta, snapshot: Cursor::default() }))
     }
 }
 

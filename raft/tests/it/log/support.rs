@@ -44,7 +44,8 @@ pub(super) fn log_id(term: u64, index: u64) -> LogId {
 /// An entry whose value has `bytes` bytes that depend on its position.
 pub(super) fn entry(term: u64, index: u64, bytes: usize) -> LogEntry {
     let value = vec![u8::try_from((term * 31 + index) % 251).unwrap(); bytes];
-    let operation = Operation::Put { key: index.to_string().into_bytes().into(), value: value.into() };
+    let operation =
+        Operation::Put { key: index.to_string().into_bytes().into(), value: value.into() };
     let txn = Txn { conditions: Vec::new(), operations: vec![operation] };
     LogEntry {
         log_id: log_id(term, index),
@@ -71,7 +72,12 @@ pub(super) async fn append(log: &mut Log, entries: Vec<LogEntry>) -> std::io::Re
     queue(log, entries).await.await.unwrap_or_else(|_| Err(std::io::Error::other("forgotten")))
 }
 
-pub(super) async fn append_range(log: &mut Log, term: u64, indexes: std::ops::Range<u64>, bytes: usize) {
+pub(super) async fn append_range(
+    log: &mut Log,
+    term: u64,
+    indexes: std::ops::Range<u64>,
+    bytes: usize,
+) {
     append(log, indexes.map(|index| entry(term, index, bytes)).collect()).await.unwrap();
 }
 
@@ -94,8 +100,11 @@ pub(super) async fn contents(log: &mut Log) -> Contents {
 impl Contents {
     /// One line, for messages and expectations.
     pub(super) fn summary(&self) -> String {
-        let text = |id: Option<LogId>| id.map_or("-".to_owned(), |id| format!("{}.{}", id.leader_id.term, id.index));
-        let ends = [self.entries.first(), self.entries.last()].map(|end| text(end.map(|entry| entry.log_id)));
+        let text = |id: Option<LogId>| {
+            id.map_or("-".to_owned(), |id| format!("{}.{}", id.leader_id.term, id.index))
+        };
+        let ends = [self.entries.first(), self.entries.last()]
+            .map(|end| text(end.map(|entry| entry.log_id)));
         let (purged, last, count) = (text(self.purged), text(self.last), self.entries.len());
         format!("purged {purged} last {last} holds {count} from {} to {}", ends[0], ends[1])
     }

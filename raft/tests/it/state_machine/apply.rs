@@ -58,13 +58,19 @@ fn history_ends_where_the_retention_says() {
     options.retention = Retention { time_ms: u64::MAX, bytes: 10_000 };
     let mut machine = StateMachine::open(&options).unwrap();
     for index in 1..=100 {
-        apply(&mut machine, [txn_entry(index, Txn { conditions: vec![], operations: vec![put("k", "v")] })]);
+        apply(
+            &mut machine,
+            [txn_entry(index, Txn { conditions: vec![], operations: vec![put("k", "v")] })],
+        );
     }
     let oldest = machine.serving().oldest();
     assert!(oldest.get() > 50 && oldest.get() < 90, "{oldest}");
     assert!(machine.serving().snapshot_at(oldest).is_ok());
     let gone = Revision::new(oldest.get() - 1);
-    assert_eq!(machine.serving().snapshot_at(gone).unwrap_err(), HistoryError::Compacted { oldest });
+    assert_eq!(
+        machine.serving().snapshot_at(gone).unwrap_err(),
+        HistoryError::Compacted { oldest }
+    );
     assert!(machine.serving().watch("".into(), gone).is_err());
 }
 
@@ -75,8 +81,10 @@ fn an_entry_after_a_gap_or_a_second_time_is_refused() {
     let mut machine = StateMachine::open(&options).unwrap();
     apply(&mut machine, script(1..=10));
     assert_eq!(options.fatal.reason(), None);
-    for (index, reason) in [(12, "entry 12 cannot be applied after entry 10"), (10, "entry 10 cannot be applied after")]
-    {
+    for (index, reason) in [
+        (12, "entry 12 cannot be applied after entry 10"),
+        (10, "entry 10 cannot be applied after"),
+    ] {
         let entries = script([index]).into_iter().map(|entry| Ok((entry, None)));
         let error = block_on(machine.apply(stream::iter(entries))).unwrap_err().to_string();
         assert!(error.contains(reason), "{error}");

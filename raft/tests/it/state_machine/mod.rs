@@ -19,7 +19,9 @@ use futures::stream;
 use openraft::storage::RaftStateMachine;
 use openraft::vote::RaftLeaderId;
 use quorate_raft::ClusterId;
-use quorate_raft::state_machine::{Saving, StateIdentity, StateMachine, StateMachineOptions, StateOpenError};
+use quorate_raft::state_machine::{
+    Saving, StateIdentity, StateMachine, StateMachineOptions, StateOpenError,
+};
 use quorate_raft::types::{Command, LogEntry, LogId, Payload};
 use quorate_store::{Condition, Operation, Retention, Revision, Txn};
 
@@ -32,7 +34,10 @@ fn identity() -> StateIdentity {
 
 /// Every group is on disk when it is applied.
 fn options(directory: &Path) -> StateMachineOptions {
-    StateMachineOptions { saving: Saving::Every(1), ..StateMachineOptions::new(directory, identity()) }
+    StateMachineOptions {
+        saving: Saving::Every(1),
+        ..StateMachineOptions::new(directory, identity())
+    }
 }
 
 fn open(directory: &Path) -> StateMachine {
@@ -63,7 +68,10 @@ fn txn_entry(index: u64, txn: Txn) -> LogEntry {
 }
 
 fn put(key: &str, value: &str) -> Operation {
-    Operation::Put { key: Bytes::copy_from_slice(key.as_bytes()), value: Bytes::copy_from_slice(value.as_bytes()) }
+    Operation::Put {
+        key: Bytes::copy_from_slice(key.as_bytes()),
+        value: Bytes::copy_from_slice(value.as_bytes()),
+    }
 }
 
 fn delete(key: &str) -> Operation {
@@ -86,7 +94,11 @@ fn scripted(index: u64) -> LogEntry {
         2 => (vec![], vec![delete(&key(index * 3))]),
         3 => (
             vec![],
-            vec![put(&key(index), &value(index)), put(&key(index + 1), &value(index)), delete(&key(index + 2))],
+            vec![
+                put(&key(index), &value(index)),
+                put(&key(index + 1), &value(index)),
+                delete(&key(index + 2)),
+            ],
         ),
         _ => (vec![], vec![put(&key(index), &value(index))]),
     };
@@ -95,7 +107,8 @@ fn scripted(index: u64) -> LogEntry {
 
 fn history(machine: &StateMachine) -> Vec<String> {
     let serving = machine.serving();
-    let mut watch = serving.watch(Bytes::new(), serving.oldest()).expect("the oldest revision can be watched");
+    let mut watch =
+        serving.watch(Bytes::new(), serving.oldest()).expect("the oldest revision can be watched");
     let mut seen = vec![];
     while let Some(batch) = watch.try_next().expect("the history is readable") {
         seen.push(format!("{:?}", batch.batch()));

@@ -42,7 +42,9 @@ fn applied(machine: &StateMachine) -> u64 {
 /// Goes on until something fails. Gives up to which entry the state was synced.
 fn run(disk: &MemoryDisk) -> u64 {
     let mut synced = 0;
-    let Ok(mut machine) = StateMachine::open(&on(disk)) else { return synced };
+    let Ok(mut machine) = StateMachine::open(&on(disk)) else {
+        return synced;
+    };
     for entry in script(applied(&machine) + 1..=LAST) {
         let index = entry.log_id.index;
         if block_on(machine.apply(stream::iter([Ok((entry, None))]))).is_err() {
@@ -60,13 +62,15 @@ fn run(disk: &MemoryDisk) -> u64 {
 
 /// Opens what was found, which must have everything up to an entry, and completes it.
 fn complete(disk: &MemoryDisk, synced: u64, expect: &StateMachine, when: &str) {
-    let mut machine = StateMachine::open(&on(disk)).unwrap_or_else(|error| panic!("{when}: {error}"));
+    let mut machine =
+        StateMachine::open(&on(disk)).unwrap_or_else(|error| panic!("{when}: {error}"));
     let found = applied(&machine);
     assert!(found >= synced, "{when}: {found} of {synced} synced entries are left");
     script(found + 1..=LAST).into_iter().for_each(|entry| apply(&mut machine, [entry]));
     assert_equal(&machine, expect);
     drop(machine);
-    let machine = StateMachine::open(&on(disk)).unwrap_or_else(|error| panic!("{when}, later: {error}"));
+    let machine =
+        StateMachine::open(&on(disk)).unwrap_or_else(|error| panic!("{when}, later: {error}"));
     let found = applied(&machine);
     assert!(found + 3 > LAST, "{when}, later: {found}");
 }
@@ -97,7 +101,12 @@ fn a_second_power_cut_while_the_first_is_made_good_loses_nothing_either() {
             let found = disk.crash(seed);
             found.crash_after(calls);
             let again = run(&found).max(synced);
-            complete(&found.crash(calls), again, &expect, &format!("seed {seed}, after {calls} calls"));
+            complete(
+                &found.crash(calls),
+                again,
+                &expect,
+                &format!("seed {seed}, after {calls} calls"),
+            );
         }
     }
 }

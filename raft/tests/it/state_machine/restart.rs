@@ -9,7 +9,9 @@ use quorate_raft::ClusterId;
 use quorate_raft::state_machine::{StateMachine, StateMachineOptions};
 use quorate_store::Retention;
 
-use super::{apply, assert_equal, history, identity, open, options, refusal, script, short_retention};
+use super::{
+    apply, assert_equal, history, identity, open, options, refusal, script, short_retention,
+};
 
 #[test]
 fn a_restart_changes_nothing() {
@@ -175,7 +177,11 @@ fn the_data_of_another_cluster_or_naming_is_refused_in_one_line() {
     let mut other = options(dir.path());
     other.identity.cluster = ClusterId::new([8; 16]);
     let line = refusal(&other);
-    assert!(line.contains(&format!("belongs to cluster {}, not to {}", identity().cluster, other.identity.cluster)));
+    assert!(line.contains(&format!(
+        "belongs to cluster {}, not to {}",
+        identity().cluster,
+        other.identity.cluster
+    )));
     let mut other = options(dir.path());
     other.identity.naming = "kubernetes".to_owned();
     let line = refusal(&other);
@@ -194,8 +200,12 @@ fn a_folder_in_use_is_refused() {
 /// Changes a file behind the state machine's back and expects the start to say what is wrong.
 fn check_damage(retention: Retention, damage: impl FnOnce(&Path), expect: &str) {
     let dir = tempfile::tempdir().unwrap();
-    let small =
-        StateMachineOptions { segment_bytes: 20_000, checkpoint_bytes: 100_000, retention, ..options(dir.path()) };
+    let small = StateMachineOptions {
+        segment_bytes: 20_000,
+        checkpoint_bytes: 100_000,
+        retention,
+        ..options(dir.path())
+    };
     let mut machine = StateMachine::open(&small).unwrap();
     script(1..=150).into_iter().for_each(|entry| apply(&mut machine, [entry]));
     drop(block_on(machine.get_current_snapshot()).unwrap());
@@ -216,12 +226,22 @@ fn damage_is_named() {
     let check = |damage: &dyn Fn(&Path), expect| check_damage(Retention::default(), damage, expect);
     check(&|folder| flip(&newest(folder, "checkpoint"), 200), "its checksum is wrong");
     check(&|folder| std::fs::write(newest(folder, "checkpoint"), b"").unwrap(), "it ends early");
-    check(&|folder| std::fs::remove_file(newest(folder, "journal")).unwrap(), "its journal ends with frame");
+    check(
+        &|folder| std::fs::remove_file(newest(folder, "journal")).unwrap(),
+        "its journal ends with frame",
+    );
     check(&|folder| flip(&newest(folder, "journal"), 9), "its journal ends with frame");
-    check(&|folder| std::fs::remove_file(&files_of(folder, "journal")[0]).unwrap(), "history: revision 1 is missing");
+    check(
+        &|folder| std::fs::remove_file(&files_of(folder, "journal")[0]).unwrap(),
+        "history: revision 1 is missing",
+    );
     check(&|folder| flip(&folder.join("owner"), 20), "the note \"owner\" is damaged");
-    check(&|folder| std::fs::remove_file(folder.join("owner")).unwrap(), "nothing says whose it is");
-    let remove = |paths: Vec<PathBuf>| paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    check(
+        &|folder| std::fs::remove_file(folder.join("owner")).unwrap(),
+        "nothing says whose it is",
+    );
+    let remove =
+        |paths: Vec<PathBuf>| paths.iter().for_each(|path| std::fs::remove_file(path).unwrap());
     check(&|folder| remove(files_of(folder, "journal")), "history: revision 1 is missing");
     let check = |damage: &dyn Fn(&Path), expect| check_damage(short_retention(), damage, expect);
     check(&|folder| remove(files_of(folder, "checkpoint")), "its journal begins with frame");
@@ -240,9 +260,15 @@ fn a_start_needs_no_more_of_the_journal_than_comes_after_the_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     let reference = tempfile::tempdir().unwrap();
     let retention = short_retention();
-    let small =
-        StateMachineOptions { segment_bytes: 20_000, checkpoint_bytes: 50_000, retention, ..options(dir.path()) };
-    let mut expect = StateMachine::open(&StateMachineOptions { retention, ..options(reference.path()) }).unwrap();
+    let small = StateMachineOptions {
+        segment_bytes: 20_000,
+        checkpoint_bytes: 50_000,
+        retention,
+        ..options(dir.path())
+    };
+    let mut expect =
+        StateMachine::open(&StateMachineOptions { retention, ..options(reference.path()) })
+            .unwrap();
     let mut machine = StateMachine::open(&small).unwrap();
     for start in (1..=400).step_by(20) {
         for machine in [&mut machine, &mut expect] {

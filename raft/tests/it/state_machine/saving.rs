@@ -64,7 +64,8 @@ fn checkpoints_are_made_beside_and_given_up_at_the_end() {
         let mut machine = StateMachine::open(&often).unwrap();
         assert_eq!(machine.position().progress.log_id.map_or(0, |id| id.index), start - 1);
         for index in start..start + 12 {
-            let txn = Txn { conditions: vec![], operations: vec![put(&format!("k{index}"), &value)] };
+            let txn =
+                Txn { conditions: vec![], operations: vec![put(&format!("k{index}"), &value)] };
             apply(&mut machine, [txn_entry(index, txn)]);
         }
         let (position, expect) = (machine.position().clone(), history(&machine));
@@ -85,11 +86,16 @@ fn the_history_has_what_is_saved_and_what_is_not() {
         let mut machine = open_saving(dir.path(), saving);
         let value = "v".repeat(512 << 10);
         for index in 1..=100 {
-            apply(&mut machine, [txn_entry(index, Txn { conditions: vec![], operations: vec![put("k", &value)] })]);
+            apply(
+                &mut machine,
+                [txn_entry(index, Txn { conditions: vec![], operations: vec![put("k", &value)] })],
+            );
         }
         assert_eq!(history(&machine).len(), 100, "{saving:?}");
     };
-    [Saving::Every(1000), Saving::Every(60), Saving::Every(1), Saving::Behind].into_iter().for_each(check);
+    [Saving::Every(1000), Saving::Every(60), Saving::Every(1), Saving::Behind]
+        .into_iter()
+        .for_each(check);
 }
 
 #[test]

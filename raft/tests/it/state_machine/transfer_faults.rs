@@ -5,7 +5,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use quorate_env::disk::MemoryDisk;
 use quorate_raft::ClusterId;
-use quorate_raft::state_machine::{MAX_FRAME_BYTES, SnapshotError, StateMachine, StateMachineOptions};
+use quorate_raft::state_machine::{
+    MAX_FRAME_BYTES, SnapshotError, StateMachine, StateMachineOptions,
+};
 use quorate_store::Txn;
 
 use super::restart::{copy_folder, files_of};
@@ -19,7 +21,8 @@ fn sender() -> (tempfile::TempDir, StateMachine) {
     apply(&mut machine, script(1..=50));
     let large = "y".repeat(MAX_FRAME_BYTES / 2);
     for index in 51..=56 {
-        let txn = Txn { conditions: vec![], operations: vec![put(&format!("large{index}"), &large)] };
+        let txn =
+            Txn { conditions: vec![], operations: vec![put(&format!("large{index}"), &large)] };
         apply(&mut machine, [txn_entry(index, txn)]);
     }
     (dir, machine)
@@ -84,11 +87,19 @@ fn a_snapshot_of_another_cluster_or_naming_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let mut other = options(dir.path());
     other.identity.cluster = ClusterId::new([1; 16]);
-    check(&StateMachine::open(&other).unwrap(), send(&mut sender).map(Result::unwrap), "the snapshot is of cluster 07");
+    check(
+        &StateMachine::open(&other).unwrap(),
+        send(&mut sender).map(Result::unwrap),
+        "the snapshot is of cluster 07",
+    );
     let dir = tempfile::tempdir().unwrap();
     let mut other = options(dir.path());
     other.identity.naming = "kubernetes".to_owned();
-    check(&StateMachine::open(&other).unwrap(), send(&mut sender).map(Result::unwrap), "--naming svc, not kubernetes");
+    check(
+        &StateMachine::open(&other).unwrap(),
+        send(&mut sender).map(Result::unwrap),
+        "--naming svc, not kubernetes",
+    );
 }
 
 #[test]
@@ -137,7 +148,9 @@ const FIRST: &str = "0000000000000001";
 
 /// The generations that have files.
 fn generations(directory: &std::path::Path) -> Vec<String> {
-    let generation = |path: &std::path::PathBuf| path.file_name()?.to_str()?.split('-').nth(1).map(str::to_owned);
+    let generation = |path: &std::path::PathBuf| {
+        path.file_name()?.to_str()?.split('-').nth(1).map(str::to_owned)
+    };
     let mut names: Vec<_> = ["journal", "checkpoint"]
         .iter()
         .flat_map(|kind| files_of(directory, kind))
@@ -151,7 +164,8 @@ fn generations(directory: &std::path::Path) -> Vec<String> {
 fn a_transfer_that_the_disk_cannot_take_ends_the_process() {
     let (_dir, mut sender) = sender();
     let disk = MemoryDisk::new();
-    let options = StateMachineOptions { disk: Arc::new(disk.clone()), ..options("/state".as_ref()) };
+    let options =
+        StateMachineOptions { disk: Arc::new(disk.clone()), ..options("/state".as_ref()) };
     let receiver = StateMachine::open(&options).unwrap();
     disk.set_capacity(Some(disk.used() + (1 << 20)));
     let mut incoming = receiver.receiver().begin();

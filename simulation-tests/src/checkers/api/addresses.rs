@@ -17,8 +17,9 @@ pub(super) fn check(past: &ObjectHistory) -> Vec<String> {
     let mut holders: BTreeMap<String, &str> = BTreeMap::new();
     let mut violations = Vec::new();
     for change in past.changes.iter().filter(|change| change.key.starts_with(&services)) {
-        let mut wrong =
-            |what: String| violations.push(format!("addresses: {} at {}: {what}", change.key, change.revision));
+        let mut wrong = |what: String| {
+            violations.push(format!("addresses: {} at {}: {what}", change.key, change.revision))
+        };
         let (before, now) = (change.before.as_deref(), change.now.as_deref());
         for held in before.into_iter().flat_map(held) {
             holders.remove(&held);
@@ -29,7 +30,8 @@ pub(super) fn check(past: &ObjectHistory) -> Vec<String> {
                 wrong(format!("it gets {held}, which {other} has"));
             }
         }
-        let address = |object: &Value| object["spec"]["clusterIP"].as_str().unwrap_or_default().to_owned();
+        let address =
+            |object: &Value| object["spec"]["clusterIP"].as_str().unwrap_or_default().to_owned();
         match before.filter(|before| text(before, "uid") == text(now, "uid")) {
             Some(before) if address(before) != address(now) => {
                 wrong(format!("its address goes from {} to {}", address(before), address(now)));
@@ -48,5 +50,8 @@ fn held(service: &Value) -> Vec<String> {
     let addresses = addresses.iter().filter_map(Value::as_str).filter(|address| *address != NONE);
     let ports = list(&service["spec"]["ports"]);
     let ports = ports.iter().filter_map(|port| port["nodePort"].as_u64()).filter(|port| *port > 0);
-    addresses.map(|address| format!("address {address}")).chain(ports.map(|port| format!("node port {port}"))).collect()
+    addresses
+        .map(|address| format!("address {address}"))
+        .chain(ports.map(|port| format!("node port {port}")))
+        .collect()
 }

@@ -32,7 +32,11 @@ use times::Times;
 pub(crate) use rest::unfinished;
 
 /// Everything that is wrong with what the API told its clients.
-pub(super) fn check(history: &[Arc<Batch>], records: &ApiRecords, retention: Retention) -> Vec<String> {
+pub(super) fn check(
+    history: &[Arc<Batch>],
+    records: &ApiRecords,
+    retention: Retention,
+) -> Vec<String> {
     let past = match ObjectHistory::read(history) {
         Ok(past) => past,
         Err(unreadable) => return vec![unreadable],
@@ -50,7 +54,8 @@ pub(super) fn check(history: &[Arc<Batch>], records: &ApiRecords, retention: Ret
 /// How often clients did what.
 pub(crate) fn counts(records: &ApiRecords) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
-    let mut count = |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
+    let mut count =
+        |name: &str, by: usize| *counts.entry(name.to_owned()).or_default() += by as u64;
     for exchange in &records.exchanges {
         let what = match exchange.what.ask.verb {
             Verb::Create => "creations",
@@ -64,7 +69,9 @@ pub(crate) fn counts(records: &ApiRecords) -> BTreeMap<String, u64> {
         match &exchange.what.reply {
             Some(reply) if reply.is_success() && exchange.what.ask.dry_run => count("dry runs", 1),
             Some(reply) if reply.is_success() => count(what, 1),
-            Some(reply) if matches!(reply.status, 404 | 409 | 403 | 422) => count("refused by the API", 1),
+            Some(reply) if matches!(reply.status, 404 | 409 | 403 | 422) => {
+                count("refused by the API", 1)
+            }
             Some(reply) if reply.status == 410 => count("no longer kept", 1),
             Some(reply) if reply.status == 504 => count("unknown to the API", 1),
             Some(_) => count("not served", 1),
@@ -75,7 +82,10 @@ pub(crate) fn counts(records: &ApiRecords) -> BTreeMap<String, u64> {
         count("watches", 1);
         let expired = |line: &Value| line["type"] == "ERROR" && line["object"]["code"] == 410;
         count("watches expired", run.lines.iter().filter(|(_, line)| expired(line)).count());
-        count("watches expired", run.refused.iter().filter(|(_, reply)| reply.status == 410).count());
+        count(
+            "watches expired",
+            run.refused.iter().filter(|(_, reply)| reply.status == 410).count(),
+        );
         count("watch events", run.lines.len());
         count("bookmarks", run.lines.iter().filter(|(_, line)| line["type"] == "BOOKMARK").count());
     }

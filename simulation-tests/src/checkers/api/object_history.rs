@@ -35,7 +35,12 @@ pub(super) struct ObjectHistory {
 impl ObjectHistory {
     /// Decodes a whole history.
     pub(super) fn read(history: &[Arc<Batch>]) -> Result<Self, String> {
-        let mut past = Self { changes: Vec::new(), versions: BTreeMap::new(), stamps: BTreeMap::new(), newest: 0 };
+        let mut past = Self {
+            changes: Vec::new(),
+            versions: BTreeMap::new(),
+            stamps: BTreeMap::new(),
+            newest: 0,
+        };
         for batch in history {
             past.newest = batch.revision.get();
             for event in batch.events.iter().filter(|event| event.key.starts_with(b"o/")) {
@@ -52,7 +57,9 @@ impl ObjectHistory {
         let before = versions.last().and_then(|(_, object)| object.clone());
         versions.push((revision, now.clone()));
         let stamp = now.as_deref().and_then(stamp);
-        if let Some(stamp) = stamp.filter(|stamp| before.as_deref().and_then(self::stamp) != Some(stamp)) {
+        if let Some(stamp) =
+            stamp.filter(|stamp| before.as_deref().and_then(self::stamp) != Some(stamp))
+        {
             self.stamps.entry(stamp.to_owned()).or_default().push(revision);
         }
         self.changes.push(Change { revision, key, before, now });
@@ -71,13 +78,25 @@ impl ObjectHistory {
     }
 
     /// What was at a revision below a prefix, in the order of keys.
-    pub(super) fn list<'a>(&'a self, prefix: &'a str, at: u64) -> impl Iterator<Item = (&'a str, &'a Object)> {
-        let keys = self.versions.range(prefix.to_owned()..).take_while(move |(key, _)| key.starts_with(prefix));
+    pub(super) fn list<'a>(
+        &'a self,
+        prefix: &'a str,
+        at: u64,
+    ) -> impl Iterator<Item = (&'a str, &'a Object)> {
+        let keys = self
+            .versions
+            .range(prefix.to_owned()..)
+            .take_while(move |(key, _)| key.starts_with(prefix));
         keys.filter_map(move |(key, _)| Some((key.as_str(), self.get(key, at)?)))
     }
 
     /// Whether a key held something at any revision of this range that the caller looks for.
-    pub(super) fn ever(&self, key: &str, range: (u64, u64), mut look: impl FnMut(Option<&Object>) -> bool) -> bool {
+    pub(super) fn ever(
+        &self,
+        key: &str,
+        range: (u64, u64),
+        mut look: impl FnMut(Option<&Object>) -> bool,
+    ) -> bool {
         if look(self.get(key, range.0)) {
             return true;
         }
@@ -94,21 +113,28 @@ impl ObjectHistory {
 
     /// Every stamp with the first revision that has it.
     pub(super) fn stamps(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.stamps.iter().filter_map(|(stamp, revisions)| Some((stamp.as_str(), *revisions.first()?)))
+        self.stamps
+            .iter()
+            .filter_map(|(stamp, revisions)| Some((stamp.as_str(), *revisions.first()?)))
     }
 
     /// The change of a key at a revision.
     pub(super) fn change(&self, key: &str, at: u64) -> Option<&Change> {
         let from = self.changes.partition_point(|change| change.revision < at);
-        self.changes[from..].iter().take_while(|change| change.revision == at).find(|change| change.key == key)
+        self.changes[from..]
+            .iter()
+            .take_while(|change| change.revision == at)
+            .find(|change| change.key == key)
     }
 }
 
 fn decode(key: &str, entry: &Entry) -> Result<Object, String> {
-    let unreadable =
-        |error: &dyn std::fmt::Display| format!("history: {key} at {} is unreadable: {error}", entry.modified);
+    let unreadable = |error: &dyn std::fmt::Display| {
+        format!("history: {key} at {} is unreadable: {error}", entry.modified)
+    };
     let stored = StoredRef::parse(&entry.value).map_err(|error| unreadable(&error))?;
-    let object = stored.to_value("", "", entry.modified.get()).map_err(|error| unreadable(&error))?;
+    let object =
+        stored.to_value("", "", entry.modified.get()).map_err(|error| unreadable(&error))?;
     let object = serde_json::to_value(object).map_err(|error| unreadable(&error))?;
     Ok(Arc::new(bare(object)))
 }

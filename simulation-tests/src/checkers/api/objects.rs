@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::object_history::{Change, Object, ObjectHistory, finalizers, is_terminating, stamp, text};
+use super::object_history::{
+    Change, Object, ObjectHistory, finalizers, is_terminating, stamp, text,
+};
 use super::times::Times;
 use crate::api::{HOLD, ResourceKind, Verb, version};
 use crate::workload::api::{ApiExchange, ApiRecords};
@@ -36,15 +38,21 @@ pub(super) fn check(past: &ObjectHistory, times: &Times, records: &ApiRecords) -
 
 /// No request changes an object twice, and no change has a stamp that no client sent.
 fn check_stamps(past: &ObjectHistory, records: &ApiRecords) -> Vec<String> {
-    let asked: BTreeSet<&str> =
-        records.exchanges.iter().filter_map(|exchange| exchange.what.ask.stamp.as_deref()).collect();
+    let asked: BTreeSet<&str> = records
+        .exchanges
+        .iter()
+        .filter_map(|exchange| exchange.what.ask.stamp.as_deref())
+        .collect();
     let mut violations = Vec::new();
     for (stamp, first) in past.stamps() {
         if let Some(again) = past.stamped(stamp).get(1) {
-            violations.push(format!("objects: request {stamp} was carried out at {first} and again at {again}"));
+            violations.push(format!(
+                "objects: request {stamp} was carried out at {first} and again at {again}"
+            ));
         }
         if !asked.contains(stamp) {
-            violations.push(format!("objects: no client has sent {stamp}, which is there at {first}"));
+            violations
+                .push(format!("objects: no client has sent {stamp}, which is there at {first}"));
         }
     }
     violations
@@ -86,22 +94,35 @@ impl Rules<'_> {
         check_place(change, now)?;
         for field in ["uid", "creationTimestamp"] {
             if text(before, field) != text(now, field) {
-                return Err(format!("its {field} changes from {} to {}", text(before, field), text(now, field)));
+                return Err(format!(
+                    "its {field} changes from {} to {}",
+                    text(before, field),
+                    text(now, field)
+                ));
             }
         }
-        let generation = |object: &Value| object["metadata"]["generation"].as_u64().unwrap_or_default();
+        let generation =
+            |object: &Value| object["metadata"]["generation"].as_u64().unwrap_or_default();
         if !(generation(before)..=generation(before) + 1).contains(&generation(now)) {
-            return Err(format!("its generation goes from {} to {}", generation(before), generation(now)));
+            return Err(format!(
+                "its generation goes from {} to {}",
+                generation(before),
+                generation(now)
+            ));
         }
         if !is_terminating(before) && is_terminating(now) {
             self.marked.insert(text(now, "uid").to_owned(), change.revision);
             return self.check_reason(change, before);
         }
         if is_terminating(before) {
-            if !is_terminating(now) || text(now, "deletionTimestamp") > text(before, "deletionTimestamp") {
+            if !is_terminating(now)
+                || text(now, "deletionTimestamp") > text(before, "deletionTimestamp")
+            {
                 return Err("its deletion is taken back or put off".to_owned());
             }
-            if finalizers(now).any(|name| name == HOLD) && !finalizers(before).any(|name| name == HOLD) {
+            if finalizers(now).any(|name| name == HOLD)
+                && !finalizers(before).any(|name| name == HOLD)
+            {
                 return Err("it gets a finalizer while it is being deleted".to_owned());
             }
         }
@@ -112,8 +133,10 @@ impl Rules<'_> {
         if finalizers(before).any(|name| name == HOLD) && !self.was_released(change, HOLD) {
             return Err("it goes while a finalizer holds it".to_owned());
         }
-        for (policy, what) in [(FOREGROUND, "a dependent that blocks it"), (ORPHAN, "a dependent that still names it")]
-        {
+        for (policy, what) in [
+            (FOREGROUND, "a dependent that blocks it"),
+            (ORPHAN, "a dependent that still names it"),
+        ] {
             if finalizers(before).any(|name| name == policy)
                 && !self.was_released(change, policy)
                 && let Some(dependent) = self.neglected(change, before, policy)
@@ -134,7 +157,9 @@ impl Rules<'_> {
     /// Whether an owner was there just before a change, and was not going.
     fn is_owned(&self, change: &Change, namespace: &str, owner: &Value) -> bool {
         let kinds = [ResourceKind::ConfigMaps, ResourceKind::Secrets, ResourceKind::Services];
-        let Some(kind) = kinds.into_iter().find(|kind| owner["kind"] == kind.name()) else { return false };
+        let Some(kind) = kinds.into_iter().find(|kind| owner["kind"] == kind.name()) else {
+            return false;
+        };
         let key = kind.key(namespace, owner["name"].as_str().unwrap_or_default());
         let there = self.past.get(&key, change.revision - 1);
         there.is_some_and(|object| text(object, "uid") == owner["uid"] && !is_terminating(object))
@@ -145,14 +170,18 @@ impl Rules<'_> {
     fn check_reason(&self, change: &Change, before: &Value) -> Result<(), String> {
         let namespace = text(before, "namespace");
         let of_clients = stamp(before).is_some();
-        let owners = before["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let is_left = !owners.is_empty() && !owners.iter().any(|owner| self.is_owned(change, namespace, owner));
-        let namespace = self.past.get(&ResourceKind::Namespaces.key("", namespace), change.revision - 1);
+        let owners =
+            before["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_left = !owners.is_empty()
+            && !owners.iter().any(|owner| self.is_owned(change, namespace, owner));
+        let namespace =
+            self.past.get(&ResourceKind::Namespaces.key("", namespace), change.revision - 1);
         if !of_clients || is_left || namespace.is_some_and(|namespace| is_terminating(namespace)) {
             return Ok(());
         }
         let asked = self.on(change).any(|exchange| {
-            exchange.what.ask.verb == Verb::Delete && change.revision > self.times.shown_before(exchange.asked)
+            exchange.what.ask.verb == Verb::Delete
+                && change.revision > self.times.shown_before(exchange.asked)
         });
         if asked { Ok(()) } else { Err("it is deleted though no client asked for that".to_owned()) }
     }
@@ -165,12 +194,20 @@ impl Rules<'_> {
             let kept = body.and_then(|body| body["metadata"]["finalizers"].as_array());
             let drops = match exchange.what.ask.verb {
                 Verb::Update => kept.is_none_or(|kept| kept.iter().all(|name| name != finalizer)),
-                Verb::MergePatch => kept.is_some_and(|kept| kept.iter().all(|name| name != finalizer)),
-                Verb::Delete => finalizer != HOLD && change.revision > self.times.shown_before(exchange.asked),
+                Verb::MergePatch => {
+                    kept.is_some_and(|kept| kept.iter().all(|name| name != finalizer))
+                }
+                Verb::Delete => {
+                    finalizer != HOLD && change.revision > self.times.shown_before(exchange.asked)
+                }
                 _ => false,
             };
-            let told =
-                exchange.what.reply.as_ref().filter(|reply| reply.is_success()).and_then(|reply| reply.version());
+            let told = exchange
+                .what
+                .reply
+                .as_ref()
+                .filter(|reply| reply.is_success())
+                .and_then(|reply| reply.version());
             drops && told.is_none_or(|told| told == change.revision)
         })
     }
@@ -194,7 +231,8 @@ impl Rules<'_> {
         let depends = |object: Option<&Object>| {
             let owners = object.and_then(|object| object["metadata"]["ownerReferences"].as_array());
             owners.into_iter().flatten().any(|reference| {
-                reference["uid"] == uid && (policy == ORPHAN || reference["blockOwnerDeletion"] == true)
+                reference["uid"] == uid
+                    && (policy == ORPHAN || reference["blockOwnerDeletion"] == true)
             })
         };
         let since = |(key, _): &(&str, &Object)| {
@@ -210,7 +248,8 @@ impl Rules<'_> {
 /// An object is where its names say.
 fn check_place(change: &Change, now: &Value) -> Result<(), String> {
     let (namespace, name) = (text(now, "namespace"), text(now, "name"));
-    let place = if namespace.is_empty() { format!("/{name}") } else { format!("/{namespace}/{name}") };
+    let place =
+        if namespace.is_empty() { format!("/{name}") } else { format!("/{namespace}/{name}") };
     if !change.key.ends_with(&place) {
         return Err(format!("it is called {place}"));
     }

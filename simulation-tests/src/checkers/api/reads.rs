@@ -20,11 +20,18 @@ use crate::workload::api::{ApiExchange, ApiRecords};
 type Pages<'a> = BTreeMap<&'a str, (u64, String)>;
 
 /// Everything that is wrong with the answers to reads.
-pub(super) fn check(past: &ObjectHistory, times: &Times, kept: &KeptHistory, records: &ApiRecords) -> Vec<String> {
+pub(super) fn check(
+    past: &ObjectHistory,
+    times: &Times,
+    kept: &KeptHistory,
+    records: &ApiRecords,
+) -> Vec<String> {
     let mut pages = Pages::new();
     let mut violations = Vec::new();
     for exchange in records.exchanges.iter().filter(|exchange| !exchange.what.ask.writes()) {
-        let Some(reply) = &exchange.what.reply else { continue };
+        let Some(reply) = &exchange.what.reply else {
+            continue;
+        };
         let problem = match (exchange.what.ask.verb, reply.status) {
             (_, 429 | 503 | 504) => Ok(()),
             (Verb::Get, 200) => got(past, times, exchange, reply),
@@ -36,15 +43,23 @@ pub(super) fn check(past: &ObjectHistory, times: &Times, kept: &KeptHistory, rec
         if let Err(problem) = problem {
             let ApiExchange { client, node, asked, answered, what } = exchange;
             let uri = what.ask.uri();
-            let what = format!("{uri} by client {client} at node {node}, {asked:?} to {answered:?}");
+            let what =
+                format!("{uri} by client {client} at node {node}, {asked:?} to {answered:?}");
             violations.push(format!("reads: {what}: {problem}"));
         }
     }
     violations
 }
 
-fn got(past: &ObjectHistory, times: &Times, exchange: &ApiExchange, reply: &ApiReply) -> Result<(), String> {
-    let Some(at) = reply.revision else { return Err("the answer names no revision".to_owned()) };
+fn got(
+    past: &ObjectHistory,
+    times: &Times,
+    exchange: &ApiExchange,
+    reply: &ApiReply,
+) -> Result<(), String> {
+    let Some(at) = reply.revision else {
+        return Err("the answer names no revision".to_owned());
+    };
     may_show(times, exchange, at)?;
     let found = bare(reply.body.clone());
     match past.get(&exchange.what.ask.key(), at) {
@@ -79,7 +94,9 @@ fn missed(past: &ObjectHistory, times: &Times, exchange: &ApiExchange) -> Result
 fn may_show(times: &Times, exchange: &ApiExchange, at: u64) -> Result<(), String> {
     let possible = times.possible_at(exchange.answered);
     if at > possible {
-        return Err(format!("it shows {at}, but at most {possible} was committed when it was answered"));
+        return Err(format!(
+            "it shows {at}, but at most {possible} was committed when it was answered"
+        ));
     }
     let by_node = times.shown_by(exchange.node, exchange.asked);
     let (least, why) = match exchange.what.ask.at {
@@ -100,7 +117,9 @@ fn listed<'r>(
     pages: &mut Pages<'r>,
 ) -> Result<(), String> {
     let ask = &exchange.what.ask;
-    let Some(at) = reply.version() else { return Err("the list has no resourceVersion".to_owned()) };
+    let Some(at) = reply.version() else {
+        return Err("the list has no resourceVersion".to_owned());
+    };
     let after = match &ask.token {
         None => {
             may_show(times, exchange, at)?;
@@ -119,11 +138,16 @@ fn listed<'r>(
     if reply.revision.is_some_and(|told| told != at) {
         return Err(format!("the head says {:?} and the list {at}", reply.revision));
     }
-    let found: Vec<Value> = reply.body["items"].as_array().cloned().unwrap_or_default().into_iter().map(bare).collect();
+    let found: Vec<Value> =
+        reply.body["items"].as_array().cloned().unwrap_or_default().into_iter().map(bare).collect();
     check_items(past, ask, at, &after, &found)?;
     check_rest(past, ask, at, &after, &found, reply)?;
-    if let Some(token) = reply.body["metadata"]["continue"].as_str().filter(|token| !token.is_empty()) {
-        let last = found.last().map_or(after, |item| ask.kind.key(text(item, "namespace"), text(item, "name")));
+    if let Some(token) =
+        reply.body["metadata"]["continue"].as_str().filter(|token| !token.is_empty())
+    {
+        let last = found
+            .last()
+            .map_or(after, |item| ask.kind.key(text(item, "namespace"), text(item, "name")));
         pages.insert(token, (at, last));
     }
     Ok(())
@@ -142,12 +166,20 @@ fn rest<'a>(
 }
 
 /// The items are the first of the rest, all of them unless there is a limit.
-fn check_items(past: &ObjectHistory, ask: &ApiRequest, at: u64, after: &str, found: &[Value]) -> Result<(), String> {
+fn check_items(
+    past: &ObjectHistory,
+    ask: &ApiRequest,
+    at: u64,
+    after: &str,
+    found: &[Value],
+) -> Result<(), String> {
     let prefix = ask.key();
     let limit = ask.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let expected: Vec<&Object> = rest(past, &prefix, ask, at, after).take(limit).collect();
     let name = |object: &Value| format!("{}/{}", text(object, "namespace"), text(object, "name"));
-    if let Some((wrong, _)) = found.iter().zip(&expected).find(|(found, expected)| **found != ****expected) {
+    if let Some((wrong, _)) =
+        found.iter().zip(&expected).find(|(found, expected)| **found != ****expected)
+    {
         return Err(format!("at {at}, {} is not what was there, or not in its place", name(wrong)));
     }
     match (found.get(expected.len()), expected.get(found.len())) {

@@ -33,8 +33,15 @@ impl Times {
             if let Some(stamp) = &exchange.what.ask.stamp {
                 asked.insert(stamp.as_str(), exchange.asked);
             }
-            let Some(reply) = exchange.what.reply.as_ref().filter(|reply| reply.is_success()) else { continue };
-            let revision = if exchange.what.ask.dry_run { reply.revision } else { reply.revision.or(reply.version()) };
+            let Some(reply) = exchange.what.reply.as_ref().filter(|reply| reply.is_success())
+            else {
+                continue;
+            };
+            let revision = if exchange.what.ask.dry_run {
+                reply.revision
+            } else {
+                reply.revision.or(reply.version())
+            };
             let Some(revision) = revision else { continue };
             shown.push((exchange.answered, revision));
             if !exchange.what.ask.writes() {
@@ -46,8 +53,10 @@ impl Times {
                 shown.extend(version(&line["object"]).map(|revision| (*time, revision)));
             }
         }
-        let mut begun: Vec<(Duration, u64)> =
-            past.stamps().filter_map(|(stamp, revision)| Some((*asked.get(stamp)?, revision))).collect();
+        let mut begun: Vec<(Duration, u64)> = past
+            .stamps()
+            .filter_map(|(stamp, revision)| Some((*asked.get(stamp)?, revision)))
+            .collect();
         // From the end: the smallest revision of all that began later.
         begun.sort_unstable();
         let mut least = u64::MAX;

@@ -14,17 +14,30 @@ use crate::checkers::retention::KeptHistory;
 use crate::workload::api::{ApiRecords, WatchRun};
 
 /// Everything that is wrong with what watchers were told.
-pub(super) fn check(past: &ObjectHistory, times: &Times, kept: &KeptHistory, records: &ApiRecords) -> Vec<String> {
+pub(super) fn check(
+    past: &ObjectHistory,
+    times: &Times,
+    kept: &KeptHistory,
+    records: &ApiRecords,
+) -> Vec<String> {
     let mut violations = Vec::new();
     for run in &records.watches {
         let problem = match &run.refused {
             Some((_, reply)) if matches!(reply.status, 429 | 503 | 504) => Ok(()),
             Some((time, reply)) if reply.status == 410 => expired(kept, &run.ask, *time),
-            Some((_, reply)) => Err(format!("answered {}: {}", reply.status, reply.body["message"])),
+            Some((_, reply)) => {
+                Err(format!("answered {}: {}", reply.status, reply.body["message"]))
+            }
             None => check_run(past, times, kept, run),
         };
         if let Err(problem) = problem {
-            let what = format!("{} by client {} at node {}, {:?}", run.ask.uri(), run.client, run.node, run.asked);
+            let what = format!(
+                "{} by client {} at node {}, {:?}",
+                run.ask.uri(),
+                run.client,
+                run.node,
+                run.asked
+            );
             violations.push(format!("watches: {what}: {problem}"));
         }
     }
@@ -39,7 +52,12 @@ fn expired(kept: &KeptHistory, ask: &ApiRequest, time: Duration) -> Result<(), S
     }
 }
 
-fn check_run(past: &ObjectHistory, times: &Times, kept: &KeptHistory, run: &WatchRun) -> Result<(), String> {
+fn check_run(
+    past: &ObjectHistory,
+    times: &Times,
+    kept: &KeptHistory,
+    run: &WatchRun,
+) -> Result<(), String> {
     let (after, lines) = match run.ask.at {
         At::Exact(after) => (after, &run.lines[..]),
         _ => match initial(past, times, run)? {
@@ -49,7 +67,10 @@ fn check_run(past: &ObjectHistory, times: &Times, kept: &KeptHistory, run: &Watc
     };
     let prefix = run.ask.key();
     let from = past.changes.partition_point(|change| change.revision <= after);
-    let mut expected = past.changes[from..].iter().filter_map(|change| event(change, &prefix, &run.ask)).peekable();
+    let mut expected = past.changes[from..]
+        .iter()
+        .filter_map(|change| event(change, &prefix, &run.ask))
+        .peekable();
     let mut told = after;
     for (time, line) in lines {
         let object = &line["object"];
@@ -68,7 +89,9 @@ fn check_run(past: &ObjectHistory, times: &Times, kept: &KeptHistory, run: &Watc
                 return Err(format!("a bookmark says {at}, but {due} is missing"));
             }
         } else {
-            let Some(next) = expected.next() else { return Err(format!("nothing is due, and {at} comes")) };
+            let Some(next) = expected.next() else {
+                return Err(format!("nothing is due, and {at} comes"));
+            };
             same(&next, at, line)?;
         }
         if at < told {
@@ -81,12 +104,20 @@ fn check_run(past: &ObjectHistory, times: &Times, kept: &KeptHistory, run: &Watc
 
 /// The initial events: their revision and how many lines they are, with the bookmark that ends
 /// them; `None` when it has not come.
-fn initial(past: &ObjectHistory, times: &Times, run: &WatchRun) -> Result<Option<(u64, usize)>, String> {
-    let Some(end) = run.lines.iter().position(|(_, line)| line["type"] == "BOOKMARK") else { return Ok(None) };
+fn initial(
+    past: &ObjectHistory,
+    times: &Times,
+    run: &WatchRun,
+) -> Result<Option<(u64, usize)>, String> {
+    let Some(end) = run.lines.iter().position(|(_, line)| line["type"] == "BOOKMARK") else {
+        return Ok(None);
+    };
     let (time, mark) = &run.lines[end];
     let marks = |annotations: &Value| {
         let annotations = annotations.as_object().into_iter().flatten();
-        annotations.into_iter().any(|(name, value)| name.ends_with("initial-events-end") && value == "true")
+        annotations
+            .into_iter()
+            .any(|(name, value)| name.ends_with("initial-events-end") && value == "true")
     };
     if !marks(&mark["object"]["metadata"]["annotations"]) {
         return Err("the first bookmark is not the end of the initial events".to_owned());
@@ -94,10 +125,15 @@ fn initial(past: &ObjectHistory, times: &Times, run: &WatchRun) -> Result<Option
     let at = version(&mark["object"]).ok_or("a bookmark without a resourceVersion")?;
     check_moment(times, run, *time, at)?;
     let prefix = run.ask.key();
-    let there = past.list(&prefix, at).map(|(_, object)| object).filter(|object| is_chosen(object, run.ask.color));
+    let there = past
+        .list(&prefix, at)
+        .map(|(_, object)| object)
+        .filter(|object| is_chosen(object, run.ask.color));
     let mut there = there.peekable();
     for (_, line) in &run.lines[..end] {
-        let Some(object) = there.next() else { return Err(format!("more comes than was there at {at}: {line}")) };
+        let Some(object) = there.next() else {
+            return Err(format!("more comes than was there at {at}: {line}"));
+        };
         if line["type"] != "ADDED" || **object != bare(line["object"].clone()) {
             return Err(format!("{line} comes first, where {object} was at {at}"));
         }
@@ -123,7 +159,8 @@ fn event<'a>(change: &'a Change, prefix: &str, ask: &ApiRequest) -> Option<DueEv
     if !change.key.starts_with(prefix) {
         return None;
     }
-    let chosen = |object: &'a Option<Object>| object.as_ref().filter(|object| is_chosen(object, ask.color));
+    let chosen =
+        |object: &'a Option<Object>| object.as_ref().filter(|object| is_chosen(object, ask.color));
     let (kind, object) = match (chosen(&change.before), chosen(&change.now)) {
         (None, Some(now)) => ("ADDED", now),
         (Some(_), Some(now)) => ("MODIFIED", now),

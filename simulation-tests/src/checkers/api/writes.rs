@@ -37,12 +37,23 @@ fn check_one(past: &ObjectHistory, times: &Times, exchange: &ApiExchange) -> Opt
         Some(reply) => done(past, ask, reply, window),
     };
     let ApiExchange { client, node, asked, answered, .. } = exchange;
-    let what = format!("{:?} of {} by client {client} at node {node}, {asked:?} to {answered:?}", ask.verb, ask.key());
+    let what = format!(
+        "{:?} of {} by client {client} at node {node}, {asked:?} to {answered:?}",
+        ask.verb,
+        ask.key()
+    );
     problem.err().map(|problem| format!("writes: {what}: {problem}"))
 }
 
-fn done(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u64, u64)) -> Result<(), String> {
-    let Some(at) = reply.version() else { return Err("the answer has no resourceVersion".to_owned()) };
+fn done(
+    past: &ObjectHistory,
+    ask: &ApiRequest,
+    reply: &ApiReply,
+    window: (u64, u64),
+) -> Result<(), String> {
+    let Some(at) = reply.version() else {
+        return Err("the answer has no resourceVersion".to_owned());
+    };
     let key = ask.kind.key(&ask.namespace, text(&reply.body, "name"));
     let Some(change) = past.change(&key, at) else {
         return Err(format!("it was acknowledged at {at} and is not in the history"));
@@ -51,10 +62,15 @@ fn done(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u64, 
         return Err(format!("it is at {at}, but {} was shown before it began", window.0));
     }
     if at > window.1 {
-        return Err(format!("it is at {at}, but was answered when at most {} was committed", window.1));
+        return Err(format!(
+            "it is at {at}, but was answered when at most {} was committed",
+            window.1
+        ));
     }
     preconditions(ask, change)?;
-    let Some(now) = &change.now else { return Ok(()) };
+    let Some(now) = &change.now else {
+        return Ok(());
+    };
     if **now != bare(reply.body.clone()) {
         return Err(format!("the answer shows {}, but {now} was committed", reply.body));
     }
@@ -88,12 +104,17 @@ fn contents(ask: &ApiRequest, before: Option<&Value>, now: &Value) -> Result<(),
     let body = ask.body.as_ref().unwrap_or(&Value::Null);
     let replaces = matches!(ask.verb, Verb::Create | Verb::Update);
     let wanted = body["data"].as_object();
-    if let Some((field, value)) = wanted.into_iter().flatten().find(|(field, value)| now["data"][*field] != **value) {
+    if let Some((field, value)) =
+        wanted.into_iter().flatten().find(|(field, value)| now["data"][*field] != **value)
+    {
         return Err(format!("it should have set {field} to {value}"));
     }
     let others = before.filter(|_| !replaces).and_then(|before| before["data"].as_object());
     let own = |field: &str| wanted.is_some_and(|wanted| wanted.contains_key(field));
-    let lost = others.into_iter().flatten().find(|(field, value)| !own(field) && now["data"][*field] != **value);
+    let lost = others
+        .into_iter()
+        .flatten()
+        .find(|(field, value)| !own(field) && now["data"][*field] != **value);
     if let Some((field, _)) = lost {
         return Err(format!("it has changed {field}, which it did not name"));
     }
@@ -115,8 +136,14 @@ fn contents(ask: &ApiRequest, before: Option<&Value>, now: &Value) -> Result<(),
 
 /// What a field of an object's metadata is to be: what the request says of it, and what it was
 /// where that does not speak of it.
-fn metadata<'a>(ask: &ApiRequest, body: &'a Value, before: Option<&'a Value>, field: &str) -> &'a Value {
-    let (asked, replaces) = (&body["metadata"][field], matches!(ask.verb, Verb::Create | Verb::Update));
+fn metadata<'a>(
+    ask: &ApiRequest,
+    body: &'a Value,
+    before: Option<&'a Value>,
+    field: &str,
+) -> &'a Value {
+    let (asked, replaces) =
+        (&body["metadata"][field], matches!(ask.verb, Verb::Create | Verb::Update));
     // Patches name the only label that there is.
     if replaces || before.is_none() || !asked.is_null() {
         return asked;
@@ -126,12 +153,25 @@ fn metadata<'a>(ask: &ApiRequest, body: &'a Value, before: Option<&'a Value>, fi
 
 /// How many parts something has; none if it is absent.
 fn count(value: &Value) -> usize {
-    value.as_object().map(serde_json::Map::len).or(value.as_array().map(Vec::len)).unwrap_or_default()
+    value
+        .as_object()
+        .map(serde_json::Map::len)
+        .or(value.as_array().map(Vec::len))
+        .unwrap_or_default()
 }
 
-fn deleted(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u64, u64)) -> Result<(), String> {
+fn deleted(
+    past: &ObjectHistory,
+    ask: &ApiRequest,
+    reply: &ApiReply,
+    window: (u64, u64),
+) -> Result<(), String> {
     let details = reply.body["details"]["uid"].as_str();
-    let uid = if reply.body["kind"] == "Status" { details.unwrap_or_default() } else { text(&reply.body, "uid") };
+    let uid = if reply.body["kind"] == "Status" {
+        details.unwrap_or_default()
+    } else {
+        text(&reply.body, "uid")
+    };
     let body = ask.body.as_ref().unwrap_or(&Value::Null);
     let wanted = body["preconditions"]["uid"].as_str();
     if wanted.is_some_and(|wanted| wanted != uid) {
@@ -141,14 +181,16 @@ fn deleted(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u6
     let bound = body["preconditions"]["resourceVersion"].as_str();
     let was_there = |object: Option<&Object>| {
         object.is_some_and(|object| {
-            text(object, "uid") == uid && bound.is_none_or(|bound| text(object, "resourceVersion") == bound)
+            text(object, "uid") == uid
+                && bound.is_none_or(|bound| text(object, "resourceVersion") == bound)
         })
     };
     if !past.ever(&key, window, was_there) {
         return Err(format!("it has deleted {uid}, which was not there at {bound:?}"));
     }
-    let is_going =
-        |object: Option<&Object>| object.is_none_or(|object| text(object, "uid") != uid || is_terminating(object));
+    let is_going = |object: Option<&Object>| {
+        object.is_none_or(|object| text(object, "uid") != uid || is_terminating(object))
+    };
     if !is_going(past.get(&key, window.1)) {
         return Err(format!("it was acknowledged, but {uid} is still there at {}", window.1));
     }
@@ -156,17 +198,25 @@ fn deleted(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u6
 }
 
 /// Whether what the refusal says was true at some moment.
-fn refused(past: &ObjectHistory, ask: &ApiRequest, reply: &ApiReply, window: (u64, u64)) -> Result<(), String> {
+fn refused(
+    past: &ObjectHistory,
+    ask: &ApiRequest,
+    reply: &ApiReply,
+    window: (u64, u64),
+) -> Result<(), String> {
     let key = ask.key();
     let namespace = ResourceKind::Namespaces.key("", &ask.namespace);
     let body = ask.body.as_ref().unwrap_or(&Value::Null);
-    let namespace_is =
-        |look: fn(Option<&Object>) -> bool| !ask.namespace.is_empty() && past.ever(&namespace, window, look);
+    let namespace_is = |look: fn(Option<&Object>) -> bool| {
+        !ask.namespace.is_empty() && past.ever(&namespace, window, look)
+    };
     let was_true = match reply.status {
         404 if ask.verb == Verb::Create => namespace_is(|namespace| namespace.is_none()),
         404 if ask.verb == Verb::Apply => namespace_is(|namespace| namespace.is_none()),
         404 => past.ever(&key, window, |object| object.is_none()),
-        403 => namespace_is(|namespace| namespace.is_some_and(|namespace| is_terminating(namespace))),
+        403 => {
+            namespace_is(|namespace| namespace.is_some_and(|namespace| is_terminating(namespace)))
+        }
         409 => past.ever(&key, window, |object| conflicts(ask, body, object)),
         422 => {
             past.ever(&key, window, |object| is_invalid(ask, object))
@@ -191,8 +241,12 @@ fn conflicts(ask: &ApiRequest, body: &Value, object: Option<&Object>) -> bool {
     };
     match ask.verb {
         Verb::Create => object.is_some(),
-        Verb::Delete => ["uid", "resourceVersion"].iter().any(|field| differs(&body["preconditions"][field], field)),
-        _ => ["uid", "resourceVersion"].iter().any(|field| differs(&body["metadata"][field], field)),
+        Verb::Delete => ["uid", "resourceVersion"]
+            .iter()
+            .any(|field| differs(&body["preconditions"][field], field)),
+        _ => {
+            ["uid", "resourceVersion"].iter().any(|field| differs(&body["metadata"][field], field))
+        }
     }
 }
 
@@ -214,7 +268,9 @@ fn is_invalid(ask: &ApiRequest, object: Option<&Object>) -> bool {
 /// Whether a Service had, at some moment, the address that a request names.
 fn is_taken(past: &ObjectHistory, ask: &ApiRequest, window: (u64, u64)) -> bool {
     let services = ResourceKind::Services.key("", "");
-    let taken = |wanted: &str, at| past.list(&services, at).any(|(_, object)| object["spec"]["clusterIP"] == wanted);
+    let taken = |wanted: &str, at| {
+        past.list(&services, at).any(|(_, object)| object["spec"]["clusterIP"] == wanted)
+    };
     address(ask).is_some_and(|wanted| (window.0..=window.1).any(|at| taken(wanted, at)))
 }
 
@@ -226,5 +282,6 @@ fn address(ask: &ApiRequest) -> Option<&str> {
 /// Whether a Service was wanted at some moment at which there was nothing yet that it could get an
 /// address from.
 fn lacks_ranges(past: &ObjectHistory, ask: &ApiRequest, window: (u64, u64)) -> bool {
-    ask.kind == ResourceKind::Services && (window.0..=window.1).any(|at| past.list(RANGES, at).next().is_none())
+    ask.kind == ResourceKind::Services
+        && (window.0..=window.1).any(|at| past.list(RANGES, at).next().is_none())
 }

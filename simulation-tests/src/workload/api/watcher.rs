@@ -35,7 +35,8 @@ struct ApiWatcher {
 /// Watches, every round until it has seen every acknowledged revision.
 pub(crate) async fn watch(setup: ClientSetup) {
     let mut rng = StdRng::seed_from_u64(setup.seed);
-    let kind = if rng.random_ratio(1, 4) { ResourceKind::Secrets } else { ResourceKind::ConfigMaps };
+    let kind =
+        if rng.random_ratio(1, 4) { ResourceKind::Secrets } else { ResourceKind::ConfigMaps };
     let namespace = ["", "", LASTING[0], PASSING[0]][rng.random_range(0..4)];
     let mut ask = ApiRequest::new(Verb::Watch, kind, namespace, "");
     ask.color = rng.random_ratio(1, 2).then(|| COLORS[rng.random_range(0..COLORS.len())]);
@@ -52,10 +53,17 @@ impl ApiWatcher {
     /// One round, whose faults end then.
     async fn watch_until(&mut self, until: Duration) {
         let actors = self.setup.actors;
-        while self.setup.progress.last(actors + 1).is_none_or(|last| self.seen.is_none_or(|seen| seen < last)) {
+        while self
+            .setup
+            .progress
+            .last(actors + 1)
+            .is_none_or(|last| self.seen.is_none_or(|seen| seen < last))
+        {
             if turmoil::elapsed() > until + HEALING {
                 let (number, seen) = (self.setup.number, self.seen);
-                let text = format!("liveness: watcher {number} is at {seen:?} {HEALING:?} after the faults");
+                let text = format!(
+                    "liveness: watcher {number} is at {seen:?} {HEALING:?} after the faults"
+                );
                 return self.setup.progress.violation(text);
             }
             self.run().await;
@@ -82,7 +90,14 @@ impl ApiWatcher {
         // Sometimes this client goes before the server ends the stream.
         let stay = Duration::from_millis(self.rng.random_range(100..8000));
         let asked = turmoil::elapsed();
-        let mut run = WatchRun { client: self.setup.number, node, asked, ask, lines: Vec::new(), refused: None };
+        let mut run = WatchRun {
+            client: self.setup.number,
+            node,
+            asked,
+            ask,
+            lines: Vec::new(),
+            refused: None,
+        };
         let followed = tokio::time::timeout(stay, self.follow(&mut run)).await;
         if !matches!(followed, Ok(Some(()))) {
             tokio::time::sleep(PAUSE).await;
@@ -93,7 +108,8 @@ impl ApiWatcher {
     /// Takes events until the stream ends; `None` when it breaks.
     async fn follow(&mut self, run: &mut WatchRun) -> Option<()> {
         let ClientSetup { env, tls, broken, .. } = &self.setup;
-        let mut client = Client::connect(&*env.network, run.node, tls.clone(), *broken).await.ok()?;
+        let mut client =
+            Client::connect(&*env.network, run.node, tls.clone(), *broken).await.ok()?;
         let mut lines = match client.watch(&run.ask, ANSWER_LIMIT).await.ok()? {
             Ok(lines) => lines,
             Err(reply) => {
@@ -104,7 +120,10 @@ impl ApiWatcher {
                 return None;
             }
         };
-        let slow = self.rng.random_ratio(1, 6).then(|| Duration::from_millis(self.rng.random_range(50..MAX_PAUSE_MS)));
+        let slow = self
+            .rng
+            .random_ratio(1, 6)
+            .then(|| Duration::from_millis(self.rng.random_range(50..MAX_PAUSE_MS)));
         while let Some(event) = lines.next().await.ok()? {
             self.see(&event);
             run.lines.push((turmoil::elapsed(), event));
@@ -120,7 +139,9 @@ impl ApiWatcher {
         if kind == "ERROR" && event["object"]["code"] == EXPIRED {
             self.seen = None;
         }
-        let Some(at) = at.filter(|_| kind != "ERROR") else { return };
+        let Some(at) = at.filter(|_| kind != "ERROR") else {
+            return;
+        };
         // The initial events come in the order of names; only the bookmark after them says up to
         // where everything is known.
         if kind == "BOOKMARK" || self.seen.is_some() {

@@ -97,12 +97,19 @@ struct Data {
 impl BoundObject {
     pub(super) fn new(kind: BoundObjectKind, namespace: &str, object: &ObjectIdentity) -> Self {
         let namespace = (kind != BoundObjectKind::Node).then_some(namespace);
-        let key = Key::Object { group: "", resource: kind.resource(), namespace, name: &object.name }.encode();
+        let key =
+            Key::Object { group: "", resource: kind.resource(), namespace, name: &object.name }
+                .encode();
         Self { kind, key, uid: object.uid.clone(), found: Mutex::default() }
     }
 
     /// Whether the object exists in this state.
-    pub(super) fn check(&self, names: &Names, snapshot: &Snapshot, now_ms: u64) -> Result<(), Refusal> {
+    pub(super) fn check(
+        &self,
+        names: &Names,
+        snapshot: &Snapshot,
+        now_ms: u64,
+    ) -> Result<(), Refusal> {
         let gone = || Refusal::Gone(self.kind.name());
         let entry = snapshot.get(&self.key).ok_or_else(gone)?;
         let mut found = self.found.lock();
@@ -121,7 +128,8 @@ impl BoundObject {
             return Err(gone());
         }
         if let BoundObjectKind::TokenSecret(token) = self.kind {
-            let holder: TokenSecret = serde_json::from_slice(stored.json_slice()).map_err(|_| Refusal::Replaced)?;
+            let holder: TokenSecret =
+                serde_json::from_slice(stored.json_slice()).map_err(|_| Refusal::Replaced)?;
             let held = STANDARD.decode(&holder.data.token).map_err(|_| Refusal::Replaced)?;
             if holder.kind != names.domain_key("service-account-token") || hash(&held) != token {
                 return Err(Refusal::Replaced);
@@ -134,7 +142,9 @@ impl BoundObject {
         }
         match stored.deletion_timestamp() {
             None => Ok(u64::MAX),
-            Some(text) => Ok(Time::parse(text).map_err(|_| gone())?.ms().saturating_add(DELETION_GRACE_MS)),
+            Some(text) => {
+                Ok(Time::parse(text).map_err(|_| gone())?.ms().saturating_add(DELETION_GRACE_MS))
+            }
         }
     }
 }

@@ -59,7 +59,8 @@ impl Cache {
                 found
             }
         };
-        (found.keys == keys && now_ms.saturating_sub(found.verified_ms) <= MAX_AGE_MS).then_some(found)
+        (found.keys == keys && now_ms.saturating_sub(found.verified_ms) <= MAX_AGE_MS)
+            .then_some(found)
     }
 
     pub(super) fn insert(&self, hash: TokenHash, verified: Arc<Verified>) {

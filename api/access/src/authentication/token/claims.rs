@@ -83,8 +83,13 @@ impl Claims {
             Some(BoundObjectReference::Node(bound)) => node = Some(bound),
             None => {}
         }
-        let private =
-            Private { namespace: self.namespace.clone(), serviceaccount: self.account.clone(), pod, secret, node };
+        let private = Private {
+            namespace: self.namespace.clone(),
+            serviceaccount: self.account.clone(),
+            pod,
+            secret,
+            node,
+        };
         let private = serde_json::to_value(private).map_err(|_| Refusal::Unsigned)?;
         let registered = Registered {
             aud: self.audiences.clone(),
@@ -122,7 +127,8 @@ impl Claims {
             bound,
         };
         // Only what is in a Secret, and so can be taken out of it, may live for ever.
-        let may_last = claims.expires.is_some() || matches!(claims.bound, Some(BoundObjectReference::Secret(_)));
+        let may_last = claims.expires.is_some()
+            || matches!(claims.bound, Some(BoundObjectReference::Secret(_)));
         if claims.user_name() == said.sub && may_last { Ok(claims) } else { Err(Refusal::Claims) }
     }
 
@@ -132,7 +138,10 @@ impl Claims {
 
     /// The user of the token.
     pub(super) fn user(&self, names: &Names) -> User {
-        let groups = [GROUP_SERVICE_ACCOUNTS.to_owned(), format!("{GROUP_SERVICE_ACCOUNTS}:{}", self.namespace)];
+        let groups = [
+            GROUP_SERVICE_ACCOUNTS.to_owned(),
+            format!("{GROUP_SERVICE_ACCOUNTS}:{}", self.namespace),
+        ];
         let mut extra = vec![("credential-id", format!("JTI={}", self.id))];
         let mut tell = |of: &ObjectIdentity, name: &'static str, uid: &'static str| {
             extra.push((name, of.name.clone()));
@@ -150,7 +159,8 @@ impl Claims {
             Some(BoundObjectReference::Node(node)) => tell(node, "node-name", "node-uid"),
             Some(BoundObjectReference::Secret(_)) | None => {}
         }
-        let mut extra: Vec<_> = extra.into_iter().map(|(key, value)| (names.user_extra(key), vec![value])).collect();
+        let mut extra: Vec<_> =
+            extra.into_iter().map(|(key, value)| (names.user_extra(key), vec![value])).collect();
         extra.sort();
         User { uid: self.account.uid.clone(), extra, ..User::new(self.user_name(), groups) }
     }

@@ -34,7 +34,8 @@ pub(super) fn sign(key: &SigningKey, claims: &[u8]) -> Result<String, Refusal> {
     let mut token = URL_SAFE_NO_PAD.encode(header);
     token.push('.');
     URL_SAFE_NO_PAD.encode_string(claims, &mut token);
-    let signature = key.pair().sign(&SystemRandom::new(), token.as_bytes()).map_err(|_| Refusal::Unsigned)?;
+    let signature =
+        key.pair().sign(&SystemRandom::new(), token.as_bytes()).map_err(|_| Refusal::Unsigned)?;
     token.push('.');
     URL_SAFE_NO_PAD.encode_string(signature, &mut token);
     if token.len() > MAX_TOKEN_BYTES { Err(Refusal::TooLong) } else { Ok(token) }
@@ -51,7 +52,8 @@ pub(super) fn verify(keys: &KeySet, token: &str) -> Result<Vec<u8>, Refusal> {
         return Err(Refusal::Malformed);
     }
     let decode = |part: &str| URL_SAFE_NO_PAD.decode(part).map_err(|_| Refusal::Malformed);
-    let header: Header = serde_json::from_slice(&decode(header)?).map_err(|_| Refusal::Malformed)?;
+    let header: Header =
+        serde_json::from_slice(&decode(header)?).map_err(|_| Refusal::Malformed)?;
     if header.alg != ALGORITHM || header.crit.is_some() {
         return Err(Refusal::Signature);
     }
@@ -81,7 +83,8 @@ mod tests {
             assert_eq!(verify(&keys, token).as_deref().map_err(Clone::clone), expect, "{token}");
         };
         check(&token, Ok(b"{}"));
-        let [header, claims, signature]: [&str; 3] = token.split('.').collect::<Vec<_>>().try_into().unwrap();
+        let [header, claims, signature]: [&str; 3] =
+            token.split('.').collect::<Vec<_>>().try_into().unwrap();
         let refused: Result<&[u8], Refusal> = Err(Refusal::Signature);
         check(&format!("{header}.{}.{signature}", part(r#"{"a":1}"#)), refused.clone());
         check(&format!("{header}.{claims}."), refused.clone());
@@ -116,7 +119,9 @@ mod tests {
         let keys = key_set();
         let token = sign(keys.signing(0), b"{}").unwrap();
         let long = "a".repeat(MAX_TOKEN_BYTES + 1);
-        for text in ["", "a", "a.b", "a.b.c", "..", &format!("{token}="), &format!("{token}.a"), &long] {
+        for text in
+            ["", "a", "a.b", "a.b.c", "..", &format!("{token}="), &format!("{token}.a"), &long]
+        {
             assert_eq!(verify(&keys, text), Err(Refusal::Malformed), "{text}");
         }
         let twice = part(r#"{"alg":"none","alg":"ES256","kid":"x"}"#);

@@ -44,7 +44,8 @@ impl fmt::Debug for KeyMaterial {
 impl KeyMaterial {
     /// A new key.
     pub fn generate(now_ms: u64) -> Result<Self, UnusableKey> {
-        let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+        let pkcs8 =
+            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
         Ok(Self { pkcs8: pkcs8.map_err(|_| UnusableKey)?.as_ref().to_vec(), created_ms: now_ms })
     }
 }
@@ -126,7 +127,8 @@ impl KeySet {
 
     /// The key that signs: the newest that every node knows.
     pub(super) fn signing(&self, now_ms: u64) -> &SigningKey {
-        let settled = self.keys.iter().rev().find(|key| key.created_ms.saturating_add(SETTLING_MS) <= now_ms);
+        let settled =
+            self.keys.iter().rev().find(|key| key.created_ms.saturating_add(SETTLING_MS) <= now_ms);
         settled.or(self.keys.first()).expect("a set is never empty")
     }
 
@@ -137,7 +139,10 @@ impl KeySet {
     /// The public halves as a JSON web key set (RFC 7517).
     #[must_use]
     pub fn published(&self) -> Value {
-        Value::Map(Map::from([("keys", Value::List(self.keys.iter().map(SigningKey::jwk).collect()))]))
+        Value::Map(Map::from([(
+            "keys",
+            Value::List(self.keys.iter().map(SigningKey::jwk).collect()),
+        )]))
     }
 }
 
@@ -159,7 +164,8 @@ mod tests {
 
     #[test]
     fn a_new_key_signs_once_every_node_knows_it() {
-        let keys: Vec<_> = [1_000, 60_000].map(|made| KeyMaterial::generate(made).unwrap()).to_vec();
+        let keys: Vec<_> =
+            [1_000, 60_000].map(|made| KeyMaterial::generate(made).unwrap()).to_vec();
         let id = |material: &KeyMaterial| SigningKey::new(material).unwrap().id;
         let check = |material: &[KeyMaterial], now: u64, expect: &KeyMaterial| {
             assert_eq!(KeySet::new(material).unwrap().signing(now).id(), id(expect), "{now}");
@@ -176,7 +182,8 @@ mod tests {
         let set = KeySet::new(&[KeyMaterial::generate(0).unwrap()]).unwrap();
         let published = set.published();
         let key = &published.at(&["keys"]).and_then(Value::as_list).unwrap()[0];
-        let mut fields: Vec<_> = key.as_map().unwrap().iter().map(|(field, _)| field.to_owned()).collect();
+        let mut fields: Vec<_> =
+            key.as_map().unwrap().iter().map(|(field, _)| field.to_owned()).collect();
         fields.sort();
         assert_eq!(fields, ["alg", "crv", "kid", "kty", "use", "x", "y"]);
         assert_eq!(key.str_at(&["kid"]), Some(set.signing(0).id()));

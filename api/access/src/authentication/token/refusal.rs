@@ -34,7 +34,9 @@ pub enum Refusal {
     #[error("service account token is not valid yet")]
     Early,
     /// A bound object was deleted, or is another one of the same name.
-    #[error("service account token has been invalidated: the {0} that it is bound to does not exist")]
+    #[error(
+        "service account token has been invalidated: the {0} that it is bound to does not exist"
+    )]
     Gone(&'static str),
     /// It was taken out of the Secret that held it.
     #[error("service account token has been invalidated: its secret holds another")]

@@ -182,9 +182,13 @@ impl ServiceAccountTokens {
         if claims.not_before > now.saturating_add(CLOCK_SKEW) {
             return Err(Refusal::Early);
         }
-        let common: Vec<String> = audiences.iter().filter(|asked| claims.audiences.contains(asked)).cloned().collect();
+        let common: Vec<String> =
+            audiences.iter().filter(|asked| claims.audiences.contains(asked)).cloned().collect();
         if common.is_empty() {
-            return Err(Refusal::Audience { token: claims.audiences.clone(), target: audiences.to_vec() });
+            return Err(Refusal::Audience {
+                token: claims.audiences.clone(),
+                target: audiences.to_vec(),
+            });
         }
         verified.account.check(self.names, snapshot, now_ms)?;
         if let Some(bound) = &verified.bound {
@@ -217,7 +221,8 @@ impl ServiceAccountTokens {
         });
         let account = bound_object(BoundObjectKind::Account, &claims.account);
         let user = Arc::new(claims.user(self.names));
-        let verified = Verified { claims, user, account, bound, keys: keys.number, verified_ms: now_ms };
+        let verified =
+            Verified { claims, user, account, bound, keys: keys.number, verified_ms: now_ms };
         let verified = Arc::new(verified);
         self.verified.insert(hash, verified.clone());
         Ok(verified)
@@ -226,6 +231,8 @@ impl ServiceAccountTokens {
 
 impl fmt::Debug for ServiceAccountTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServiceAccountTokens").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("ServiceAccountTokens")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }

@@ -28,7 +28,11 @@ fn own() -> Vec<String> {
 }
 
 fn options() -> TokenOptions {
-    TokenOptions { issuers: vec!["issuer".into(), "former".into()], audiences: own(), ..TokenOptions::default() }
+    TokenOptions {
+        issuers: vec!["issuer".into(), "former".into()],
+        audiences: own(),
+        ..TokenOptions::default()
+    }
 }
 
 impl Cluster {
@@ -124,8 +128,13 @@ async fn a_token_is_for_its_audiences() {
     let audiences = |of: &[&str]| of.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
     let token = cluster.issue(Issue { audiences: audiences(&["vault", "registry"]), ..issue() });
     let check = |asked: &[&str], expect: Option<&[&str]>| {
-        let accepted = cluster.tokens.check(&token, &audiences(asked), &cluster.store.snapshot(), NOW_MS);
-        assert_eq!(accepted.map(|accepted| accepted.audiences).ok(), expect.map(audiences), "{asked:?}");
+        let accepted =
+            cluster.tokens.check(&token, &audiences(asked), &cluster.store.snapshot(), NOW_MS);
+        assert_eq!(
+            accepted.map(|accepted| accepted.audiences).ok(),
+            expect.map(audiences),
+            "{asked:?}"
+        );
     };
     check(&["vault"], Some(&["vault"]));
     check(&["registry", "other", "vault"], Some(&["registry", "vault"]));
@@ -138,7 +147,11 @@ async fn a_token_is_for_its_audiences() {
 async fn a_token_comes_from_a_known_issuer_and_a_known_key() {
     let cluster = Cluster::with_account().await;
     let of = |issuer: &str, names: &'static Names| {
-        let options = TokenOptions { issuers: vec![issuer.into()], audiences: own(), ..TokenOptions::default() };
+        let options = TokenOptions {
+            issuers: vec![issuer.into()],
+            audiences: own(),
+            ..TokenOptions::default()
+        };
         ServiceAccountTokens::new(names, options)
     };
     let material = KeyMaterial::generate(0).unwrap();
@@ -177,7 +190,11 @@ async fn a_token_ends_with_its_account() {
     let token = cluster.issue(issue());
     cluster.check(&token, ROBOT);
     cluster
-        .put("serviceaccounts", "robot", json!({"metadata": {"name": "robot", "uid": "u1", "labels": {"a": "b"}}}))
+        .put(
+            "serviceaccounts",
+            "robot",
+            json!({"metadata": {"name": "robot", "uid": "u1", "labels": {"a": "b"}}}),
+        )
         .await;
     cluster.check(&token, ROBOT);
     cluster.remove("serviceaccounts", "robot").await;
@@ -214,7 +231,10 @@ async fn a_token_ends_with_what_it_is_bound_to() {
 async fn a_token_without_an_end_is_good_while_its_secret_holds_it() {
     use base64::Engine;
     let cluster = Cluster::with_account().await;
-    let token = cluster.issue(Issue { lifetime: None, ..bound(BoundObjectReference::Secret(identified("it", "x"))) });
+    let token = cluster.issue(Issue {
+        lifetime: None,
+        ..bound(BoundObjectReference::Secret(identified("it", "x")))
+    });
     let held = |kind: &str, token: &str| {
         let token = base64::engine::general_purpose::STANDARD.encode(token);
         json!({"metadata": {"name": "it", "namespace": "ns", "uid": "x"}, "type": kind, "data": {"token": token}})
@@ -248,8 +268,12 @@ async fn the_user_says_what_the_token_is_bound_to() {
     let accepted = cluster.tokens.check(&token, &own(), &cluster.store.snapshot(), NOW_MS).unwrap();
     let user = &accepted.user;
     let groups = ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"];
-    assert_eq!((user.uid.as_str(), user.groups.as_slice()), ("u1", groups.map(str::to_owned).as_slice()));
-    let extra: Vec<_> = user.extra.iter().map(|(key, values)| format!("{key}={}", values.join(","))).collect();
+    assert_eq!(
+        (user.uid.as_str(), user.groups.as_slice()),
+        ("u1", groups.map(str::to_owned).as_slice())
+    );
+    let extra: Vec<_> =
+        user.extra.iter().map(|(key, values)| format!("{key}={}", values.join(","))).collect();
     let expect = ["credential-id=JTI=1", "node-name=n", "node-uid=nu", "pod-name=p", "pod-uid=pu"];
     assert_eq!(extra, expect.map(|text| format!("authentication.svc.io/{text}")));
 }

@@ -50,7 +50,8 @@ impl NodeAuthorizer {
         store: Arc<dyn Store>,
     ) -> Option<Self> {
         let [certificates, coordination, resource, storage] =
-            ["certificates", "coordination", "resource", "storage"].map(|neutral| names.group(neutral));
+            ["certificates", "coordination", "resource", "storage"]
+                .map(|neutral| names.group(neutral));
         let find = |group: &str, plural: &str| catalogue.find(group, "v1", plural).cloned();
         let resources = vec![
             find("", "pods")?,
@@ -60,10 +61,16 @@ impl NodeAuthorizer {
         ];
         let prefixes = resources.iter().map(|resource| resource.prefix(None)).collect();
         let what = "pods, volumes and what belongs to nodes";
-        let role =
-            default_objects(names, |_| true).into_iter().find(|role| role.name == "system:node" && !role.is_binding)?;
+        let role = default_objects(names, |_| true)
+            .into_iter()
+            .find(|role| role.name == "system:node" && !role.is_binding)?;
         Some(Self {
-            graph: Arc::new(DerivedState::new(DerivedStateOptions { store, resources, prefixes, what })),
+            graph: Arc::new(DerivedState::new(DerivedStateOptions {
+                store,
+                resources,
+                prefixes,
+                what,
+            })),
             rules: Rule::of_role(&role.object),
             groups: Groups { certificates, coordination, resource, storage },
             names,
@@ -76,15 +83,23 @@ impl NodeAuthorizer {
     }
 
     /// Allows what a node may; has no opinion otherwise.
-    pub(in crate::authorization) async fn decide(&self, user: &User, action: &Action<'_>) -> Decision {
-        let Some(node) = Self::node_name(user) else { return Decision::default() };
+    pub(in crate::authorization) async fn decide(
+        &self,
+        user: &User,
+        action: &Action<'_>,
+    ) -> Decision {
+        let Some(node) = Self::node_name(user) else {
+            return Decision::default();
+        };
         if node.is_empty() {
             let reason = format!("unknown node for user {:?}", user.name);
             return Decision { reason, ..Decision::default() };
         }
         let graph = match self.graph.current().await {
             Ok(graph) => graph,
-            Err(error) => return Decision { error: error.into_status().message, ..Decision::default() },
+            Err(error) => {
+                return Decision { error: error.into_status().message, ..Decision::default() };
+            }
         };
         match self.may(&graph, node, action) {
             Ok(()) => Decision::allow(""),
@@ -110,7 +125,9 @@ impl NodeAuthorizer {
             ("", "serviceaccounts") => request.use_service_account(),
             ("", "nodes") => request.access_node(),
             ("", "pods") => request.access_pods(),
-            (group, "resourceclaims") if group == resource => request.get(VertexKind::ResourceClaim),
+            (group, "resourceclaims") if group == resource => {
+                request.get(VertexKind::ResourceClaim)
+            }
             (group, "resourceslices") if group == resource => request.access_slices(),
             (group, "volumeattachments") if group == storage => request.get(VertexKind::Attachment),
             (group, "csinodes") if group == storage => {
@@ -118,8 +135,10 @@ impl NodeAuthorizer {
                 request.access_own("CSINode")
             }
             (group, "leases") if group == coordination => {
-                let why =
-                    format!("can only access leases in the {:?} system namespace", self.names.namespace_node_lease);
+                let why = format!(
+                    "can only access leases in the {:?} system namespace",
+                    self.names.namespace_node_lease
+                );
                 ensure(on.namespace == self.names.namespace_node_lease, &why)?;
                 request.access_own("node lease")
             }
@@ -160,7 +179,10 @@ impl NodeRequest<'_> {
         match (self.on.verb, self.on.subresource) {
             ("get", "") => self.read(VertexKind::Account),
             ("create", "token") => self.is_related(VertexKind::Account),
-            _ => Err("can only get service accounts of its pods and create tokens for them".to_owned()),
+            _ => {
+                Err("can only get service accounts of its pods and create tokens for them"
+                    .to_owned())
+            }
         }
     }
 
@@ -179,13 +201,18 @@ impl NodeRequest<'_> {
         match (self.on.subresource, self.on.verb) {
             ("", "create") => Ok(()),
             ("" | "status", "update" | "patch") => {
-                let why = format!("node '{node}' cannot change '{}', only its own Node object", self.on.name);
+                let why = format!(
+                    "node '{node}' cannot change '{}', only its own Node object",
+                    self.on.name
+                );
                 ensure(self.on.name == node, &why)
             }
             ("", "get" | "list" | "watch") => match &*self.on.name {
                 own if own == node => Ok(()),
                 "" => Err(format!("node '{node}' cannot read all nodes, only its own Node object")),
-                other => Err(format!("node '{node}' cannot read '{other}', only its own Node object")),
+                other => {
+                    Err(format!("node '{node}' cannot read '{other}', only its own Node object"))
+                }
             },
             _ => Err(String::new()),
         }
@@ -198,7 +225,9 @@ impl NodeRequest<'_> {
             }
             ("", "list" | "watch") if self.selects(NODE_NAME) => Ok(()),
             ("", "list" | "watch") if !self.on.name.is_empty() => self.is_related(VertexKind::Pod),
-            ("", "list" | "watch") => Err("can only list/watch pods with spec.nodeName field selector".to_owned()),
+            ("", "list" | "watch") => {
+                Err("can only list/watch pods with spec.nodeName field selector".to_owned())
+            }
             ("", "create") => Ok(()),
             _ => Err(String::new()),
         }
@@ -224,7 +253,9 @@ impl NodeRequest<'_> {
     /// Whether a field selector leaves only objects of this node.
     fn selects(&self, field: &str) -> bool {
         self.on.fields.iter().any(|requirement| {
-            requirement.key == field && requirement.operator == Operator::In && requirement.values == [self.node]
+            requirement.key == field
+                && requirement.operator == Operator::In
+                && requirement.values == [self.node]
         })
     }
 

@@ -66,13 +66,22 @@ impl Derived for Graph {
 
 impl Graph {
     /// Whether an object is related to a node.
-    pub(super) fn relates(&self, node: &str, kind: VertexKind, namespace: &str, name: &str) -> bool {
-        let of_volume = |volume: &Arc<str>| self.claims.get(volume).is_some_and(|claim| self.is_at(claim, node));
+    pub(super) fn relates(
+        &self,
+        node: &str,
+        kind: VertexKind,
+        namespace: &str,
+        name: &str,
+    ) -> bool {
+        let of_volume = |volume: &Arc<str>| {
+            self.claims.get(volume).is_some_and(|claim| self.is_at(claim, node))
+        };
         if kind == VertexKind::Volume {
             return of_volume(&name.into());
         }
         let vertex = Vertex::new(kind, namespace, name);
-        self.is_at(&vertex, node) || self.volumes.get(&vertex).is_some_and(|volumes| volumes.iter().any(of_volume))
+        self.is_at(&vertex, node)
+            || self.volumes.get(&vertex).is_some_and(|volumes| volumes.iter().any(of_volume))
     }
 
     fn is_at(&self, vertex: &Vertex, node: &str) -> bool {
@@ -110,7 +119,9 @@ impl Graph {
     }
 
     fn add_volume(&mut self, name: &str, object: &Value, adds: bool) {
-        let Some((claim, secrets)) = references::of_volume(object) else { return };
+        let Some((claim, secrets)) = references::of_volume(object) else {
+            return;
+        };
         let name: Arc<str> = name.into();
         if adds {
             self.claims.insert(name.clone(), claim);

@@ -39,7 +39,9 @@ pub(super) fn may_create(names: &Names, new: &Value) -> Check {
 
 /// Whether a node may change its Node into this.
 pub(super) fn may_change(names: &Names, node: &str, old: &Value, new: &Value) -> Check {
-    for (path, what) in [(["spec", "taints"], "taints"), (["metadata", "ownerReferences"], "ownerReferences")] {
+    for (path, what) in
+        [(["spec", "taints"], "taints"), (["metadata", "ownerReferences"], "ownerReferences")]
+    {
         let said = |object: &'_ Value| object.at(&path).filter(|value| !value.is_empty()).cloned();
         ensure(said(old) == said(new), &format!("node {node:?} is not allowed to modify {what}"))?;
     }
@@ -49,16 +51,21 @@ pub(super) fn may_change(names: &Names, node: &str, old: &Value, new: &Value) ->
 
 /// The labels that differ and are not the node's to change, one after the other.
 fn forbidden(names: &Names, old: &Map, new: &Map) -> String {
-    let differing = old.iter().chain(new.iter()).map(|(key, _)| key).filter(|key| old.get(key) != new.get(key));
+    let differing =
+        old.iter().chain(new.iter()).map(|(key, _)| key).filter(|key| old.get(key) != new.get(key));
     let forbidden: BTreeSet<&str> = differing.filter(|key| !is_own(names, key)).collect();
     forbidden.into_iter().collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a label is a node's own to set.
 fn is_own(names: &Names, key: &str) -> bool {
-    let Some((domain, name)) = key.split_once('/') else { return true };
+    let Some((domain, name)) = key.split_once('/') else {
+        return true;
+    };
     let below = |parent: &str| within(domain, parent);
-    let Some(front) = below(names.domain) else { return below(names.group_suffix).is_none() };
+    let Some(front) = below(names.domain) else {
+        return below(names.group_suffix).is_none();
+    };
     let is_in = |parent: &str| within(front, parent).is_some();
     !is_in(RESTRICTED) && (OF_KUBELETS.into_iter().any(is_in) || REPORTED.contains(&(front, name)))
 }
@@ -120,7 +127,9 @@ mod tests {
         let names = Naming::Kubernetes.names();
         let check = |label: &str, taints, owners, expect: &str| {
             let old = node("a", json!([{"key": "t", "effect": "NoSchedule"}]), json!([]));
-            let why = may_change(names, "n1", &old, &node(label, taints, owners)).err().unwrap_or_default();
+            let why = may_change(names, "n1", &old, &node(label, taints, owners))
+                .err()
+                .unwrap_or_default();
             assert_eq!(why, expect);
         };
         let tainted = || json!([{"key": "t", "effect": "NoSchedule"}]);
@@ -128,8 +137,16 @@ mod tests {
         check("b", tainted(), json!(null), "");
         check("k8s.io/b", tainted(), json!(null), "is not allowed to modify labels: k8s.io/b");
         check("a", json!([]), json!(null), r#"node "n1" is not allowed to modify taints"#);
-        check("a", tainted(), json!([{"uid": "u"}]), r#"node "n1" is not allowed to modify ownerReferences"#);
+        check(
+            "a",
+            tainted(),
+            json!([{"uid": "u"}]),
+            r#"node "n1" is not allowed to modify ownerReferences"#,
+        );
         let set = may_create(names, &node("k8s.io/b", tainted(), json!(null))).unwrap_err();
-        assert_eq!(set, "is not allowed to set the following labels: foo.kubernetes.io/x, k8s.io/b");
+        assert_eq!(
+            set,
+            "is not allowed to set the following labels: foo.kubernetes.io/x, k8s.io/b"
+        );
     }
 }

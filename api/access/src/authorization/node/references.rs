@@ -12,7 +12,8 @@ const MIRROR: &str = "/config.mirror";
 const DEFAULT_ACCOUNT: &str = "default";
 
 /// Sources of volumes that may have a `secretRef`.
-const WITH_SECRET_REF: [&str; 7] = ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
+const WITH_SECRET_REF: [&str; 7] =
+    ["cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos"];
 
 /// The service account that a pod runs as; `None` for a mirror pod that names none.
 pub fn service_account(pod: &Value) -> Option<&str> {
@@ -27,7 +28,10 @@ pub(super) fn of_pod(namespace: &str, name: &str, pod: &Value) -> Vec<Vertex> {
     }
     let mut found = named(namespace, name, pod);
     if !found.iter().any(|vertex| vertex.kind == VertexKind::Account) {
-        found.extend(service_account(pod).map(|account| Vertex::new(VertexKind::Account, namespace, account)));
+        found.extend(
+            service_account(pod)
+                .map(|account| Vertex::new(VertexKind::Account, namespace, account)),
+        );
     }
     found
 }
@@ -40,8 +44,11 @@ pub(super) fn is_mirror(pod: &Value) -> bool {
 
 /// Whether a volume of a pod projects a token of its service account, which the pod need not name.
 pub(super) fn has_token(pod: &Value) -> bool {
-    let token = |source: &Value| source.at(&["serviceAccountToken"]).is_some_and(|token| !token.is_null());
-    list(pod, &["spec", "volumes"]).iter().any(|volume| list(volume, &["projected", "sources"]).iter().any(token))
+    let token =
+        |source: &Value| source.at(&["serviceAccountToken"]).is_some_and(|token| !token.is_null());
+    list(pod, &["spec", "volumes"])
+        .iter()
+        .any(|volume| list(volume, &["projected", "sources"]).iter().any(token))
 }
 
 /// Everything that a pod names, also a mirror pod.
@@ -82,7 +89,10 @@ impl References<'_> {
         }
         for variable in list(container, &["env"]) {
             self.add(VertexKind::Secret, variable.str_at(&["valueFrom", "secretKeyRef", "name"]));
-            self.add(VertexKind::ConfigMap, variable.str_at(&["valueFrom", "configMapKeyRef", "name"]));
+            self.add(
+                VertexKind::ConfigMap,
+                variable.str_at(&["valueFrom", "configMapKeyRef", "name"]),
+            );
         }
     }
 
@@ -125,8 +135,10 @@ pub(super) fn of_volume(volume: &Value) -> Option<(Vertex, Vec<Vertex>)> {
     let mut secrets = Vec::new();
     let mut add = |own_namespace: Option<&str>, name: Option<&str>| {
         let namespace = own_namespace.filter(|own| !own.is_empty()).unwrap_or(namespace);
-        secrets
-            .extend(name.filter(|name| !name.is_empty()).map(|name| Vertex::new(VertexKind::Secret, namespace, name)));
+        secrets.extend(
+            name.filter(|name| !name.is_empty())
+                .map(|name| Vertex::new(VertexKind::Secret, namespace, name)),
+        );
     };
     let text = |path: &[&str]| volume.str_at(&[&["spec"][..], path].concat());
     add(text(&["azureFile", "secretNamespace"]), text(&["azureFile", "secretName"]));

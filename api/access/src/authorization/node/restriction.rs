@@ -24,8 +24,11 @@ use quorate_registry::write::Target;
 use quorate_wire::pem_text::common_names;
 
 /// Fields of a pod that relate it to others, or to claims, and are not its node's to report.
-const NOT_REPORTED: [&[&str]; 3] =
-    [&["metadata", "labels"], &["status", "resourceClaimStatuses"], &["status", "extendedResourceClaimStatus"]];
+const NOT_REPORTED: [&[&str]; 3] = [
+    &["metadata", "labels"],
+    &["status", "resourceClaimStatuses"],
+    &["status", "extendedResourceClaimStatus"],
+];
 
 /// A node, for whose writes all this holds.
 #[derive(Debug)]
@@ -38,7 +41,10 @@ pub struct NodeRestriction<'a> {
 
 impl<'a> NodeRestriction<'a> {
     /// `None` when the user is not a node, or not restricted.
-    pub(in crate::authorization) fn of(authorizer: &'a NodeAuthorizer, user: &'a User) -> Option<Self> {
+    pub(in crate::authorization) fn of(
+        authorizer: &'a NodeAuthorizer,
+        user: &'a User,
+    ) -> Option<Self> {
         let node = NodeAuthorizer::node_name(user).filter(|_| !user.is_in(GROUP_MASTERS))?;
         Some(Self { authorizer, user, node })
     }
@@ -48,7 +54,12 @@ impl<'a> NodeRestriction<'a> {
     ///
     /// # Errors
     /// 403 otherwise.
-    pub fn check_object(&self, target: Target<'_>, old: Option<&Value>, new: &Value) -> Result<(), Error> {
+    pub fn check_object(
+        &self,
+        target: Target<'_>,
+        old: Option<&Value>,
+        new: &Value,
+    ) -> Result<(), Error> {
         let check = match old {
             None => self.may_create(target, new),
             Some(old) => self.may_change(target, old, new),
@@ -74,13 +85,16 @@ impl<'a> NodeRestriction<'a> {
         let Self { authorizer, user, node } = *self;
         ensure(!node.is_empty(), "could not determine node identity from user")?;
         let own_name = |what: &str| {
-            let why = format!("node {node:?} can only create a {what} with the same name as its own");
+            let why =
+                format!("node {node:?} can only create a {what} with the same name as its own");
             ensure(target.name == node, &why)
         };
         let names = authorizer.names;
         let Groups { certificates, coordination, resource, storage } = &authorizer.groups;
         match (target.resource.group.as_str(), target.resource.plural.as_str()) {
-            ("", "pods") => may_create_pod(names, node, target.namespace.unwrap_or_default(), object),
+            ("", "pods") => {
+                may_create_pod(names, node, target.namespace.unwrap_or_default(), object)
+            }
             ("", "nodes") => {
                 own_name("Node")?;
                 own_node::may_create(names, object)
@@ -90,11 +104,16 @@ impl<'a> NodeRestriction<'a> {
                 may_request_certificate(names, &user.name, object)
             }
             (group, "csinodes") if group == storage => own_name("CSINode"),
-            (group, "leases") if group == coordination && target.namespace == Some(names.namespace_node_lease) => {
+            (group, "leases")
+                if group == coordination
+                    && target.namespace == Some(names.namespace_node_lease) =>
+            {
                 own_name("node lease")
             }
             (group, "resourceslices") if group == resource => {
-                let why = format!("node {node:?} can only create resourceslices with {NODE_NAME} set to itself");
+                let why = format!(
+                    "node {node:?} can only create resourceslices with {NODE_NAME} set to itself"
+                );
                 ensure(object.str_at(&["spec", "nodeName"]) == Some(node), &why)
             }
             _ => Ok(()),
@@ -118,12 +137,14 @@ fn refused(target: Target<'_>, why: &str) -> Error {
 /// A mirror pod, which relates its node to nothing even if it came to be an ordinary pod.
 fn may_create_pod(names: &Names, node: &str, namespace: &str, pod: &Value) -> Check {
     let key = names.domain_key("config.mirror");
-    let why = format!("pod does not have {key:?} annotation, node {node:?} can only create mirror pods");
+    let why =
+        format!("pod does not have {key:?} annotation, node {node:?} can only create mirror pods");
     ensure(references::is_mirror(pod), &why)?;
     let why = format!("node {node:?} can only create pods with {NODE_NAME} set to itself");
     ensure(pod.str_at(&["spec", "nodeName"]) == Some(node), &why)?;
     is_owned_by_node(node, pod)?;
-    let refuse = |what: &str| Err(format!("node {node:?} can not create pods that reference {what}"));
+    let refuse =
+        |what: &str| Err(format!("node {node:?} can not create pods that reference {what}"));
     // The status of a pod may come to name what is made from a template.
     if filled(pod, &["spec", "resourceClaims"]).is_some() {
         return refuse(plural(VertexKind::ResourceClaim));
@@ -142,7 +163,9 @@ fn may_request_certificate(names: &Names, user: &str, request: &Value) -> Check 
     if ![names.signer_node_agent_serving, names.signer_client_node_agent].contains(&signer) {
         return Ok(());
     }
-    let text = STANDARD.decode(request.str_at(&["spec", "request"]).unwrap_or_default()).unwrap_or_default();
+    let text = STANDARD
+        .decode(request.str_at(&["spec", "request"]).unwrap_or_default())
+        .unwrap_or_default();
     let names = common_names(&text).map_err(|why| format!("unable to parse csr: {why}"))?;
     ensure(names == [user], &format!("can only create a node CSR with CN={user}"))
 }
@@ -150,16 +173,21 @@ fn may_request_certificate(names: &Names, user: &str, request: &Value) -> Check 
 /// Whether a pod is deleted with its Node. An owner of that name with another uid does not exist
 /// any more.
 fn is_owned_by_node(node: &str, pod: &Value) -> Check {
-    let owners = pod.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
+    let owners =
+        pod.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
     let [owner] = owners else {
         let how = if owners.is_empty() { "an" } else { "a single" };
-        return Err(format!("node {node:?} can only create pods with {how} owner reference set to itself"));
+        return Err(format!(
+            "node {node:?} can only create pods with {how} owner reference set to itself"
+        ));
     };
     let says = |field: &str, value: &str| owner.str_at(&[field]) == Some(value);
     let flag = |field: &str| owner.get(field).and_then(Value::as_bool).unwrap_or_default();
     let why = format!("node {node:?} can only create pods with an owner reference set to itself");
     ensure(says("apiVersion", "v1") && says("kind", "Node") && says("name", node), &why)?;
-    let why = format!("node {node:?} can only create pods with a controller owner reference set to itself");
+    let why = format!(
+        "node {node:?} can only create pods with a controller owner reference set to itself"
+    );
     ensure(flag("controller"), &why)?;
     let why = format!("node {node:?} must not set blockOwnerDeletion on an owner reference");
     ensure(!flag("blockOwnerDeletion"), &why)
@@ -182,7 +210,9 @@ fn plural(kind: VertexKind) -> &'static str {
         VertexKind::ConfigMap => "configmaps",
         VertexKind::ResourceClaim => "resourceclaims",
         VertexKind::Secret => "secrets",
-        VertexKind::Attachment | VertexKind::Pod | VertexKind::Slice | VertexKind::Volume => "other objects",
+        VertexKind::Attachment | VertexKind::Pod | VertexKind::Slice | VertexKind::Volume => {
+            "other objects"
+        }
     }
 }
 
@@ -228,8 +258,13 @@ mod tests {
     fn a_node_creates_only_mirror_pods_of_its_own_that_name_nothing() {
         let check = |pointer: &str, value: Json, expect: &str| {
             let pod = pod_but(pointer, value.clone());
-            let why = may_create_pod(Naming::Kubernetes.names(), "n1", "a", &pod).err().unwrap_or_default();
-            assert!(why.contains(expect) && why.is_empty() == expect.is_empty(), "{pointer} {value}: {why}");
+            let why = may_create_pod(Naming::Kubernetes.names(), "n1", "a", &pod)
+                .err()
+                .unwrap_or_default();
+            assert!(
+                why.contains(expect) && why.is_empty() == expect.is_empty(),
+                "{pointer} {value}: {why}"
+            );
         };
         let volume = |source: Json| {
             let mut volume = json!({"name": "v"});
@@ -239,8 +274,7 @@ mod tests {
         let projected = |source: Json| volume(json!({"projected": {"sources": [source]}}));
         let env = |source: Json| json!([{"name": "E", "valueFrom": source}]);
         check("/metadata/labels", json!({}), "");
-        let not_mirror =
-            r#"pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods"#;
+        let not_mirror = r#"pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods"#;
         check("/metadata/annotations", json!({"other": "x"}), not_mirror);
         let owner = "/metadata/ownerReferences";
         let of_itself = json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u", "controller": true});
@@ -248,8 +282,16 @@ mod tests {
         check(owner, json!([of_itself, of_itself]), "a single owner reference set to itself");
         check("/metadata/ownerReferences/0/name", json!("n2"), "an owner reference set to itself");
         check("/metadata/ownerReferences/0/kind", json!("Pod"), "an owner reference set to itself");
-        check("/metadata/ownerReferences/0/apiVersion", json!("v2"), "an owner reference set to itself");
-        check("/metadata/ownerReferences/0/controller", json!(false), "a controller owner reference");
+        check(
+            "/metadata/ownerReferences/0/apiVersion",
+            json!("v2"),
+            "an owner reference set to itself",
+        );
+        check(
+            "/metadata/ownerReferences/0/controller",
+            json!(false),
+            "a controller owner reference",
+        );
         let mut blocks = of_itself;
         blocks["blockOwnerDeletion"] = json!(true);
         check(owner, json!([blocks]), "must not set blockOwnerDeletion");
@@ -257,13 +299,28 @@ mod tests {
         check("/spec/nodeName", json!(""), "spec.nodeName set to itself");
         check("/spec/serviceAccountName", json!("robot"), "a service account");
         check("/spec/imagePullSecrets", json!([{"name": "s"}]), "secrets");
-        check("/spec/resourceClaims", json!([{"name": "c", "resourceClaimTemplateName": "t"}]), "resourceclaims");
-        check("/spec/containers/0/env", env(json!({"secretKeyRef": {"name": "s", "key": "k"}})), "secrets");
-        check("/spec/containers/0/env", env(json!({"configMapKeyRef": {"name": "c", "key": "k"}})), "configmaps");
+        check(
+            "/spec/resourceClaims",
+            json!([{"name": "c", "resourceClaimTemplateName": "t"}]),
+            "resourceclaims",
+        );
+        check(
+            "/spec/containers/0/env",
+            env(json!({"secretKeyRef": {"name": "s", "key": "k"}})),
+            "secrets",
+        );
+        check(
+            "/spec/containers/0/env",
+            env(json!({"configMapKeyRef": {"name": "c", "key": "k"}})),
+            "configmaps",
+        );
         for (volumes, expect) in [
             (volume(json!({"secret": {"secretName": "s"}})), "secrets"),
             (volume(json!({"configMap": {"name": "c"}})), "configmaps"),
-            (volume(json!({"persistentVolumeClaim": {"claimName": "c"}})), "persistentvolumeclaims"),
+            (
+                volume(json!({"persistentVolumeClaim": {"claimName": "c"}})),
+                "persistentvolumeclaims",
+            ),
             (volume(json!({"ephemeral": {"volumeClaimTemplate": {}}})), "persistentvolumeclaims"),
             (projected(json!({"secret": {"name": "s"}})), "secrets"),
             (projected(json!({"serviceAccountToken": {"path": "t"}})), "service account tokens"),
@@ -288,14 +345,18 @@ mod tests {
             let verdict = may_request_certificate(names, "system:node:n1", &request);
             assert_eq!(verdict.is_ok(), expect, "{signer} {common_names:?}: {verdict:?}");
         };
-        for signer in ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"] {
+        for signer in
+            ["kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"]
+        {
             check(signer, &["system:node:n1"], true);
             check(signer, &["system:node:n2"], false);
             check(signer, &[], false);
         }
         check("example.com/signer", &["system:node:n2"], true);
         let spec = json!({"signerName": names.signer_node_agent_serving, "request": "AAEC"});
-        let refused = may_request_certificate(names, "system:node:n1", &json!({"spec": spec}).into()).unwrap_err();
+        let refused =
+            may_request_certificate(names, "system:node:n1", &json!({"spec": spec}).into())
+                .unwrap_err();
         assert!(refused.starts_with("unable to parse csr: "), "{refused}");
     }
 
@@ -324,10 +385,18 @@ mod tests {
         };
         check("/status/phase", json!("Running"), true);
         check("/status/resourceClaimStatuses", json!(null), true);
-        check("/status/resourceClaimStatuses", json!([{"name": "c", "resourceClaimName": "r"}]), false);
+        check(
+            "/status/resourceClaimStatuses",
+            json!([{"name": "c", "resourceClaimName": "r"}]),
+            false,
+        );
         check("/metadata/labels", json!({"a": "c"}), false);
         check("/status", json!({"extendedResourceClaimStatus": {"resourceClaimName": "r"}}), false);
-        check("/metadata/annotations", json!({"kubernetes.io/config.mirror": "y", "other": "x"}), true);
+        check(
+            "/metadata/annotations",
+            json!({"kubernetes.io/config.mirror": "y", "other": "x"}),
+            true,
+        );
         check("/metadata/annotations", json!({"other": "x"}), false);
         check("/metadata/annotations", json!(null), false);
     }

@@ -49,9 +49,19 @@ const FORMS: [VertexKind; 16] = [
 
 #[derive(Debug, Clone)]
 enum StoredObject {
-    Pod { node: &'static str, mirror: bool, references: Vec<(usize, &'static str)> },
-    Volume { claim: Option<(&'static str, &'static str)>, secret: (&'static str, &'static str), visible: bool },
-    Other { node: &'static str },
+    Pod {
+        node: &'static str,
+        mirror: bool,
+        references: Vec<(usize, &'static str)>,
+    },
+    Volume {
+        claim: Option<(&'static str, &'static str)>,
+        secret: (&'static str, &'static str),
+        visible: bool,
+    },
+    Other {
+        node: &'static str,
+    },
 }
 
 fn pick(texts: &[&'static str], byte: u8) -> &'static str {
@@ -118,21 +128,34 @@ fn refer(pod: &mut Json, turn: usize, form: usize, name: &str) {
         0 => ("volumes", json!({"name": "v", "secret": {"secretName": name}})),
         1 => ("volumes", json!({"name": "v", "csi": {"nodePublishSecretRef": {"name": name}}})),
         2 => ("volumes", json!({"name": "v", "flexVolume": {"secretRef": {"name": name}}})),
-        3 => ("volumes", json!({"name": "v", "projected": {"sources": [{"secret": {"name": name}}]}})),
+        3 => (
+            "volumes",
+            json!({"name": "v", "projected": {"sources": [{"secret": {"name": name}}]}}),
+        ),
         4 => ("imagePullSecrets", json!({"name": name})),
         5 => ("containers", json!({"env": [{"valueFrom": {"secretKeyRef": {"name": name}}}]})),
         6 => ("initContainers", json!({"envFrom": [{"secretRef": {"name": name}}]})),
         7 => ("volumes", json!({"name": "v", "configMap": {"name": name}})),
-        8 => ("volumes", json!({"name": "v", "projected": {"sources": [{"configMap": {"name": name}}]}})),
+        8 => (
+            "volumes",
+            json!({"name": "v", "projected": {"sources": [{"configMap": {"name": name}}]}}),
+        ),
         9 => ("containers", json!({"envFrom": [{"configMapRef": {"name": name}}]})),
-        10 => ("ephemeralContainers", json!({"env": [{"valueFrom": {"configMapKeyRef": {"name": name}}}]})),
+        10 => (
+            "ephemeralContainers",
+            json!({"env": [{"valueFrom": {"configMapKeyRef": {"name": name}}}]}),
+        ),
         11 => ("volumes", json!({"name": "v", "persistentVolumeClaim": {"claimName": name}})),
         12 => ("volumes", json!({"name": name, "ephemeral": {"volumeClaimTemplate": {}}})),
         13 => return pod["spec"]["serviceAccountName"] = json!(name),
         14 => ("resourceClaims", json!({"name": "c", "resourceClaimName": name})),
         _ => {
             let own = format!("c{turn}");
-            push(&mut pod["status"], "resourceClaimStatuses", json!({"name": own, "resourceClaimName": name}));
+            push(
+                &mut pod["status"],
+                "resourceClaimStatuses",
+                json!({"name": own, "resourceClaimName": name}),
+            );
             ("resourceClaims", json!({"name": own, "resourceClaimTemplateName": "t"}))
         }
     };
@@ -149,7 +172,13 @@ fn push(object: &mut Json, list: &str, item: Json) {
 type StoredObjects = BTreeMap<(usize, &'static str, &'static str), StoredObject>;
 
 /// The answer of the model.
-fn expected(objects: &StoredObjects, node: &str, kind: VertexKind, namespace: &str, name: &str) -> bool {
+fn expected(
+    objects: &StoredObjects,
+    node: &str,
+    kind: VertexKind,
+    namespace: &str,
+    name: &str,
+) -> bool {
     objects.iter().any(|((source, own_namespace, own_name), object)| match object {
         StoredObject::Other { node: at } => {
             let own = if *source == 2 { VertexKind::Attachment } else { VertexKind::Slice };
@@ -159,10 +188,17 @@ fn expected(objects: &StoredObjects, node: &str, kind: VertexKind, namespace: &s
         StoredObject::Pod { mirror, references, .. } => {
             let own = kind == VertexKind::Pod && *own_name == name;
             // Of several accounts the last one is the pod's.
-            let account = references.iter().rposition(|(form, _)| FORMS[*form] == VertexKind::Account);
+            let account =
+                references.iter().rposition(|(form, _)| FORMS[*form] == VertexKind::Account);
             let refers = references.iter().enumerate().any(|(at, (form, referred))| {
-                let named = if *form == 12 { format!("{own_name}-{referred}") } else { (*referred).to_owned() };
-                FORMS[*form] == kind && named == name && (kind != VertexKind::Account || account == Some(at))
+                let named = if *form == 12 {
+                    format!("{own_name}-{referred}")
+                } else {
+                    (*referred).to_owned()
+                };
+                FORMS[*form] == kind
+                    && named == name
+                    && (kind != VertexKind::Account || account == Some(at))
             });
             let is_default = kind == VertexKind::Account && account.is_none() && name == "default";
             own || ((refers || is_default) && !mirror)

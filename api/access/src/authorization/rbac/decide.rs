@@ -6,10 +6,17 @@ use crate::authorization::{Action, Decision};
 
 /// Whether a rule that concerns the user allows the action; `group` is the name of the group of
 /// roles.
-pub(crate) async fn decide(rules: &Rules, group: &str, user: &User, action: &Action<'_>) -> Decision {
+pub(crate) async fn decide(
+    rules: &Rules,
+    group: &str,
+    user: &User,
+    action: &Action<'_>,
+) -> Decision {
     let index = match rules.current().await {
         Ok(index) => index,
-        Err(error) => return Decision { error: error.into_status().message, ..Decision::default() },
+        Err(error) => {
+            return Decision { error: error.into_status().message, ..Decision::default() };
+        }
     };
     let namespace = match action {
         Action::Resource(on) => on.namespace,

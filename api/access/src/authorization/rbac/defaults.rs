@@ -46,7 +46,9 @@ pub fn default_objects(names: &Names, is_served: impl Fn(&str) -> bool) -> Vec<D
             skips = false;
             continue;
         }
-        let (Some(mut verb), Some(last)) = (words.next(), found.last_mut()) else { continue };
+        let (Some(mut verb), Some(last)) = (words.next(), found.last_mut()) else {
+            continue;
+        };
         if verb == "when" {
             let served = words.next().is_some_and(&is_served);
             match words.next() {
@@ -117,13 +119,16 @@ fn add(names: &Names, object: &mut Value, verb: &str, words: &[&str]) {
             push(object, &["aggregationRule", "clusterRoleSelectors"], labels);
         }
         "rule" => {
-            let mut rule = Map::from([("verbs", list(0)), ("apiGroups", list(1)), ("resources", list(2))]);
+            let mut rule =
+                Map::from([("verbs", list(0)), ("apiGroups", list(1)), ("resources", list(2))]);
             if words.len() > 3 {
                 rule.insert("resourceNames", list(3));
             }
             push(object, &["rules"], rule);
         }
-        "paths" => push(object, &["rules"], Map::from([("verbs", list(0)), ("nonResourceURLs", list(1))])),
+        "paths" => {
+            push(object, &["rules"], Map::from([("verbs", list(0)), ("nonResourceURLs", list(1))]))
+        }
         "role" => {
             let role = [("apiGroup", group()), ("kind", word(0).into()), ("name", word(1).into())];
             object.set_at(&["roleRef"], Map::from(role));
@@ -172,7 +177,8 @@ mod tests {
         let group = "rbac.authorization.svc.io";
         let version = format!("{group}/v1");
         let all = json!(["*"]);
-        let selector = json!({"matchLabels": {"rbac.authorization.svc.io/aggregate-to-edit": "true"}});
+        let selector =
+            json!({"matchLabels": {"rbac.authorization.svc.io/aggregate-to-edit": "true"}});
         let check = |plural: &str, name: &str, expect: serde_json::Value| {
             assert_eq!(find(Naming::Svc, false, plural, name), Some(expect.into()));
         };
@@ -217,7 +223,10 @@ mod tests {
         let name = "system:certificates.k8s.io:legacy-unknown-approver";
         let role = find(Naming::Kubernetes, false, "clusterroles", name).unwrap();
         let expect = json!(["kubernetes.io/legacy-unknown"]);
-        assert_eq!(role.get("rules").unwrap().as_list().unwrap()[0].get("resourceNames"), Some(&expect.into()));
+        assert_eq!(
+            role.get("rules").unwrap().as_list().unwrap()[0].get("resourceNames"),
+            Some(&expect.into())
+        );
     }
 
     #[test]
@@ -225,7 +234,8 @@ mod tests {
         let name = "system:cluster-trust-bundle-discovery";
         for plural in ["clusterroles", "clusterrolebindings"] {
             assert!(
-                find(Naming::Svc, true, plural, name).is_some() && find(Naming::Svc, false, plural, name).is_none()
+                find(Naming::Svc, true, plural, name).is_some()
+                    && find(Naming::Svc, false, plural, name).is_none()
             );
         }
         let rules = |served: bool| {

@@ -68,16 +68,29 @@ fn grants_the_same(before: &Value, now: &Value) -> bool {
 
 impl Index {
     /// Changes one role or binding: what it was, and what it is now.
-    pub(super) fn change(&mut self, object: RbacObject<'_>, before: Option<&Value>, now: Option<&Value>) {
+    pub(super) fn change(
+        &mut self,
+        object: RbacObject<'_>,
+        before: Option<&Value>,
+        now: Option<&Value>,
+    ) {
         match object {
-            RbacObject::Role { namespace, name } => self.set_role(key::role(namespace, RoleKind::Role, name), now),
-            RbacObject::ClusterRole { name } => self.set_role(key::role("", RoleKind::ClusterRole, name), now),
+            RbacObject::Role { namespace, name } => {
+                self.set_role(key::role(namespace, RoleKind::Role, name), now)
+            }
+            RbacObject::ClusterRole { name } => {
+                self.set_role(key::role("", RoleKind::ClusterRole, name), now)
+            }
             RbacObject::Binding { namespace, name } => {
-                for (wrong, grant) in before.into_iter().flat_map(|binding| grants(namespace, name, binding)) {
+                for (wrong, grant) in
+                    before.into_iter().flat_map(|binding| grants(namespace, name, binding))
+                {
                     let set = if wrong { &mut self.wrong } else { &mut self.grants };
                     set.remove(&grant);
                 }
-                for (wrong, grant) in now.into_iter().flat_map(|binding| grants(namespace, name, binding)) {
+                for (wrong, grant) in
+                    now.into_iter().flat_map(|binding| grants(namespace, name, binding))
+                {
                     let set = if wrong { &mut self.wrong } else { &mut self.grants };
                     set.insert(grant);
                 }
@@ -119,24 +132,33 @@ impl Index {
         let scopes = [Some(""), Some(namespace).filter(|namespace| !namespace.is_empty())];
         for namespace in scopes.into_iter().flatten() {
             let groups = user.groups.iter().map(|group| (SubjectKind::Group, group.as_str()));
-            let subjects =
-                (!user.name.is_empty()).then_some((SubjectKind::User, user.name.as_str())).into_iter().chain(groups);
+            let subjects = (!user.name.is_empty())
+                .then_some((SubjectKind::User, user.name.as_str()))
+                .into_iter()
+                .chain(groups);
             for subject in subjects {
                 key::grants(&mut prefix, subject.0, subject.1, namespace);
                 let mut last: &[u8] = &[];
                 for key in below(&self.grants, &prefix) {
-                    let Some(grant) = SubjectGrant::read(key, &prefix).filter(|grant| grant.key != last) else {
+                    let Some(grant) =
+                        SubjectGrant::read(key, &prefix).filter(|grant| grant.key != last)
+                    else {
                         continue;
                     };
                     last = grant.key;
                     match self.roles.get(grant.key) {
-                        Some(rules) if visit(GrantedRules { rules, grant, subject, namespace }) => return Vec::new(),
+                        Some(rules) if visit(GrantedRules { rules, grant, subject, namespace }) => {
+                            return Vec::new();
+                        }
                         Some(_) => {}
                         None => push_once(&mut errors, not_found(group, grant)),
                     }
                 }
                 if below(&self.wrong, &prefix).next().is_some() {
-                    push_once(&mut errors, format!("a subject named {:?} must not have a namespace", subject.1));
+                    push_once(
+                        &mut errors,
+                        format!("a subject named {:?} must not have a namespace", subject.1),
+                    );
                 }
             }
         }
@@ -156,9 +178,15 @@ impl<'i> GrantedRules<'i> {
         let kind = if self.grant.kind == RoleKind::Role { "Role" } else { "ClusterRole" };
         let binding = match self.namespace {
             "" => format!("ClusterRoleBinding {:?}", self.grant.binding()),
-            namespace => format!("RoleBinding {:?}", format!("{}/{namespace}", self.grant.binding())),
+            namespace => {
+                format!("RoleBinding {:?}", format!("{}/{namespace}", self.grant.binding()))
+            }
         };
-        let account = self.subject.1.strip_prefix(USER_SERVICE_ACCOUNT_PREFIX).and_then(|rest| rest.split_once(':'));
+        let account = self
+            .subject
+            .1
+            .strip_prefix(USER_SERVICE_ACCOUNT_PREFIX)
+            .and_then(|rest| rest.split_once(':'));
         let subject = match (self.subject, account) {
             ((SubjectKind::User, _), Some((namespace, name))) => {
                 format!("ServiceAccount {:?}", format!("{name}/{namespace}"))
@@ -170,9 +198,14 @@ impl<'i> GrantedRules<'i> {
     }
 }
 
-fn below<'s, 'p>(set: &'s OrdSet<Arc<[u8]>>, prefix: &'p [u8]) -> impl Iterator<Item = &'s [u8]> + use<'s, 'p> {
+fn below<'s, 'p>(
+    set: &'s OrdSet<Arc<[u8]>>,
+    prefix: &'p [u8],
+) -> impl Iterator<Item = &'s [u8]> + use<'s, 'p> {
     let range = (Bound::Included(prefix), Bound::Unbounded);
-    set.range::<_, [u8]>(range).map(AsRef::as_ref).take_while(move |key: &&[u8]| key.starts_with(prefix))
+    set.range::<_, [u8]>(range)
+        .map(AsRef::as_ref)
+        .take_while(move |key: &&[u8]| key.starts_with(prefix))
 }
 
 fn push_once(errors: &mut Vec<String>, error: String) {
@@ -187,7 +220,11 @@ fn not_found(group: &str, grant: SubjectGrant<'_>) -> String {
 }
 
 /// The grants of a binding, and whether each is one in error.
-fn grants<'b>(namespace: &'b str, name: &'b str, binding: &'b Value) -> impl Iterator<Item = (bool, Arc<[u8]>)> + 'b {
+fn grants<'b>(
+    namespace: &'b str,
+    name: &'b str,
+    binding: &'b Value,
+) -> impl Iterator<Item = (bool, Arc<[u8]>)> + 'b {
     let reference = |field: &str| binding.str_at(&["roleRef", field]).unwrap_or_default();
     let kind = match reference("kind") {
         "Role" => Some(RoleKind::Role),
@@ -205,7 +242,10 @@ fn grants<'b>(namespace: &'b str, name: &'b str, binding: &'b Value) -> impl Ite
 }
 
 /// The user or group that a subject of a binding names, and whether it does so in error.
-fn named_subject<'b>(namespace: &str, subject: &'b Value) -> Option<(bool, SubjectKind, Cow<'b, str>)> {
+fn named_subject<'b>(
+    namespace: &str,
+    subject: &'b Value,
+) -> Option<(bool, SubjectKind, Cow<'b, str>)> {
     let text = |field: &str| subject.str_at(&[field]).unwrap_or_default();
     let (name, own) = (text("name"), text("namespace"));
     match text("kind") {
@@ -214,7 +254,13 @@ fn named_subject<'b>(namespace: &str, subject: &'b Value) -> Option<(bool, Subje
         "ServiceAccount" => {
             let namespace = if own.is_empty() { namespace } else { own };
             let known = !namespace.is_empty();
-            known.then(|| (false, SubjectKind::User, format!("{USER_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}").into()))
+            known.then(|| {
+                (
+                    false,
+                    SubjectKind::User,
+                    format!("{USER_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}").into(),
+                )
+            })
         }
         _ => None,
     }

@@ -127,7 +127,11 @@ fn text(bytes: &[u8]) -> Cow<'_, str> {
     let mut plain = Vec::with_capacity(bytes.len());
     let mut rest = bytes.iter().copied();
     while let Some(byte) = rest.next() {
-        plain.push(if byte == ESCAPE { rest.next().map_or(ESCAPE, |escaped| escaped.wrapping_sub(1)) } else { byte });
+        plain.push(if byte == ESCAPE {
+            rest.next().map_or(ESCAPE, |escaped| escaped.wrapping_sub(1))
+        } else {
+            byte
+        });
     }
     Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
 }

@@ -26,7 +26,11 @@ enum SinglePermission<'r> {
 
 /// The wanted rules that are not held: one for each resource or path. `None` when that takes more
 /// than `work` comparisons of texts, each missing permission counting as `MISSING_COST` of them.
-pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut work: u64) -> Option<Vec<Rule>> {
+pub fn missing<'r>(
+    held: &[&Rule],
+    wanted: impl Iterator<Item = &'r Rule>,
+    mut work: u64,
+) -> Option<Vec<Rule>> {
     // Verbs in the order of the wanted rules, by group, resource, path and name.
     let mut missing: BTreeMap<(&str, &str, &str, Option<&str>), Vec<&str>> = BTreeMap::new();
     for grant in wanted.flat_map(grants) {
@@ -44,7 +48,9 @@ pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut w
         }
         work = work.checked_sub(MISSING_COST)?;
         let (verb, key) = match grant {
-            SinglePermission::Resource { verb, group, resource, name } => (verb, (group, resource, "", name)),
+            SinglePermission::Resource { verb, group, resource, name } => {
+                (verb, (group, resource, "", name))
+            }
             SinglePermission::Path { verb, url } => (verb, ("", "", url, None)),
         };
         let verbs = missing.entry(key).or_default();
@@ -52,8 +58,9 @@ pub fn missing<'r>(held: &[&Rule], wanted: impl Iterator<Item = &'r Rule>, mut w
             verbs.push(verb);
         }
     }
-    let rules =
-        missing.into_iter().map(|((group, resource, url, name), verbs)| rule(group, resource, url, name, &verbs));
+    let rules = missing
+        .into_iter()
+        .map(|((group, resource, url, name), verbs)| rule(group, resource, url, name, &verbs));
     Some(rules.collect())
 }
 
@@ -80,22 +87,30 @@ fn rule(group: &str, resource: &str, url: &str, name: Option<&str>, verbs: &[&st
 
 /// The single permissions of a rule, made one by one.
 fn grants(rule: &Rule) -> impl Iterator<Item = SinglePermission<'_>> {
-    let names = move || rule.names.is_empty().then_some(None).into_iter().chain(rule.names.iter().map(Some));
+    let names = move || {
+        rule.names.is_empty().then_some(None).into_iter().chain(rule.names.iter().map(Some))
+    };
     let on = move |verb, group, resource| {
         names().map(move |name| SinglePermission::Resource { verb, group, resource, name })
     };
     let on_resources = rule.verbs.iter().flat_map(move |verb| {
         let groups = rule.groups.iter();
-        groups.flat_map(move |group| rule.resources.iter().flat_map(move |resource| on(verb, group, resource)))
+        groups.flat_map(move |group| {
+            rule.resources.iter().flat_map(move |resource| on(verb, group, resource))
+        })
     });
-    let on_paths =
-        rule.verbs.iter().flat_map(move |verb| rule.urls.iter().map(move |url| SinglePermission::Path { verb, url }));
+    let on_paths = rule.verbs.iter().flat_map(move |verb| {
+        rule.urls.iter().map(move |url| SinglePermission::Path { verb, url })
+    });
     on_resources.chain(on_paths)
 }
 
 /// How many texts of a rule a permission may be compared with.
 fn texts(rule: &Rule) -> u64 {
-    [&rule.groups, &rule.resources, &rule.urls, &rule.names, &rule.verbs].iter().map(|texts| texts.len() as u64).sum()
+    [&rule.groups, &rule.resources, &rule.urls, &rule.names, &rule.verbs]
+        .iter()
+        .map(|texts| texts.len() as u64)
+        .sum()
 }
 
 /// Whether a held rule grants all of that. What is wanted may itself stand for many things: `*` is
@@ -104,20 +119,27 @@ fn contains(held: &Rule, grant: SinglePermission<'_>) -> bool {
     match grant {
         SinglePermission::Resource { verb, group, resource, name } => {
             let names = held.names.is_empty() || name.is_some_and(|name| held.names.has(name));
-            held.verbs.has_or_all(verb) && held.groups.has_or_all(group) && has_resource(held, resource) && names
+            held.verbs.has_or_all(verb)
+                && held.groups.has_or_all(group)
+                && has_resource(held, resource)
+                && names
         }
         SinglePermission::Path { verb, url } => {
             let is_held = |own: &str| own == url || includes_path(own, url);
-            !held.is_about_resources() && held.verbs.has_or_all(verb) && held.urls.iter().any(is_held)
+            !held.is_about_resources()
+                && held.verbs.has_or_all(verb)
+                && held.urls.iter().any(is_held)
         }
     }
 }
 
 fn has_resource(held: &Rule, wanted: &str) -> bool {
     let any_owner = wanted.split_once('/').map(|(_, sub)| sub);
-    held.resources
-        .iter()
-        .any(|own| own == ALL || own == wanted || any_owner.is_some_and(|sub| own.strip_prefix("*/") == Some(sub)))
+    held.resources.iter().any(|own| {
+        own == ALL
+            || own == wanted
+            || any_owner.is_some_and(|sub| own.strip_prefix("*/") == Some(sub))
+    })
 }
 
 /// Whether every path that `wanted` stands for is one that `own` stands for.
@@ -140,7 +162,9 @@ mod tests {
 
     #[track_caller]
     fn check(held: &[Value], wanted: &[Value], expect: &[&str]) {
-        let read = |rules: &[Value]| rules.iter().map(|rule| Rule::read(&rule.clone().into())).collect::<Vec<_>>();
+        let read = |rules: &[Value]| {
+            rules.iter().map(|rule| Rule::read(&rule.clone().into())).collect::<Vec<_>>()
+        };
         let (held, wanted) = (read(held), read(wanted));
         let missing = missing(&held.iter().collect::<Vec<_>>(), wanted.iter(), u64::MAX).unwrap();
         assert_eq!(missing.iter().map(ToString::to_string).collect::<Vec<_>>(), expect);
@@ -149,9 +173,14 @@ mod tests {
     #[test]
     fn what_is_held_is_not_missing() {
         let all = on(&["*"], &["*"], &["*"], &[]);
-        check(std::slice::from_ref(&all), &[on(&["get"], &["x"], &["a/b"], &["n"]), all.clone()], &[]);
+        check(
+            std::slice::from_ref(&all),
+            &[on(&["get"], &["x"], &["a/b"], &["n"]), all.clone()],
+            &[],
+        );
         check(&[], &[], &[]);
-        let own = [on(&["get"], &[""], &["pods"], &[]), on(&["list"], &[""], &["pods", "*/scale"], &[])];
+        let own =
+            [on(&["get"], &[""], &["pods"], &[]), on(&["list"], &[""], &["pods", "*/scale"], &[])];
         check(&own, &[on(&["get", "list"], &[""], &["pods"], &[])], &[]);
         check(&own, &[on(&["get"], &[""], &["pods"], &["a"])], &[]);
         check(&own, &[on(&["list"], &[""], &["x/scale"], &[])], &[]);
@@ -164,10 +193,17 @@ mod tests {
         check(on(&["get"], &[""], &["pods"], &["a"]), &[]);
         let whole = r#"{APIGroups:[""], Resources:["pods"], Verbs:["get"]}"#;
         check(on(&["get"], &[""], &["pods"], &[]), &[whole]);
-        let two = r#"{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["list" "watch"]}"#;
+        let two =
+            r#"{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["list" "watch"]}"#;
         check(on(&["list", "get", "watch"], &[""], &["pods"], &["a"]), &[two]);
-        check(on(&["*"], &["x"], &["*"], &[]), &[r#"{APIGroups:["x"], Resources:["*"], Verbs:["*"]}"#]);
-        check(on(&["*"], &["x"], &["*/y"], &[]), &[r#"{APIGroups:["x"], Resources:["*/y"], Verbs:["*"]}"#]);
+        check(
+            on(&["*"], &["x"], &["*"], &[]),
+            &[r#"{APIGroups:["x"], Resources:["*"], Verbs:["*"]}"#],
+        );
+        check(
+            on(&["*"], &["x"], &["*/y"], &[]),
+            &[r#"{APIGroups:["x"], Resources:["*/y"], Verbs:["*"]}"#],
+        );
     }
 
     #[test]
@@ -175,7 +211,9 @@ mod tests {
         let many: Vec<String> = (0..200).map(|number| format!("t{number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let check = |held: &[Value], wanted: Value, work, expect: Option<usize>| {
-            let read = |rules: &[Value]| rules.iter().map(|rule| Rule::read(&rule.clone().into())).collect::<Vec<_>>();
+            let read = |rules: &[Value]| {
+                rules.iter().map(|rule| Rule::read(&rule.clone().into())).collect::<Vec<_>>()
+            };
             let (held, wanted) = (read(held), read(&[wanted]));
             let missing = missing(&held.iter().collect::<Vec<_>>(), wanted.iter(), work);
             assert_eq!(missing.map(|missing| missing.len()), expect);

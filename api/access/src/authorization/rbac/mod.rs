@@ -36,7 +36,12 @@ pub(crate) type Rules = DerivedState<Index>;
 pub(super) fn rules(names: &Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<Rules> {
     let group = names.group(GROUP);
     let find = |plural: &str| catalogue.find(&group, "v1", plural).cloned();
-    let resources = vec![find("roles")?, find("clusterroles")?, find("rolebindings")?, find("clusterrolebindings")?];
+    let resources = vec![
+        find("roles")?,
+        find("clusterroles")?,
+        find("rolebindings")?,
+        find("clusterrolebindings")?,
+    ];
     let prefixes = vec![format!("o/{group}/").into()];
     let what = "the rules of roles and bindings";
     Some(DerivedState::new(DerivedStateOptions { store, resources, prefixes, what }))

@@ -104,7 +104,9 @@ impl Rule {
 
     /// Whether it grants a method on a path.
     pub(crate) fn allows_path(&self, verb: &str, path: &str) -> bool {
-        !self.is_about_resources() && self.verbs.has_or_all(verb) && self.urls.iter().any(|own| is_path(own, path))
+        !self.is_about_resources()
+            && self.verbs.has_or_all(verb)
+            && self.urls.iter().any(|own| is_path(own, path))
     }
 
     /// The rule as a role has it.
@@ -119,7 +121,11 @@ impl Rule {
     /// left.
     pub(crate) fn to_review_rule(&self) -> Option<Value> {
         let names: Texts = self.names.iter().filter(|name| *name != ALL).collect();
-        let urls: Texts = self.urls.iter().filter(|url| !url.ends_with(ALL) || prefix_of(url).is_some()).collect();
+        let urls: Texts = self
+            .urls
+            .iter()
+            .filter(|url| !url.ends_with(ALL) || prefix_of(url).is_some())
+            .collect();
         let says = |own: &Texts, left: &Texts| own.is_empty() || !left.is_empty();
         (says(&self.names, &names) && says(&self.urls, &urls)).then(|| self.with(&names, &urls))
     }
@@ -149,7 +155,9 @@ pub(super) fn is_resource(named: &str, resource: &str, subresource: &str) -> boo
     if subresource.is_empty() {
         return named == resource;
     }
-    let Some((own, sub)) = named.split_once('/') else { return false };
+    let Some((own, sub)) = named.split_once('/') else {
+        return false;
+    };
     sub == subresource && (own == ALL || own == resource)
 }
 
@@ -177,7 +185,9 @@ impl fmt::Display for Rule {
             ("Verbs", &self.verbs),
         ];
         f.write_str("{")?;
-        for (turn, (name, texts)) in lists.into_iter().filter(|(_, texts)| !texts.is_empty()).enumerate() {
+        for (turn, (name, texts)) in
+            lists.into_iter().filter(|(_, texts)| !texts.is_empty()).enumerate()
+        {
             let quoted: Vec<String> = texts.iter().map(|text| format!("{text:?}")).collect();
             write!(f, "{}{name}:[{}]", if turn == 0 { "" } else { ", " }, quoted.join(" "))?;
         }
@@ -193,7 +203,11 @@ mod tests {
     #[test]
     fn resources() {
         let check = |named: &str, resource: &str, subresource: &str, expect: bool| {
-            assert_eq!(is_resource(named, resource, subresource), expect, "{named} {resource}/{subresource}");
+            assert_eq!(
+                is_resource(named, resource, subresource),
+                expect,
+                "{named} {resource}/{subresource}"
+            );
         };
         check("pods", "pods", "", true);
         check("pods", "pods", "log", false);
@@ -208,7 +222,9 @@ mod tests {
 
     #[test]
     fn paths() {
-        let check = |named: &str, path: &str, expect: bool| assert_eq!(is_path(named, path), expect, "{named} {path}");
+        let check = |named: &str, path: &str, expect: bool| {
+            assert_eq!(is_path(named, path), expect, "{named} {path}")
+        };
         check("/a", "/a", true);
         check("/a", "/a/", false);
         check("/a/*", "/a/", true);
@@ -225,7 +241,12 @@ mod tests {
         let rule = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["a", ""]});
         let rule = Rule::read(&rule.into());
         let check = |name: &'static str, expect: bool| {
-            let on = ResourceAction { verb: "get", resource: "pods", name: name.into(), ..ResourceAction::default() };
+            let on = ResourceAction {
+                verb: "get",
+                resource: "pods",
+                name: name.into(),
+                ..ResourceAction::default()
+            };
             assert_eq!(rule.allows_resource(&on), expect, "{name}");
         };
         check("a", true);
@@ -242,7 +263,8 @@ mod tests {
                 let names = shown.get("resourceNames").and_then(Value::as_list).unwrap_or_default();
                 names.iter().filter_map(Value::as_str).map(str::to_owned).collect()
             };
-            let expect: Option<Vec<String>> = expect.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            let expect: Option<Vec<String>> =
+                expect.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
             assert_eq!(shown.as_ref().map(names), expect);
         };
         check(&[], Some(&[]));
@@ -255,12 +277,18 @@ mod tests {
     fn a_review_promises_no_path_that_the_rule_does_not_grant() {
         let check = |urls: &[&str], expect: Option<&[&str]>| {
             let rule = Rule::read(&json!({"verbs": ["get"], "nonResourceURLs": urls}).into());
-            let shown = expect.map(|urls| Value::from(json!({"verbs": ["get"], "nonResourceURLs": urls})));
+            let shown =
+                expect.map(|urls| Value::from(json!({"verbs": ["get"], "nonResourceURLs": urls})));
             assert_eq!(rule.to_review_rule(), shown, "{urls:?}");
-            for path in ["/a", "/a*", "/ab", "/a/", "/a/*", "/a/b", "/a/b*", "/a/bc", "/a/**", "*", "/"] {
+            for path in
+                ["/a", "/a*", "/ab", "/a/", "/a/*", "/a/b", "/a/b*", "/a/bc", "/a/**", "*", "/"]
+            {
                 // Clients take `*` at the end for anything at all.
-                let begins = |url: &str| url.strip_suffix('*').is_some_and(|prefix| path.starts_with(prefix));
-                let promised = expect.unwrap_or_default().iter().any(|url| *url == path || begins(url));
+                let begins = |url: &str| {
+                    url.strip_suffix('*').is_some_and(|prefix| path.starts_with(prefix))
+                };
+                let promised =
+                    expect.unwrap_or_default().iter().any(|url| *url == path || begins(url));
                 assert!(!promised || rule.allows_path("get", path), "{urls:?} {path}");
             }
         };
@@ -275,7 +303,8 @@ mod tests {
     #[test]
     fn a_rule_as_people_read_it() {
         let rule = json!({"apiGroups": ["", "x"], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["a"]});
-        let expect = r#"{APIGroups:["" "x"], Resources:["pods"], ResourceNames:["a"], Verbs:["get"]}"#;
+        let expect =
+            r#"{APIGroups:["" "x"], Resources:["pods"], ResourceNames:["a"], Verbs:["get"]}"#;
         assert_eq!(Rule::read(&rule.into()).to_string(), expect);
     }
 }

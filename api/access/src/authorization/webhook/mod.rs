@@ -97,8 +97,11 @@ impl Webhook {
         let asked = timeout(self.options.timeout, self.ask(review, &mut last)).await;
         match asked.unwrap_or_else(|_| Err(last.unwrap_or_else(|| LATE.to_owned()))) {
             Ok(decision) => {
-                let ttl =
-                    if decision.is_allowed() { self.options.authorized_ttl } else { self.options.unauthorized_ttl };
+                let ttl = if decision.is_allowed() {
+                    self.options.authorized_ttl
+                } else {
+                    self.options.unauthorized_ttl
+                };
                 if let Some(key) = key.filter(|_| !ttl.is_zero()) {
                     self.cache.insert(key, decision.clone(), now_ms, ttl);
                 }
@@ -112,7 +115,12 @@ impl Webhook {
         tracing::warn!(why, "the authorization webhook does not answer");
         let error = format!("the authorization webhook does not answer: {why}");
         match self.options.on_failure {
-            Verdict::Deny => Decision { verdict: Verdict::Deny, reason: error.clone(), error, ..Decision::default() },
+            Verdict::Deny => Decision {
+                verdict: Verdict::Deny,
+                reason: error.clone(),
+                error,
+                ..Decision::default()
+            },
             Verdict::NoOpinion | Verdict::Allow => Decision { error, ..Decision::default() },
         }
     }
@@ -122,7 +130,9 @@ impl Webhook {
         let mut wait = FIRST_WAIT;
         let mut tries = 1;
         loop {
-            let answer = timeout(self.options.timeout / 2, self.options.reviewer.review(review.clone())).await;
+            let answer =
+                timeout(self.options.timeout / 2, self.options.reviewer.review(review.clone()))
+                    .await;
             let why = match answer {
                 Ok(Ok(answer)) => return review::decode(&answer),
                 Ok(Err(ReviewError::Permanent(why))) => return Err(why),

@@ -19,11 +19,16 @@ pub(super) fn encode(api_version: &str, user: &User, action: &Action<'_>) -> Byt
         spec.insert("groups".into(), json!(user.groups));
     }
     if !user.extra.is_empty() {
-        spec.insert("extra".into(), Value::Object(user.extra.iter().map(|(k, v)| (k.clone(), json!(v))).collect()));
+        spec.insert(
+            "extra".into(),
+            Value::Object(user.extra.iter().map(|(k, v)| (k.clone(), json!(v))).collect()),
+        );
     }
     match action {
         Action::Resource(on) => spec.insert("resourceAttributes".into(), resource(on)),
-        Action::Path { verb, path } => spec.insert("nonResourceAttributes".into(), json!({"path": path, "verb": verb})),
+        Action::Path { verb, path } => {
+            spec.insert("nonResourceAttributes".into(), json!({"path": path, "verb": verb}))
+        }
     };
     let review = json!({
         "kind": "SubjectAccessReview", "apiVersion": api_version, "metadata": {}, "spec": spec,
@@ -57,7 +62,10 @@ fn resource(on: &ResourceAction<'_>) -> Value {
 
 fn requirement(requirement: &Requirement) -> Value {
     let Requirement { key, operator, values } = requirement;
-    let mut object = Map::from_iter([("key".to_owned(), json!(key)), ("operator".to_owned(), json!(operator.name()))]);
+    let mut object = Map::from_iter([
+        ("key".to_owned(), json!(key)),
+        ("operator".to_owned(), json!(operator.name())),
+    ]);
     if !values.is_empty() {
         object.insert("values".into(), json!(values));
     }
@@ -73,13 +81,22 @@ fn put(object: &mut Map<String, Value>, field: &str, text: &str) {
 /// Bytes of an action that its user chooses freely.
 pub(super) fn chosen(action: &Action<'_>) -> usize {
     let texts = |requirements: &[Requirement]| -> usize {
-        let length = |one: &Requirement| one.key.len() + one.values.iter().map(String::len).sum::<usize>();
+        let length =
+            |one: &Requirement| one.key.len() + one.values.iter().map(String::len).sum::<usize>();
         requirements.iter().map(length).sum()
     };
     match action {
         Action::Path { verb, path } => verb.len() + path.len(),
         Action::Resource(on) => {
-            let own = [on.verb, on.group, on.version, on.resource, on.subresource, on.namespace, &*on.name];
+            let own = [
+                on.verb,
+                on.group,
+                on.version,
+                on.resource,
+                on.subresource,
+                on.namespace,
+                &*on.name,
+            ];
             own.iter().map(|text| text.len()).sum::<usize>() + texts(&on.fields) + texts(&on.labels)
         }
     }
@@ -90,11 +107,14 @@ pub(super) fn chosen(action: &Action<'_>) -> usize {
 /// # Errors
 /// Why it is not one.
 pub(super) fn decode(answer: &[u8]) -> Result<Decision, String> {
-    let review: Value = serde_json::from_slice(answer).map_err(|error| format!("not an answer: {error}"))?;
+    let review: Value =
+        serde_json::from_slice(answer).map_err(|error| format!("not an answer: {error}"))?;
     let text = |value: &Value, field: &str| value[field].as_str().unwrap_or_default().to_owned();
     let (kind, api_version) = (text(&review, "kind"), text(&review, "apiVersion"));
     if kind != "SubjectAccessReview" || !is_version(&api_version) {
-        return Err(format!("the answer is a {kind:?} of {api_version:?}, not a SubjectAccessReview"));
+        return Err(format!(
+            "the answer is a {kind:?} of {api_version:?}, not a SubjectAccessReview"
+        ));
     }
     let status = &review["status"];
     let flag = |field: &str| match &status[field] {
@@ -121,7 +141,9 @@ pub(super) fn decode(answer: &[u8]) -> Result<Decision, String> {
 /// Whether a version is that of reviews, in the names of either profile: most servers know only
 /// one.
 fn is_version(api_version: &str) -> bool {
-    let Some(GroupVersion { group, version }) = GroupVersion::parse(api_version) else { return false };
+    let Some(GroupVersion { group, version }) = GroupVersion::parse(api_version) else {
+        return false;
+    };
     let known = |naming: Naming| naming.names().group("authorization") == group;
     version == "v1" && [Naming::Svc, Naming::Kubernetes].into_iter().any(known)
 }

@@ -73,8 +73,12 @@ impl Setting {
     }
 
     async fn decide(&self, user: &str, name: &str) -> Decision {
-        let on =
-            ResourceAction { verb: "get", resource: "pods", name: name.to_owned().into(), ..ResourceAction::default() };
+        let on = ResourceAction {
+            verb: "get",
+            resource: "pods",
+            name: name.to_owned().into(),
+            ..ResourceAction::default()
+        };
         self.webhook.decide(&User::new(user, []), &Action::Resource(on)).await
     }
 
@@ -104,7 +108,8 @@ async fn the_status_is_the_answer() {
     check(json!({"allowed": false, "reason": "who?"}), Verdict::NoOpinion, "who?").await;
     check(json!({}), Verdict::NoOpinion, "").await;
     check(json!({"allowed": true, "denied": true}), Verdict::Deny, "").await;
-    check(json!({"allowed": true, "reason": "x".repeat(5000)}), Verdict::Allow, &"x".repeat(1024)).await;
+    check(json!({"allowed": true, "reason": "x".repeat(5000)}), Verdict::Allow, &"x".repeat(1024))
+        .await;
 }
 
 #[tokio::test]
@@ -127,15 +132,18 @@ async fn what_is_no_answer_counts_as_none() {
     check(json!("what?")).await;
     check(json!({"apiVersion": version, "kind": "SubjectAccessReview"})).await;
     check(json!({"apiVersion": version, "kind": "Status", "status": {"allowed": true}})).await;
-    check(json!({"apiVersion": "v1", "kind": "SubjectAccessReview", "status": {"allowed": true}})).await;
-    check(json!({"apiVersion": version, "kind": "SubjectAccessReview", "status": {"allowed": "yes"}})).await;
+    check(json!({"apiVersion": "v1", "kind": "SubjectAccessReview", "status": {"allowed": true}}))
+        .await;
+    check(
+        json!({"apiVersion": version, "kind": "SubjectAccessReview", "status": {"allowed": "yes"}}),
+    )
+    .await;
 }
 
 #[tokio::test]
 async fn servers_may_answer_in_the_names_of_the_other_profile() {
     let setting = Setting::new(|_| {});
-    let review =
-        json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "status": {"allowed": true}});
+    let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "status": {"allowed": true}});
     setting.answers(Ok(review.to_string().into()));
     assert!(setting.decide("joe", "a").await.is_allowed());
 }

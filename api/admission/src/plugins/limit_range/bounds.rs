@@ -30,13 +30,18 @@ struct Asked {
 
 /// What is wrong with a pod.
 pub(super) fn of_pod(range: &Value, pod: &Value) -> Vec<String> {
-    let Some(spec) = pod.get("spec") else { return Vec::new() };
-    let containers = ["containers", "initContainers"].into_iter().filter_map(|list| spec.get(list)?.as_list());
+    let Some(spec) = pod.get("spec") else {
+        return Vec::new();
+    };
+    let containers =
+        ["containers", "initContainers"].into_iter().filter_map(|list| spec.get(list)?.as_list());
     let containers: Vec<Asked> = containers.flatten().map(Asked::by_container).collect();
     let mut problems = Vec::new();
     for bounds in items(range).iter().map(Bounds::of) {
         match bounds.of {
-            "Container" => containers.iter().for_each(|asked| problems.extend(bounds.problems(asked))),
+            "Container" => {
+                containers.iter().for_each(|asked| problems.extend(bounds.problems(asked)))
+            }
             "Pod" => problems.extend(bounds.problems(&Asked::by_pod(spec))),
             _ => {}
         }
@@ -49,9 +54,15 @@ pub(super) fn of_claim(range: &Value, claim: &Value) -> Vec<String> {
     let requests = amounts::at(claim, &["spec", "resources", "requests"]);
     let asked = Asked { requests, limits: Amounts::new() };
     let mut problems = Vec::new();
-    for bounds in items(range).iter().map(Bounds::of).filter(|bounds| bounds.of == "PersistentVolumeClaim") {
-        problems.extend(bounds.min.iter().filter_map(|(name, least)| bounds.below(name, *least, &asked)));
-        problems.extend(bounds.max.iter().filter_map(|(name, most)| bounds.requests_above(name, *most, &asked)));
+    for bounds in
+        items(range).iter().map(Bounds::of).filter(|bounds| bounds.of == "PersistentVolumeClaim")
+    {
+        problems.extend(
+            bounds.min.iter().filter_map(|(name, least)| bounds.below(name, *least, &asked)),
+        );
+        problems.extend(
+            bounds.max.iter().filter_map(|(name, most)| bounds.requests_above(name, *most, &asked)),
+        );
     }
     problems
 }
@@ -121,7 +132,9 @@ impl<'v> Bounds<'v> {
 
     /// Whether the limit is too many times the request (`maxLimitRequestRatio`).
     fn apart(&self, name: &str, most: Quantity, asked: &Asked) -> Option<String> {
-        let some = |amounts: &Amounts| amounts.get(name).filter(|amount| !amount.is_zero()).copied().map(thousandths);
+        let some = |amounts: &Amounts| {
+            amounts.get(name).filter(|amount| !amount.is_zero()).copied().map(thousandths)
+        };
         let why = match (some(&asked.requests), some(&asked.limits)) {
             (None, _) => "no request is specified or request is 0".to_owned(),
             (_, None) => "no limit is specified or limit is 0".to_owned(),
@@ -152,15 +165,25 @@ mod tests {
     fn bounds_of_containers() {
         let check = |mut item: serde_json::Value, resources: serde_json::Value, expect: &[&str]| {
             item["type"] = json!("Container");
-            let pod = Value::from(json!({"spec": {"containers": [{"name": "c", "resources": resources}]}}));
+            let pod = Value::from(
+                json!({"spec": {"containers": [{"name": "c", "resources": resources}]}}),
+            );
             assert_eq!(of_pod(&range(json!([item])), &pod), expect);
         };
         let both = |request: &str, limit: &str| json!({"requests": {"cpu": request}, "limits": {"cpu": limit}});
         let min = || json!({"min": {"cpu": "50m"}});
         check(min(), both("50m", "1"), &[]);
         check(min(), json!({"requests": {"cpu": "1"}}), &[]);
-        check(min(), both("10m", "20m"), &["minimum cpu usage per Container is 50m, but request is 10m"]);
-        check(min(), both("50m", "20m"), &["minimum cpu usage per Container is 50m, but limit is 20m"]);
+        check(
+            min(),
+            both("10m", "20m"),
+            &["minimum cpu usage per Container is 50m, but request is 10m"],
+        );
+        check(
+            min(),
+            both("50m", "20m"),
+            &["minimum cpu usage per Container is 50m, but limit is 20m"],
+        );
         check(
             min(),
             json!({"limits": {"cpu": "1"}}),
@@ -190,7 +213,9 @@ mod tests {
         let check = |most: &str, request: &str, limit: &str, expect: Option<&str>| {
             let items = json!([{"type": "Container", "maxLimitRequestRatio": {"cpu": most}}]);
             let resources = json!({"requests": {"cpu": request}, "limits": {"cpu": limit}});
-            let pod = Value::from(json!({"spec": {"initContainers": [{"name": "c", "resources": resources}]}}));
+            let pod = Value::from(
+                json!({"spec": {"initContainers": [{"name": "c", "resources": resources}]}}),
+            );
             let said = format!("cpu max limit to request ratio per Container is {most}, but ");
             let expect: Vec<String> = expect.iter().map(|why| format!("{said}{why}")).collect();
             assert_eq!(of_pod(&range(items), &pod), expect);

@@ -8,7 +8,8 @@ use quorate_meta::{Map, Value};
 use super::items;
 
 /// Lists of containers, and the word for one container of each.
-const CONTAINERS: [(&str, &str); 2] = [("containers", "container"), ("initContainers", "init container")];
+const CONTAINERS: [(&str, &str); 2] =
+    [("containers", "container"), ("initContainers", "init container")];
 
 /// The defaults of one LimitRange.
 struct Defaults<'v> {
@@ -18,25 +19,35 @@ struct Defaults<'v> {
 
 /// Sets the defaults of a LimitRange in a pod's containers, and names them in the annotation `key`.
 pub(super) fn give(range: &Value, pod: &mut Value, key: &str) {
-    let Some(item) = items(range).iter().find(|item| item.str_at(&["type"]) == Some("Container")) else { return };
+    let Some(item) = items(range).iter().find(|item| item.str_at(&["type"]) == Some("Container"))
+    else {
+        return;
+    };
     let nothing = Map::new();
     let amounts = |field: &str| item.get(field).and_then(Value::as_map).unwrap_or(&nothing);
     let defaults = Defaults { requests: amounts("defaultRequest"), limits: amounts("default") };
     let mut given = Vec::new();
     for (list, called) in CONTAINERS {
-        for container in pod.at_mut(&["spec", list]).and_then(Value::as_list_mut).into_iter().flatten() {
+        for container in
+            pod.at_mut(&["spec", list]).and_then(Value::as_list_mut).into_iter().flatten()
+        {
             defaults.give(container, called, &mut given);
         }
     }
     if !given.is_empty() {
-        pod.set_at(&["metadata", "annotations", key], format!("LimitRanger plugin set: {}", given.join("; ")));
+        pod.set_at(
+            &["metadata", "annotations", key],
+            format!("LimitRanger plugin set: {}", given.join("; ")),
+        );
     }
 }
 
 impl Defaults<'_> {
     /// Sets what one container lacks, and appends its name and theirs to the annotation.
     fn give(&self, container: &mut Value, called: &str, given: &mut Vec<String>) {
-        for (field, what, amounts) in [("requests", "request", self.requests), ("limits", "limit", self.limits)] {
+        for (field, what, amounts) in
+            [("requests", "request", self.requests), ("limits", "limit", self.limits)]
+        {
             let added = fill(container, field, amounts);
             if !added.is_empty() {
                 let name = container.str_at(&["name"]).unwrap_or_default();
@@ -49,7 +60,8 @@ impl Defaults<'_> {
 /// Adds what one of a container's lists lacks; returns the names of the added resources.
 fn fill<'v>(container: &mut Value, field: &str, amounts: &'v Map) -> Vec<&'v str> {
     let is_missing = |name: &str| container.at(&["resources", field, name]).is_none();
-    let missing: Vec<(&str, &Value)> = amounts.iter().filter(|(name, _)| is_missing(name)).collect();
+    let missing: Vec<(&str, &Value)> =
+        amounts.iter().filter(|(name, _)| is_missing(name)).collect();
     for (name, amount) in &missing {
         container.set_at(&["resources", field, name], (*amount).clone());
     }
@@ -64,7 +76,9 @@ mod tests {
     #[test]
     fn containers_get_what_they_lack() {
         let check = |item: Json, spec: Json, expect: Json, told: Option<&str>| {
-            let range = Value::from(json!({"spec": {"limits": [{"type": "Pod", "max": {"cpu": "9"}}, item]}}));
+            let range = Value::from(
+                json!({"spec": {"limits": [{"type": "Pod", "max": {"cpu": "9"}}, item]}}),
+            );
             let mut pod = Value::from(json!({"metadata": {"name": "p"}, "spec": spec}));
             give(&range, &mut pod, "limit-ranger");
             assert_eq!(pod.get("spec"), Some(&expect.into()));
@@ -77,7 +91,9 @@ mod tests {
             range.clone(),
             json!({"containers": [{"name": "c"}]}),
             json!({"containers": [{"name": "c", "resources": all}]}),
-            Some("LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c"),
+            Some(
+                "LimitRanger plugin set: cpu, memory request for container c; cpu, memory limit for container c",
+            ),
         );
         check(
             range.clone(),
@@ -91,13 +107,20 @@ mod tests {
         check(range, full.clone(), full, None);
         let plain = json!({"containers": [{"name": "c", "resources": {}}]});
         check(json!({"type": "Container"}), plain.clone(), plain.clone(), None);
-        check(json!({"type": "PersistentVolumeClaim", "default": {"cpu": "1"}}), plain.clone(), plain, None);
+        check(
+            json!({"type": "PersistentVolumeClaim", "default": {"cpu": "1"}}),
+            plain.clone(),
+            plain,
+            None,
+        );
     }
 
     #[test]
     fn the_last_range_that_gave_something_is_told_of() {
         let range = |field: &str, resource: &str| {
-            Value::from(json!({"spec": {"limits": [{"type": "Container", field: {resource: "1"}}]}}))
+            Value::from(
+                json!({"spec": {"limits": [{"type": "Container", field: {resource: "1"}}]}}),
+            )
         };
         let mut pod = Value::from(json!({"spec": {"containers": [{"name": "c"}]}}));
         for range in [range("default", "a"), range("defaultRequest", "b"), range("default", "a")] {

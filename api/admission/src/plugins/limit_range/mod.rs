@@ -24,7 +24,12 @@ use quorate_registry::{Attributes, Terms, stored_codec};
 pub(super) struct LimitRanger;
 
 impl Plugin for LimitRanger {
-    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
         let key = view.names.domain_key("limit-ranger");
         for range in ranges(view, attributes)? {
             defaults::give(&range, object, &key);
@@ -44,7 +49,8 @@ impl Plugin for LimitRanger {
         }
         let is_pod = attributes.target.resource.plural == "pods";
         for range in ranges(view, attributes)? {
-            let problems = if is_pod { bounds::of_pod(&range, new) } else { bounds::of_claim(&range, new) };
+            let problems =
+                if is_pod { bounds::of_pod(&range, new) } else { bounds::of_claim(&range, new) };
             if let Some(why) = told(problems) {
                 return Err(forbidden(attributes, &why));
             }
@@ -55,8 +61,12 @@ impl Plugin for LimitRanger {
 
 /// The limit ranges of the object's namespace.
 fn ranges(view: &SnapshotView<'_>, attributes: &Attributes<'_>) -> Result<Vec<Value>, Error> {
-    let Some(resource) = view.resource("", "v1", "limitranges") else { return Ok(Vec::new()) };
-    view.list(resource, attributes.target.namespace).map(|(_, entry)| stored_codec::decode(resource, entry)).collect()
+    let Some(resource) = view.resource("", "v1", "limitranges") else {
+        return Ok(Vec::new());
+    };
+    view.list(resource, attributes.target.namespace)
+        .map(|(_, entry)| stored_codec::decode(resource, entry))
+        .collect()
 }
 
 /// Whether the object's deletion had begun before this write.

@@ -58,14 +58,19 @@ pub(super) fn capabilities(pod: &Pod<'_>) -> Option<Violation> {
 /// The containers that add capabilities besides the allowed ones, in words.
 pub(super) fn capabilities_beyond(pod: &Pod<'_>, allowed: &[&str]) -> Option<String> {
     let found = Found::in_containers(pod, |container| {
-        let added = context(container, &["capabilities"]).map(|lists| items(lists, &["add"])).unwrap_or_default();
+        let added = context(container, &["capabilities"])
+            .map(|lists| items(lists, &["add"]))
+            .unwrap_or_default();
         added.iter().filter_map(Value::as_str).filter(|name| !allowed.contains(name)).collect()
     });
     let who = found.who();
     if who.is_empty() {
         return None;
     }
-    Some(format!("{who} must not include {} in securityContext.capabilities.add", listed(found.what)))
+    Some(format!(
+        "{who} must not include {} in securityContext.capabilities.add",
+        listed(found.what)
+    ))
 }
 
 pub(super) fn host_namespaces(pod: &Pod<'_>) -> Option<Violation> {
@@ -76,7 +81,9 @@ pub(super) fn host_namespaces(pod: &Pod<'_>) -> Option<Violation> {
 }
 
 pub(super) fn host_paths(pod: &Pod<'_>) -> Option<Violation> {
-    let volumes = items(pod.spec, &["volumes"]).iter().filter(|volume| field(volume, &["hostPath"]).is_some());
+    let volumes = items(pod.spec, &["volumes"])
+        .iter()
+        .filter(|volume| field(volume, &["hostPath"]).is_some());
     let volumes: Vec<&str> = volumes.map(name).collect();
     if volumes.is_empty() {
         return None;
@@ -87,7 +94,8 @@ pub(super) fn host_paths(pod: &Pod<'_>) -> Option<Violation> {
 
 pub(super) fn host_ports(pod: &Pod<'_>) -> Option<Violation> {
     let found = Found::in_containers(pod, |container| {
-        let ports = items(container, &["ports"]).iter().filter_map(|port| port.get("hostPort")?.as_i64());
+        let ports =
+            items(container, &["ports"]).iter().filter_map(|port| port.get("hostPort")?.as_i64());
         ports.filter(|port| *port != 0).map(|port| port.to_string()).collect()
     });
     let uses = plural(found.containers.len(), "uses", "use");
@@ -102,13 +110,19 @@ pub(super) fn handler_hosts(pod: &Pod<'_>) -> Option<Violation> {
     let who = found.who();
     let uses = plural(found.containers.len(), "uses", "use");
     let which = plural(found.what.len(), "probe or lifecycle host", "probe or lifecycle hosts");
-    Violation::by(&who, "probe or lifecycle host", &format!("{uses} {which} {}", listed(found.what)))
+    Violation::by(
+        &who,
+        "probe or lifecycle host",
+        &format!("{uses} {which} {}", listed(found.what)),
+    )
 }
 
 /// The hosts that probes and lifecycle handlers name in place of the pod.
 fn hosts(container: &Value) -> Vec<&str> {
     let handlers = HANDLERS.into_iter().filter_map(|path| field(container, path));
-    let hosts = handlers.flat_map(|handler| ["httpGet", "tcpSocket"].map(|action| handler.str_at(&[action, "host"])));
+    let hosts = handlers.flat_map(|handler| {
+        ["httpGet", "tcpSocket"].map(|action| handler.str_at(&[action, "host"]))
+    });
     hosts.flatten().filter(|host| !host.is_empty()).collect()
 }
 
@@ -123,7 +137,11 @@ pub(super) fn proc_mount(pod: &Pod<'_>) -> Option<Violation> {
         kind.filter(|kind| *kind != "Default").into_iter().collect()
     });
     let who = found.who();
-    Violation::by(&who, "procMount", &format!("must not set securityContext.procMount to {}", listed(found.what)))
+    Violation::by(
+        &who,
+        "procMount",
+        &format!("must not set securityContext.procMount to {}", listed(found.what)),
+    )
 }
 
 pub(super) fn sysctls_1_0(pod: &Pod<'_>) -> Option<Violation> {
@@ -151,7 +169,11 @@ fn sysctls(pod: &Pod<'_>, safe: &[&str]) -> Option<Violation> {
 pub(super) fn host_process(pod: &Pod<'_>) -> Option<Violation> {
     let is_one = |owner: &Value| flag(owner, &["windowsOptions", "hostProcess"]) == Some(true);
     let found = who(is_one(pod.spec), &pod.containers_that(is_one));
-    Violation::by(&found, "hostProcess", "must not set securityContext.windowsOptions.hostProcess=true")
+    Violation::by(
+        &found,
+        "hostProcess",
+        "must not set securityContext.windowsOptions.hostProcess=true",
+    )
 }
 
 #[cfg(test)]
@@ -180,8 +202,17 @@ mod tests {
     fn capabilities_that_are_added() {
         let add = |names: Json| json!({"capabilities": {"add": names, "drop": ["NET_RAW"]}});
         check(capabilities, json!({"containers": [{"name": "a"}]}), "", "");
-        check(capabilities, contexts(&[("a", add(json!(["CHOWN", "KILL"]))), ("b", add(json!(null)))]), "", "");
-        let bad = [("a", add(json!(["FOO", "BAR", "CHOWN"]))), ("b", add(json!(["BAR", "BAZ"]))), ("c", json!(null))];
+        check(
+            capabilities,
+            contexts(&[("a", add(json!(["CHOWN", "KILL"]))), ("b", add(json!(null)))]),
+            "",
+            "",
+        );
+        let bad = [
+            ("a", add(json!(["FOO", "BAR", "CHOWN"]))),
+            ("b", add(json!(["BAR", "BAZ"]))),
+            ("c", json!(null)),
+        ];
         let expect = r#"containers "a", "b" must not include "BAR", "BAZ", "FOO" in securityContext.capabilities.add"#;
         check(capabilities, contexts(&bad), "non-default capabilities", expect);
         check(
@@ -196,7 +227,12 @@ mod tests {
     fn parts_of_the_host() {
         check(host_namespaces, json!({"hostNetwork": false, "hostPID": null}), "", "");
         let all = json!({"hostNetwork": true, "hostIPC": true, "hostPID": true});
-        check(host_namespaces, all, "host namespaces", "hostNetwork=true, hostPID=true, hostIPC=true");
+        check(
+            host_namespaces,
+            all,
+            "host namespaces",
+            "hostNetwork=true, hostPID=true, hostIPC=true",
+        );
         let volumes = |list: Json| json!({"volumes": list});
         check(host_paths, volumes(json!([{"name": "a", "emptyDir": {}}])), "", "");
         let one = json!([{"name": "a", "hostPath": {"path": "/"}}]);
@@ -208,11 +244,24 @@ mod tests {
     #[test]
     fn ports_of_the_host() {
         let ports = |list: &[i64]| {
-            let ports = list.iter().map(|port| json!({"containerPort": 80, "hostPort": port})).collect::<Vec<_>>();
+            let ports = list
+                .iter()
+                .map(|port| json!({"containerPort": 80, "hostPort": port}))
+                .collect::<Vec<_>>();
             json!({"ports": ports})
         };
-        check(host_ports, containers(&[("a", json!({"ports": [{"containerPort": 80}]})), ("b", ports(&[0]))]), "", "");
-        check(host_ports, containers(&[("a", ports(&[0, 20]))]), "hostPort", r#"container "a" uses hostPort 20"#);
+        check(
+            host_ports,
+            containers(&[("a", json!({"ports": [{"containerPort": 80}]})), ("b", ports(&[0]))]),
+            "",
+            "",
+        );
+        check(
+            host_ports,
+            containers(&[("a", ports(&[0, 20]))]),
+            "hostPort",
+            r#"container "a" uses hostPort 20"#,
+        );
         let many = containers(&[("b", ports(&[9, 10])), ("a", ports(&[10, 30]))]);
         check(host_ports, many, "hostPort", r#"containers "b", "a" use hostPorts 10, 30, 9"#);
     }
@@ -221,7 +270,12 @@ mod tests {
     fn hosts_of_handlers() {
         let reason = "probe or lifecycle host";
         let probe = |host: &str| json!({"livenessProbe": {"httpGet": {"host": host, "port": 80}}});
-        check(handler_hosts, containers(&[("a", probe("")), ("b", json!({"livenessProbe": {"exec": {}}}))]), "", "");
+        check(
+            handler_hosts,
+            containers(&[("a", probe("")), ("b", json!({"livenessProbe": {"exec": {}}}))]),
+            "",
+            "",
+        );
         let expect = r#"container "a" uses probe or lifecycle host "h""#;
         check(handler_hosts, containers(&[("a", probe("h"))]), reason, expect);
         for fields in [
@@ -233,36 +287,53 @@ mod tests {
             check(handler_hosts, containers(&[("a", fields)]), reason, expect);
         }
         let many = containers(&[("b", probe("y")), ("a", probe("x"))]);
-        check(handler_hosts, many, reason, r#"containers "a", "b" use probe or lifecycle hosts "x", "y""#);
+        check(
+            handler_hosts,
+            many,
+            reason,
+            r#"containers "a", "b" use probe or lifecycle hosts "x", "y""#,
+        );
     }
 
     #[test]
     fn settings_of_containers() {
-        let masks = contexts(&[("a", json!({"procMount": "Default"})), ("b", json!({"procMount": "Unmasked"}))]);
+        let masks = contexts(&[
+            ("a", json!({"procMount": "Default"})),
+            ("b", json!({"procMount": "Unmasked"})),
+        ]);
         let expect = r#"container "b" must not set securityContext.procMount to "Unmasked""#;
         check(proc_mount, masks, "procMount", expect);
-        let rights = contexts(&[("a", json!({"privileged": false})), ("b", json!({"privileged": true}))]);
+        let rights =
+            contexts(&[("a", json!({"privileged": false})), ("b", json!({"privileged": true}))]);
         let expect = r#"container "b" must not set securityContext.privileged=true"#;
         check(privileged, rights, "privileged", expect);
         let process = json!({"windowsOptions": {"hostProcess": true}});
-        let mut spec =
-            contexts(&[("a", process.clone()), ("b", json!({"windowsOptions": {}})), ("c", process.clone())]);
+        let mut spec = contexts(&[
+            ("a", process.clone()),
+            ("b", json!({"windowsOptions": {}})),
+            ("c", process.clone()),
+        ]);
         let what = "must not set securityContext.windowsOptions.hostProcess=true";
         check(host_process, spec.clone(), "hostProcess", &format!(r#"containers "a", "c" {what}"#));
         spec["securityContext"] = process;
         check(host_process, spec, "hostProcess", &format!(r#"pod and containers "a", "c" {what}"#));
         for rule in [proc_mount, privileged, host_process] {
-            check(rule, json!({"containers": [{"name": "a", "securityContext": {}}, {"name": "b"}]}), "", "");
+            check(
+                rule,
+                json!({"containers": [{"name": "a", "securityContext": {}}, {"name": "b"}]}),
+                "",
+                "",
+            );
         }
     }
 
     #[test]
     fn parameters_of_the_kernel() {
-        let spec =
-            json!({"securityContext": {"sysctls": [{"name": "b"}, {"name": "kernel.shm_rmid_forced"}, {"name": "a"}]}});
+        let spec = json!({"securityContext": {"sysctls": [{"name": "b"}, {"name": "kernel.shm_rmid_forced"}, {"name": "a"}]}});
         check(sysctls_1_0, spec, "forbidden sysctls", "b, a");
         let spec = |names: &[&str]| {
-            let sysctls = names.iter().map(|name| json!({"name": name, "value": "1"})).collect::<Vec<_>>();
+            let sysctls =
+                names.iter().map(|name| json!({"name": name, "value": "1"})).collect::<Vec<_>>();
             json!({"securityContext": {"sysctls": sysctls}})
         };
         check(sysctls_1_0, spec(&SYSCTLS[..5]), "", "");

@@ -42,7 +42,8 @@ struct Check {
     replaces: &'static str,
 }
 
-const BASELINE: Check = Check { name: "", level: Level::Baseline, rules: &[], spares: None, replaces: "" };
+const BASELINE: Check =
+    Check { name: "", level: Level::Baseline, rules: &[], spares: None, replaces: "" };
 const RESTRICTED: Check = Check { level: Level::Restricted, ..BASELINE };
 
 const WINDOWS: Option<(i64, Spared)> = Some((25, pod::is_of_windows));
@@ -54,10 +55,18 @@ const CHECKS: &[Check] = &[
     Check { name: "hostNamespaces", rules: &[(0, baseline::host_namespaces)], ..BASELINE },
     Check { name: "hostPathVolumes", rules: &[(0, baseline::host_paths)], ..BASELINE },
     Check { name: "hostPorts", rules: &[(0, baseline::host_ports)], ..BASELINE },
-    Check { name: "hostProbesAndHostLifecycle", rules: &[(34, baseline::handler_hosts)], ..BASELINE },
+    Check {
+        name: "hostProbesAndHostLifecycle",
+        rules: &[(34, baseline::handler_hosts)],
+        ..BASELINE
+    },
     Check { name: "privileged", rules: &[(0, baseline::privileged)], ..BASELINE },
     Check { name: "procMount", rules: &[(0, baseline::proc_mount)], spares: OWN_USERS, ..BASELINE },
-    Check { name: "seLinuxOptions", rules: &[(0, profiles::se_linux_1_0), (31, profiles::se_linux_1_31)], ..BASELINE },
+    Check {
+        name: "seLinuxOptions",
+        rules: &[(0, profiles::se_linux_1_0), (31, profiles::se_linux_1_31)],
+        ..BASELINE
+    },
     Check {
         name: "seccompProfile_baseline",
         rules: &[(0, profiles::seccomp_annotations), (19, profiles::seccomp)],
@@ -87,10 +96,30 @@ const CHECKS: &[Check] = &[
         replaces: "capabilities_baseline",
         ..RESTRICTED
     },
-    Check { name: "procMount_restricted", rules: &[(35, baseline::proc_mount)], replaces: "procMount", ..RESTRICTED },
-    Check { name: "restrictedVolumes", rules: &[(0, restricted::volumes)], replaces: "hostPathVolumes", ..RESTRICTED },
-    Check { name: "runAsNonRoot", rules: &[(0, restricted::run_as_non_root)], spares: OWN_USERS, ..RESTRICTED },
-    Check { name: "runAsUser", rules: &[(23, restricted::run_as_user)], spares: OWN_USERS, ..RESTRICTED },
+    Check {
+        name: "procMount_restricted",
+        rules: &[(35, baseline::proc_mount)],
+        replaces: "procMount",
+        ..RESTRICTED
+    },
+    Check {
+        name: "restrictedVolumes",
+        rules: &[(0, restricted::volumes)],
+        replaces: "hostPathVolumes",
+        ..RESTRICTED
+    },
+    Check {
+        name: "runAsNonRoot",
+        rules: &[(0, restricted::run_as_non_root)],
+        spares: OWN_USERS,
+        ..RESTRICTED
+    },
+    Check {
+        name: "runAsUser",
+        rules: &[(23, restricted::run_as_user)],
+        spares: OWN_USERS,
+        ..RESTRICTED
+    },
     Check {
         name: "seccompProfile_restricted",
         rules: &[(19, restricted::seccomp)],
@@ -119,14 +148,19 @@ pub(super) fn violations(standard: Standard, pod: &Pod<'_>) -> Vec<Violation> {
     if level == Level::Privileged {
         return Vec::new();
     }
-    let asked = || CHECKS.iter().filter(move |check| check.level <= level && check.rule(version).is_some());
+    let asked =
+        || CHECKS.iter().filter(move |check| check.level <= level && check.rule(version).is_some());
     let is_replaced = |check: &Check| asked().any(|other| other.replaces == check.name);
-    asked().filter(|check| !is_replaced(check)).filter_map(|check| check.look(version, pod)).collect()
+    asked()
+        .filter(|check| !is_replaced(check))
+        .filter_map(|check| check.look(version, pod))
+        .collect()
 }
 
 /// `REASON (DETAIL), REASON (DETAIL)`.
 pub(super) fn in_detail(violations: &[Violation]) -> String {
-    let each = violations.iter().map(|violation| format!("{} ({})", violation.reason, violation.detail));
+    let each =
+        violations.iter().map(|violation| format!("{} ({})", violation.reason, violation.detail));
     each.collect::<Vec<_>>().join(", ")
 }
 
@@ -150,18 +184,31 @@ mod tests {
 
     #[track_caller]
     fn check(level: Level, version: Version, spec: &serde_json::Value, expect: &str) {
-        assert_eq!(in_short(&found(level, version, spec.clone())), expect, "{level:?} {version:?} {spec}");
+        assert_eq!(
+            in_short(&found(level, version, spec.clone())),
+            expect,
+            "{level:?} {version:?} {spec}"
+        );
     }
 
     #[test]
     fn the_table() {
         for pair in CHECKS.windows(2) {
-            assert!((pair[0].level, pair[0].name) < (pair[1].level, pair[1].name), "{}", pair[1].name);
+            assert!(
+                (pair[0].level, pair[0].name) < (pair[1].level, pair[1].name),
+                "{}",
+                pair[1].name
+            );
         }
         for check in CHECKS {
-            assert!(!check.rules.is_empty() && check.rules.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            assert!(
+                !check.rules.is_empty() && check.rules.windows(2).all(|pair| pair[0].0 < pair[1].0)
+            );
             let replaced = CHECKS.iter().find(|other| other.name == check.replaces);
-            assert!(check.replaces.is_empty() || replaced.is_some_and(|other| other.level < check.level));
+            assert!(
+                check.replaces.is_empty()
+                    || replaced.is_some_and(|other| other.level < check.level)
+            );
         }
     }
 
@@ -174,7 +221,10 @@ mod tests {
         for (version, expect) in [
             (Version::Minor(0), "runAsNonRoot != true"),
             (Version::Minor(8), "allowPrivilegeEscalation != false, runAsNonRoot != true"),
-            (Version::Minor(19), "allowPrivilegeEscalation != false, runAsNonRoot != true, seccompProfile"),
+            (
+                Version::Minor(19),
+                "allowPrivilegeEscalation != false, runAsNonRoot != true, seccompProfile",
+            ),
             (Version::Minor(22), all),
             (LATEST, all),
         ] {
@@ -182,7 +232,12 @@ mod tests {
         }
         let good = json!({"allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": {"drop": ["ALL"]},
             "seccompProfile": {"type": "RuntimeDefault"}});
-        check(Level::Restricted, LATEST, &json!({"containers": [{"name": "c", "securityContext": good}]}), "");
+        check(
+            Level::Restricted,
+            LATEST,
+            &json!({"containers": [{"name": "c", "securityContext": good}]}),
+            "",
+        );
     }
 
     #[test]
@@ -193,10 +248,16 @@ mod tests {
         check(Level::Restricted, Version::Minor(25), &windows, "runAsNonRoot != true");
         let context = json!({"procMount": "Unmasked", "runAsUser": 0, "allowPrivilegeEscalation": false,
             "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "Localhost"}});
-        let own = json!({"hostUsers": false, "containers": [{"name": "c", "securityContext": context}]});
+        let own =
+            json!({"hostUsers": false, "containers": [{"name": "c", "securityContext": context}]});
         check(Level::Baseline, Version::Minor(34), &own, "procMount");
         check(Level::Baseline, Version::Minor(35), &own, "");
-        check(Level::Restricted, Version::Minor(34), &own, "procMount, runAsNonRoot != true, runAsUser=0");
+        check(
+            Level::Restricted,
+            Version::Minor(34),
+            &own,
+            "procMount, runAsNonRoot != true, runAsUser=0",
+        );
         check(Level::Restricted, Version::Minor(35), &own, "procMount");
     }
 
@@ -206,7 +267,12 @@ mod tests {
             "capabilities": {"add": ["SYS_ADMIN"], "drop": ["ALL"]}, "seccompProfile": {"type": "Unconfined"}});
         let spec = json!({"volumes": [{"name": "v", "hostPath": {"path": "/"}}],
             "containers": [{"name": "c", "securityContext": context}]});
-        check(Level::Baseline, LATEST, &spec, "non-default capabilities, hostPath volumes, seccompProfile");
+        check(
+            Level::Baseline,
+            LATEST,
+            &spec,
+            "non-default capabilities, hostPath volumes, seccompProfile",
+        );
         let expect = "unrestricted capabilities, restricted volume types, seccompProfile";
         check(Level::Restricted, LATEST, &spec, expect);
         let expect = "non-default capabilities, restricted volume types, seccompProfile";
@@ -215,14 +281,18 @@ mod tests {
 
     #[test]
     fn versions_of_the_baseline() {
-        let probed = json!({"containers": [{"name": "c", "livenessProbe": {"httpGet": {"host": "h"}}}]});
+        let probed =
+            json!({"containers": [{"name": "c", "livenessProbe": {"httpGet": {"host": "h"}}}]});
         check(Level::Baseline, Version::Minor(33), &probed, "");
         check(Level::Baseline, Version::Minor(34), &probed, "probe or lifecycle host");
         check(Level::Baseline, Version::Minor(99), &probed, "probe or lifecycle host");
-        let labelled = json!({"securityContext": {"seLinuxOptions": {"type": "container_engine_t"}}});
+        let labelled =
+            json!({"securityContext": {"seLinuxOptions": {"type": "container_engine_t"}}});
         check(Level::Baseline, Version::Minor(30), &labelled, "seLinuxOptions");
         check(Level::Baseline, Version::Minor(31), &labelled, "");
-        for (since, name) in [(27, "ip_local_reserved_ports"), (29, "tcp_fin_timeout"), (32, "tcp_wmem")] {
+        for (since, name) in
+            [(27, "ip_local_reserved_ports"), (29, "tcp_fin_timeout"), (32, "tcp_wmem")]
+        {
             let spec = json!({"securityContext": {"sysctls": [{"name": format!("net.ipv4.{name}"), "value": "1"}]}});
             check(Level::Baseline, Version::Minor(since - 1), &spec, "forbidden sysctls");
             check(Level::Baseline, Version::Minor(since), &spec, "");
@@ -235,7 +305,10 @@ mod tests {
         let found = found(Level::Baseline, LATEST, spec);
         let expect = "host namespaces (hostNetwork=true), \
                       privileged (container \"c\" must not set securityContext.privileged=true)";
-        assert_eq!((in_detail(&found).as_str(), in_short(&found).as_str()), (expect, "host namespaces, privileged"));
+        assert_eq!(
+            (in_detail(&found).as_str(), in_short(&found).as_str()),
+            (expect, "host namespaces, privileged")
+        );
         assert_eq!((in_detail(&[]), in_short(&[])), (String::new(), String::new()));
     }
 }

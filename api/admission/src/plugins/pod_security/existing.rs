@@ -27,8 +27,14 @@ const MAX_BYTES: usize = 32 * 1024 * 1024;
 type Groups<'p> = BTreeMap<String, (&'p str, usize)>;
 
 /// The warnings for the client that writes the namespace.
-pub(super) fn warnings(view: &SnapshotView<'_>, namespace: &str, standard: Standard) -> Vec<String> {
-    let Some(resource) = view.resource("", "v1", "pods") else { return Vec::new() };
+pub(super) fn warnings(
+    view: &SnapshotView<'_>,
+    namespace: &str,
+    standard: Standard,
+) -> Vec<String> {
+    let Some(resource) = view.resource("", "v1", "pods") else {
+        return Vec::new();
+    };
     let pods = in_order(resource, view.list(resource, Some(namespace)));
     let mut groups = Groups::new();
     let (mut checked, mut bytes) = (0, 0);
@@ -37,7 +43,9 @@ pub(super) fn warnings(view: &SnapshotView<'_>, namespace: &str, standard: Stand
         if bytes > MAX_BYTES {
             break;
         }
-        let Ok(object) = stored_codec::decode(resource, entry) else { continue };
+        let Ok(object) = stored_codec::decode(resource, entry) else {
+            continue;
+        };
         checked += 1;
         let found = violations(standard, &Pod::new(view.names, &object));
         if !found.is_empty() {
@@ -51,11 +59,15 @@ pub(super) fn warnings(view: &SnapshotView<'_>, namespace: &str, standard: Stand
 
 /// The pods in the order of checks: one of each controller and those without a controller, then the
 /// others.
-fn in_order<'a>(resource: &Resource, pods: impl Iterator<Item = (&'a str, &'a Entry)>) -> Vec<(&'a str, &'a Entry)> {
+fn in_order<'a>(
+    resource: &Resource,
+    pods: impl Iterator<Item = (&'a str, &'a Entry)>,
+) -> Vec<(&'a str, &'a Entry)> {
     let mut controllers = HashSet::new();
     let is_first = |(_, entry): &(&'a str, &'a Entry)| {
         let header = stored_codec::header(resource, &entry.value).ok();
-        let controller = header.and_then(|header| header.owner_references().find(|owner| owner.controller));
+        let controller =
+            header.and_then(|header| header.owner_references().find(|owner| owner.controller));
         controller.is_none_or(|owner| controllers.insert(owner.uid))
     };
     let (mut first, others): (Vec<_>, Vec<_>) = pods.partition(is_first);
@@ -64,7 +76,12 @@ fn in_order<'a>(resource: &Resource, pods: impl Iterator<Item = (&'a str, &'a En
 }
 
 /// The sentences, given how many of how many pods were checked.
-fn told(namespace: &str, standard: Standard, [checked, all]: [usize; 2], groups: &Groups<'_>) -> Vec<String> {
+fn told(
+    namespace: &str,
+    standard: Standard,
+    [checked, all]: [usize; 2],
+    groups: &Groups<'_>,
+) -> Vec<String> {
     let mut told = Vec::new();
     if checked < all {
         told.push(format!(
@@ -103,7 +120,8 @@ mod tests {
         spec["containers"] = json!([{"name": "c", "image": "i"}]);
         let owner = json!({"apiVersion": "v1", "kind": "K", "name": "o", "uid": controller, "controller": true});
         let owners = if controller.is_empty() { json!([]) } else { json!([owner]) };
-        let metadata = json!({"name": name, "namespace": "n", "uid": "u", "ownerReferences": owners});
+        let metadata =
+            json!({"name": name, "namespace": "n", "uid": "u", "ownerReferences": owners});
         json!({"metadata": metadata, "spec": spec}).into()
     }
 
@@ -113,11 +131,15 @@ mod tests {
         let names = Naming::Svc.names();
         let catalogue = builtin::catalogue_of(names);
         let resource = catalogue.find("", "v1", "pods").unwrap();
-        let entry = |value: Bytes| Entry { value, created: Revision::ZERO, modified: Revision::ZERO };
+        let entry =
+            |value: Bytes| Entry { value, created: Revision::ZERO, modified: Revision::ZERO };
         let text = |pod: &Value, field: &str| pod.str_at(&["metadata", field]).unwrap().to_owned();
         let stored = pods.iter().map(|pod| {
-            let value =
-                if text(pod, "uid").is_empty() { Bytes::new() } else { stored_codec::encode(resource, pod).unwrap() };
+            let value = if text(pod, "uid").is_empty() {
+                Bytes::new()
+            } else {
+                stored_codec::encode(resource, pod).unwrap()
+            };
             (resource.key(Some(&text(pod, "namespace")), &text(pod, "name")), entry(value))
         });
         let snapshot = Snapshot::of(Revision::new(1), stored);
@@ -134,14 +156,16 @@ mod tests {
         check(&[], &[]);
         check(&[pod("a", "", json!({}))], &[]);
         check(&[pod("a", "", host.clone())], &[rises, "a: host namespaces"]);
-        let volumes = json!({"hostPID": true, "volumes": [{"name": "v", "hostPath": {"path": "/"}}]});
+        let volumes =
+            json!({"hostPID": true, "volumes": [{"name": "v", "hostPath": {"path": "/"}}]});
         let pods = [
             pod("a", "", volumes),
             pod("b", "x", host.clone()),
             pod("c", "y", json!({"hostIPC": true})),
             pod("d", "y", host.clone()),
         ];
-        let (one, three) = ("a: host namespaces, hostPath volumes", "b (and 2 other pods): host namespaces");
+        let (one, three) =
+            ("a: host namespaces, hostPath volumes", "b (and 2 other pods): host namespaces");
         check(&pods, &[rises, one, three]);
         check(&pods[1..3], &[rises, "b (and 1 other pod): host namespaces"]);
         let mut other = pod("a", "", host);
@@ -154,17 +178,25 @@ mod tests {
         let mut unreadable = pod("a", "", json!({}));
         unreadable.set_at(&["metadata", "uid"], "");
         let pods = [unreadable, pod("b", "", json!({}))];
-        let some = "new PodSecurity enforce level only checked against the first 1 of 2 existing pods";
+        let some =
+            "new PodSecurity enforce level only checked against the first 1 of 2 existing pods";
         assert_eq!(of(&pods), [some]);
     }
 
     #[test]
     fn very_many_pods() {
         let alike = (0..MAX_PODS).map(|at| pod(&format!("a{at:04}"), "x", json!({})));
-        let last = [pod("b", "y", json!({"hostNetwork": true})), pod("c", "x", json!({"hostNetwork": true}))];
+        let last = [
+            pod("b", "y", json!({"hostNetwork": true})),
+            pod("c", "x", json!({"hostNetwork": true})),
+        ];
         let pods: Vec<Value> = alike.chain(last).collect();
         let told = of(&pods);
         let some = "new PodSecurity enforce level only checked against the first 3000 of 3002 existing pods";
-        assert_eq!((told[0].as_str(), told[2].as_str(), told.len()), (some, "b: host namespaces", 3), "{told:?}");
+        assert_eq!(
+            (told[0].as_str(), told[2].as_str(), told.len()),
+            (some, "b: host namespaces", 3),
+            "{told:?}"
+        );
     }
 }

@@ -30,7 +30,9 @@ pub(super) enum Level {
 
 impl Level {
     fn parse(text: &str) -> Option<Self> {
-        [Self::Privileged, Self::Baseline, Self::Restricted].into_iter().find(|level| level.as_str() == text)
+        [Self::Privileged, Self::Baseline, Self::Restricted]
+            .into_iter()
+            .find(|level| level.as_str() == text)
     }
 
     fn as_str(self) -> &'static str {
@@ -57,7 +59,8 @@ impl Version {
             return Some(Self::Latest);
         }
         let digits = text.strip_prefix("v1.")?;
-        let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+        let plain = digits.bytes().all(|byte| byte.is_ascii_digit())
+            && (digits == "0" || !digits.starts_with('0'));
         digits.parse::<i64>().ok().filter(|_| plain).map(Self::Minor)
     }
 
@@ -110,7 +113,10 @@ impl Policy {
     pub(super) const NONE: Self = Self { enforce: Standard::NONE, warn: Standard::NONE };
 
     /// The policy in the labels of a namespace, and what is wrong with the labels.
-    pub(super) fn of<'l>(names: &Names, labels: impl Iterator<Item = (&'l str, &'l str)>) -> (Self, Vec<Cause>) {
+    pub(super) fn of<'l>(
+        names: &Names,
+        labels: impl Iterator<Item = (&'l str, &'l str)>,
+    ) -> (Self, Vec<Cause>) {
         let mut said = [[None; 2]; MODES.len()];
         for (key, value) in labels {
             if let Some((mode, of_version)) = parse_key(names, key) {
@@ -118,10 +124,13 @@ impl Policy {
             }
         }
         let mut wrong = Vec::new();
-        let [enforce, _, mut warn] = [0, 1, 2].map(|mode| read(names, MODES[mode], said[mode], &mut wrong));
+        let [enforce, _, mut warn] =
+            [0, 1, 2].map(|mode| read(names, MODES[mode], said[mode], &mut wrong));
         let [[level, _], _, [level_of_warnings, version_of_warnings]] = said;
         // A client that creates a workload is warned of what will be refused of its pods.
-        if level_of_warnings.is_none() && level.and_then(Level::parse).is_some_and(|level| level > warn.level) {
+        if level_of_warnings.is_none()
+            && level.and_then(Level::parse).is_some_and(|level| level > warn.level)
+        {
             warn.level = enforce.level;
             if version_of_warnings.is_none() {
                 warn.version = enforce.version;
@@ -147,7 +156,12 @@ fn parse_key(names: &Names, key: &str) -> Option<(usize, bool)> {
 }
 
 /// The standard of one mode from its two labels.
-fn read(names: &Names, mode: (&str, Level), said: [Option<&str>; 2], wrong: &mut Vec<Cause>) -> Standard {
+fn read(
+    names: &Names,
+    mode: (&str, Level),
+    said: [Option<&str>; 2],
+    wrong: &mut Vec<Cause>,
+) -> Standard {
     let mut refuse = |key_end: &str, value: &str, why: &str| {
         let key = format!("pod-security.{}/{}{key_end}", names.domain, mode.0);
         wrong.push(Cause::invalid(Path::new("metadata.labels").key(&key), value, why));
@@ -183,13 +197,20 @@ mod tests {
     fn labels() {
         let check = |labels: serde_json::Value, enforce: &str, warn: &str| {
             let (policy, wrong) = policy(labels);
-            assert_eq!((policy.enforce.to_string(), policy.warn.to_string()), (enforce.to_owned(), warn.to_owned()));
+            assert_eq!(
+                (policy.enforce.to_string(), policy.warn.to_string()),
+                (enforce.to_owned(), warn.to_owned())
+            );
             assert!(wrong.is_empty(), "{wrong:?}");
         };
         let nothing = "privileged:latest";
         check(json!(null), nothing, nothing);
         check(json!({"a": "b", "pod-security.kubernetes.io/enforce": "odd"}), nothing, nothing);
-        check(json!({"pod-security.svc.io/enforce": "baseline"}), "baseline:latest", "baseline:latest");
+        check(
+            json!({"pod-security.svc.io/enforce": "baseline"}),
+            "baseline:latest",
+            "baseline:latest",
+        );
         let old = json!({"pod-security.svc.io/enforce": "restricted", "pod-security.svc.io/enforce-version": "v1.20"});
         check(old.clone(), "restricted:v1.20", "restricted:v1.20");
         let mut told = old;
@@ -209,9 +230,15 @@ mod tests {
 
     #[test]
     fn labels_of_the_other_profile() {
-        let labels = [("pod-security.kubernetes.io/enforce", "baseline"), ("pod-security.svc.io/warn", "baseline")];
+        let labels = [
+            ("pod-security.kubernetes.io/enforce", "baseline"),
+            ("pod-security.svc.io/warn", "baseline"),
+        ];
         let (policy, wrong) = Policy::of(Naming::Kubernetes.names(), labels.into_iter());
-        assert_eq!((policy.enforce.level, policy.warn.level, wrong), (Level::Baseline, Level::Baseline, Vec::new()));
+        assert_eq!(
+            (policy.enforce.level, policy.warn.level, wrong),
+            (Level::Baseline, Level::Baseline, Vec::new())
+        );
         let labels = [("pod-security.svc.io/warn", "baseline")];
         assert_eq!(Policy::of(Naming::Kubernetes.names(), labels.into_iter()).0, Policy::NONE);
     }
@@ -220,15 +247,24 @@ mod tests {
     fn labels_that_cannot_be_read() {
         let check = |labels: serde_json::Value, enforce: &str, warn: &str, expect: &[&str]| {
             let (policy, wrong) = policy(labels);
-            assert_eq!((policy.enforce.to_string(), policy.warn.to_string()), (enforce.to_owned(), warn.to_owned()));
+            assert_eq!(
+                (policy.enforce.to_string(), policy.warn.to_string()),
+                (enforce.to_owned(), warn.to_owned())
+            );
             assert_eq!(wrong.iter().map(Cause::text).collect::<Vec<_>>(), expect);
         };
         let nothing = "privileged:latest";
         let level = r#"Invalid value: "odd": must be one of privileged, baseline, restricted"#;
         let version = r#"Invalid value: "odd": must be "latest" or "v1.x""#;
-        let of = |key: &str, why: &str| format!("metadata.labels[pod-security.svc.io/{key}]: {why}");
+        let of =
+            |key: &str, why: &str| format!("metadata.labels[pod-security.svc.io/{key}]: {why}");
         let wrong = of("enforce", level);
-        check(json!({"pod-security.svc.io/enforce": "odd"}), "restricted:latest", nothing, &[wrong.as_str()]);
+        check(
+            json!({"pod-security.svc.io/enforce": "odd"}),
+            "restricted:latest",
+            nothing,
+            &[wrong.as_str()],
+        );
         let all = json!({"pod-security.svc.io/audit": "odd", "pod-security.svc.io/audit-version": "odd",
             "pod-security.svc.io/enforce": "baseline", "pod-security.svc.io/enforce-version": "odd",
             "pod-security.svc.io/warn": "odd", "pod-security.svc.io/warn-version": "odd"});
@@ -244,24 +280,41 @@ mod tests {
 
     #[test]
     fn versions() {
-        let check = |text: &str, expect: Option<Version>| assert_eq!(Version::parse(text), expect, "{text}");
+        let check = |text: &str, expect: Option<Version>| {
+            assert_eq!(Version::parse(text), expect, "{text}")
+        };
         check("latest", Some(Version::Latest));
         for (text, minor) in [("v1.0", 0), ("v1.7", 7), ("v1.35", 35), ("v1.1000", 1000)] {
             check(text, Some(Version::Minor(minor)));
         }
-        for text in
-            ["", "v1", "v1.", "1.2", "v2.0", "v1.07", "v1.+7", "v1.-7", "v1.7.0", "Latest", "v1.99999999999999999999"]
-        {
+        for text in [
+            "",
+            "v1",
+            "v1.",
+            "1.2",
+            "v2.0",
+            "v1.07",
+            "v1.+7",
+            "v1.-7",
+            "v1.7.0",
+            "Latest",
+            "v1.99999999999999999999",
+        ] {
             check(text, None);
         }
-        assert!(Version::Minor(7).has(7) && !Version::Minor(7).has(8) && Version::Latest.has(i64::MAX));
+        assert!(
+            Version::Minor(7).has(7) && !Version::Minor(7).has(8) && Version::Latest.has(i64::MAX)
+        );
     }
 
     #[test]
     fn what_may_forbid_more() {
         let standard = |text: &str| {
             let (level, version) = text.split_once(':').unwrap();
-            Standard { level: Level::parse(level).unwrap(), version: Version::parse(version).unwrap() }
+            Standard {
+                level: Level::parse(level).unwrap(),
+                version: Version::parse(version).unwrap(),
+            }
         };
         let check = |new: &str, old: &str, expect: bool| {
             assert_eq!(standard(new).may_forbid_more_than(standard(old)), expect, "{new} {old}");

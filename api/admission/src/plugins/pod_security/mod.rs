@@ -60,7 +60,9 @@ fn template_path(group: &str, plural: &str) -> Option<&'static [&'static str]> {
     let path: &'static [&'static str] = match (group, plural) {
         ("", "podtemplates") => &["template"],
         ("", "replicationcontrollers") | ("batch", "jobs") => &["spec", "template"],
-        ("apps", "daemonsets" | "deployments" | "replicasets" | "statefulsets") => &["spec", "template"],
+        ("apps", "daemonsets" | "deployments" | "replicasets" | "statefulsets") => {
+            &["spec", "template"]
+        }
         ("batch", "cronjobs") => &["spec", "jobTemplate", "spec", "template"],
         _ => return None,
     };
@@ -79,7 +81,12 @@ fn check_namespace(
     let before = attributes.old.map(|old| Policy::of_object(view.names, old));
     let was_wrong = before.as_ref().is_some_and(|(_, was)| *was == wrong);
     if !wrong.is_empty() && !was_wrong {
-        return Err(Status::invalid(&attributes.target.resource.group_kind(), attributes.target.name, wrong).into());
+        return Err(Status::invalid(
+            &attributes.target.resource.group_kind(),
+            attributes.target.name,
+            wrong,
+        )
+        .into());
     }
     if before.is_some_and(|(before, _)| policy.enforce.may_forbid_more_than(before.enforce)) {
         terms.warnings.extend(existing::warnings(view, attributes.target.name, policy.enforce));
@@ -93,7 +100,9 @@ fn check_pod(
     new: &Value,
     terms: &mut Terms,
 ) -> Result<(), Error> {
-    let Some(namespace) = attributes.target.namespace else { return Ok(()) };
+    let Some(namespace) = attributes.target.namespace else {
+        return Ok(());
+    };
     if attributes.old.is_some_and(|old| !update::is_significant(old, new)) {
         return Ok(());
     }
@@ -102,7 +111,10 @@ fn check_pod(
     let found = violations(policy.enforce, &pod);
     if !found.is_empty() {
         let standard = quoted(&policy.enforce.to_string());
-        return Err(forbidden(attributes, &format!("violates PodSecurity {standard}: {}", in_detail(&found))));
+        return Err(forbidden(
+            attributes,
+            &format!("violates PodSecurity {standard}: {}", in_detail(&found)),
+        ));
     }
     if policy.warn != policy.enforce {
         terms.warnings.extend(warning(policy.warn, &pod));
@@ -112,9 +124,18 @@ fn check_pod(
 
 /// Workloads are never refused, only their pods are. A namespace that cannot be read gives no
 /// warnings.
-fn check_workload(view: &SnapshotView<'_>, attributes: &Attributes<'_>, template: Option<&Value>, terms: &mut Terms) {
-    let Some(namespace) = attributes.target.namespace else { return };
-    let Some(template) = template.filter(|template| !template.is_null()) else { return };
+fn check_workload(
+    view: &SnapshotView<'_>,
+    attributes: &Attributes<'_>,
+    template: Option<&Value>,
+    terms: &mut Terms,
+) {
+    let Some(namespace) = attributes.target.namespace else {
+        return;
+    };
+    let Some(template) = template.filter(|template| !template.is_null()) else {
+        return;
+    };
     if let Ok(policy) = policy_of(view, namespace) {
         terms.warnings.extend(warning(policy.warn, &Pod::new(view.names, template)));
     }
@@ -122,7 +143,9 @@ fn check_workload(view: &SnapshotView<'_>, attributes: &Attributes<'_>, template
 
 /// The policy of a namespace for its pods.
 fn policy_of(view: &SnapshotView<'_>, namespace: &str) -> Result<Policy, Error> {
-    let Some(namespaces) = view.resource("", "v1", NAMESPACES) else { return Ok(Policy::NONE) };
+    let Some(namespaces) = view.resource("", "v1", NAMESPACES) else {
+        return Ok(Policy::NONE);
+    };
     let entry = view.entry(namespaces, None, namespace);
     let entry = entry.ok_or_else(|| Status::not_found(&namespaces.group_resource(), namespace))?;
     Ok(Policy::of(view.names, stored_codec::header(namespaces, &entry.value)?.labels()).0)
@@ -130,7 +153,13 @@ fn policy_of(view: &SnapshotView<'_>, namespace: &str) -> Result<Policy, Error> 
 
 fn warning(standard: Standard, pod: &Pod<'_>) -> Option<String> {
     let found = violations(standard, pod);
-    let told = || format!("would violate PodSecurity {}: {}", quoted(&standard.to_string()), in_detail(&found));
+    let told = || {
+        format!(
+            "would violate PodSecurity {}: {}",
+            quoted(&standard.to_string()),
+            in_detail(&found)
+        )
+    };
     (!found.is_empty()).then(told)
 }
 
@@ -141,7 +170,11 @@ mod tests {
     #[test]
     fn templates_of_workloads() {
         let check = |group: &str, plural: &str, expect: &str| {
-            assert_eq!(template_path(group, plural).unwrap_or_default().join("."), expect, "{group} {plural}");
+            assert_eq!(
+                template_path(group, plural).unwrap_or_default().join("."),
+                expect,
+                "{group} {plural}"
+            );
         };
         check("", "podtemplates", "template");
         check("", "replicationcontrollers", "spec.template");
@@ -150,7 +183,9 @@ mod tests {
         }
         check("batch", "jobs", "spec.template");
         check("batch", "cronjobs", "spec.jobTemplate.spec.template");
-        for (group, plural) in [("", "configmaps"), ("apps", "controllerrevisions"), ("example.com", "jobs")] {
+        for (group, plural) in
+            [("", "configmaps"), ("apps", "controllerrevisions"), ("example.com", "jobs")]
+        {
             check(group, plural, "");
         }
     }

@@ -131,7 +131,13 @@ impl<'v, T: Ord> Found<'v, T> {
 
 /// `pod and containers "a", "b"`; empty when there are none.
 pub(super) fn who(pod: bool, containers: &[&str]) -> String {
-    let names = || format!("{} {}", plural(containers.len(), "container", "containers"), listed(containers.to_vec()));
+    let names = || {
+        format!(
+            "{} {}",
+            plural(containers.len(), "container", "containers"),
+            listed(containers.to_vec())
+        )
+    };
     match (pod, containers) {
         (true, []) => "pod".to_owned(),
         (true, _) => format!("pod and {}", names()),
@@ -164,7 +170,8 @@ pub(super) mod testing {
         object: serde_json::Value,
     ) -> Option<(&'static str, String)> {
         let object = Value::from(object);
-        rule(&Pod::new(Naming::Svc.names(), &object)).map(|violation| (violation.reason, violation.detail))
+        rule(&Pod::new(Naming::Svc.names(), &object))
+            .map(|violation| (violation.reason, violation.detail))
     }
 
     /// Checks that a rule forbids a specification for this reason, with these details; with an
@@ -176,7 +183,8 @@ pub(super) mod testing {
         reason: &str,
         detail: &str,
     ) {
-        let (found, found_detail) = said(rule, serde_json::json!({ "spec": spec })).unwrap_or_default();
+        let (found, found_detail) =
+            said(rule, serde_json::json!({ "spec": spec })).unwrap_or_default();
         assert_eq!((found, found_detail.as_str()), (reason, detail), "{spec}");
     }
 }
@@ -189,13 +197,21 @@ mod tests {
 
     #[test]
     fn parts_of_a_pod() {
-        let object = Value::from(json!({"metadata": {"annotations": {"a": "b"}}, "spec": {"hostUsers": false,
+        let object = Value::from(
+            json!({"metadata": {"annotations": {"a": "b"}}, "spec": {"hostUsers": false,
             "os": {"name": "windows"}, "containers": [{"name": "c", "securityContext": {"privileged": true}}],
-            "initContainers": [{"name": "i", "securityContext": null}], "ephemeralContainers": [{"name": "e"}]}}));
+            "initContainers": [{"name": "i", "securityContext": null}], "ephemeralContainers": [{"name": "e"}]}}),
+        );
         let pod = Pod::new(Naming::Svc.names(), &object);
         assert_eq!(pod.containers().map(name).collect::<Vec<_>>(), ["i", "c", "e"]);
-        assert_eq!(pod.containers_that(|container| flag(container, &["privileged"]) == Some(true)), ["c"]);
-        assert_eq!((pod.annotation("a"), pod.annotations().count(), pod.domain()), (Some("b"), 1, "svc.io"));
+        assert_eq!(
+            pod.containers_that(|container| flag(container, &["privileged"]) == Some(true)),
+            ["c"]
+        );
+        assert_eq!(
+            (pod.annotation("a"), pod.annotations().count(), pod.domain()),
+            (Some("b"), 1, "svc.io")
+        );
         assert!(is_of_windows(&pod) && has_its_own_users(&pod));
         let nothing = Value::Null;
         let pod = Pod::new(Naming::Svc.names(), &nothing);
@@ -205,7 +221,8 @@ mod tests {
 
     #[test]
     fn words() {
-        let check = |pod: bool, containers: &[&str], expect: &str| assert_eq!(who(pod, containers), expect);
+        let check =
+            |pod: bool, containers: &[&str], expect: &str| assert_eq!(who(pod, containers), expect);
         check(false, &[], "");
         check(true, &[], "pod");
         check(false, &["a"], r#"container "a""#);
@@ -219,11 +236,19 @@ mod tests {
 
     #[test]
     fn who_does_something() {
-        let object = Value::from(json!({"spec": {"k": "x", "containers": [{"name": "a", "k": "z"}, {"name": "b"}]}}));
+        let object = Value::from(
+            json!({"spec": {"k": "x", "containers": [{"name": "a", "k": "z"}, {"name": "b"}]}}),
+        );
         let pod = Pod::new(Naming::Svc.names(), &object);
         let found = Found::anywhere(&pod, look);
-        assert_eq!((found.who().as_str(), listed(found.what)), (r#"pod and container "a""#, r#""x", "z""#.to_owned()));
+        assert_eq!(
+            (found.who().as_str(), listed(found.what)),
+            (r#"pod and container "a""#, r#""x", "z""#.to_owned())
+        );
         let found = Found::in_containers(&pod, look);
-        assert_eq!((found.who().as_str(), listed(found.what)), (r#"container "a""#, r#""z""#.to_owned()));
+        assert_eq!(
+            (found.who().as_str(), listed(found.what)),
+            (r#"container "a""#, r#""z""#.to_owned())
+        );
     }
 }

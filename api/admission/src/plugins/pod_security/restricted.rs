@@ -46,14 +46,17 @@ const OTHER_SOURCES: [&str; 21] = [
 ];
 
 pub(super) fn privilege_escalation(pod: &Pod<'_>) -> Option<Violation> {
-    let found = pod.containers_that(|container| flag(container, &["allowPrivilegeEscalation"]) != Some(false));
+    let found = pod
+        .containers_that(|container| flag(container, &["allowPrivilegeEscalation"]) != Some(false));
     let what = "must set securityContext.allowPrivilegeEscalation=false";
     Violation::by(&who(false, &found), "allowPrivilegeEscalation != false", what)
 }
 
 pub(super) fn capabilities(pod: &Pod<'_>) -> Option<Violation> {
     let keeps_some = |container: &Value| {
-        let dropped = context(container, &["capabilities"]).map(|lists| items(lists, &["drop"])).unwrap_or_default();
+        let dropped = context(container, &["capabilities"])
+            .map(|lists| items(lists, &["drop"]))
+            .unwrap_or_default();
         !dropped.iter().any(|name| name.as_str() == Some("ALL"))
     };
     let keep_some = who(false, &pod.containers_that(keeps_some));
@@ -62,7 +65,8 @@ pub(super) fn capabilities(pod: &Pod<'_>) -> Option<Violation> {
         wrong.push(format!("{keep_some} must set securityContext.capabilities.drop=[\"ALL\"]"));
     }
     wrong.extend(baseline::capabilities_beyond(pod, &["NET_BIND_SERVICE"]));
-    (!wrong.is_empty()).then(|| Violation { reason: "unrestricted capabilities", detail: wrong.join("; ") })
+    (!wrong.is_empty())
+        .then(|| Violation { reason: "unrestricted capabilities", detail: wrong.join("; ") })
 }
 
 pub(super) fn volumes(pod: &Pod<'_>) -> Option<Violation> {
@@ -76,7 +80,8 @@ pub(super) fn volumes(pod: &Pod<'_>) -> Option<Violation> {
     let mut sources: Vec<&str> = wrong.iter().map(|(_, source)| *source).collect();
     sources.sort_unstable();
     sources.dedup();
-    let (which, uses) = (plural(names.len(), "volume", "volumes"), plural(names.len(), "uses", "use"));
+    let (which, uses) =
+        (plural(names.len(), "volume", "volumes"), plural(names.len(), "uses", "use"));
     let kinds = plural(sources.len(), "restricted volume type", "restricted volume types");
     let detail = format!("{which} {} {uses} {kinds} {}", listed(names), listed(sources));
     Some(Violation { reason: "restricted volume types", detail })
@@ -95,7 +100,8 @@ pub(super) fn run_as_non_root(pod: &Pod<'_>) -> Option<Violation> {
     const REASON: &str = "runAsNonRoot != true";
     let says = |owner: &Value| flag(owner, &["runAsNonRoot"]);
     let own = says(pod.spec);
-    let wrong = who(own == Some(false), &pod.containers_that(|container| says(container) == Some(false)));
+    let wrong =
+        who(own == Some(false), &pod.containers_that(|container| says(container) == Some(false)));
     if !wrong.is_empty() {
         return Violation::by(&wrong, REASON, "must not set securityContext.runAsNonRoot=false");
     }
@@ -116,7 +122,8 @@ pub(super) fn seccomp(pod: &Pod<'_>) -> Option<Violation> {
     }
     let own = profiles::says_seccomp(pod.spec);
     let silent = pod.containers_that(|container| !own && !profiles::says_seccomp(container));
-    let what = "must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"";
+    let what =
+        "must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"";
     must_set(&silent, "seccompProfile", what)
 }
 
@@ -135,7 +142,9 @@ mod tests {
     /// The security contexts of the pod and of containers `a`, `b`, …
     fn spec(own: Json, contexts: &[Json]) -> Json {
         let names = ["a", "b", "c", "d"].iter();
-        let containers = names.zip(contexts).map(|(name, context)| json!({"name": name, "securityContext": context}));
+        let containers = names
+            .zip(contexts)
+            .map(|(name, context)| json!({"name": name, "securityContext": context}));
         json!({"securityContext": own, "containers": containers.collect::<Vec<_>>()})
     }
 
@@ -144,8 +153,14 @@ mod tests {
         let of = |allowed: Json| json!({"allowPrivilegeEscalation": allowed});
         check(privilege_escalation, spec(json!(null), &[of(json!(false))]), "", "");
         let contexts = [json!(null), json!({}), of(json!(true)), of(json!(false))];
-        let expect = r#"containers "a", "b", "c" must set securityContext.allowPrivilegeEscalation=false"#;
-        check(privilege_escalation, spec(of(json!(false)), &contexts), "allowPrivilegeEscalation != false", expect);
+        let expect =
+            r#"containers "a", "b", "c" must set securityContext.allowPrivilegeEscalation=false"#;
+        check(
+            privilege_escalation,
+            spec(of(json!(false)), &contexts),
+            "allowPrivilegeEscalation != false",
+            expect,
+        );
     }
 
     #[test]
@@ -153,7 +168,12 @@ mod tests {
         let of = |add: Json, drop: Json| json!({"capabilities": {"add": add, "drop": drop}});
         let reason = "unrestricted capabilities";
         let good = of(json!(["NET_BIND_SERVICE"]), json!(["NET_RAW", "ALL"]));
-        check(capabilities, spec(json!(null), &[good.clone(), of(json!(null), json!(["ALL"]))]), "", "");
+        check(
+            capabilities,
+            spec(json!(null), &[good.clone(), of(json!(null), json!(["ALL"]))]),
+            "",
+            "",
+        );
         let keep = r#"containers "a", "c" must set securityContext.capabilities.drop=["ALL"]"#;
         let silent = [json!(null), good.clone(), of(json!(null), json!(["all"]))];
         check(capabilities, spec(json!(null), &silent), reason, keep);
@@ -162,7 +182,12 @@ mod tests {
         check(capabilities, spec(json!(null), &added), reason, &format!(r#"container "b" {add}"#));
         let both = [of(json!(["FOO"]), json!([])), json!({}), of(json!(["CHOWN"]), json!([]))];
         let keep = r#"containers "a", "b", "c" must set securityContext.capabilities.drop=["ALL"]"#;
-        check(capabilities, spec(json!(null), &both), reason, &format!(r#"{keep}; containers "a", "c" {add}"#));
+        check(
+            capabilities,
+            spec(json!(null), &both),
+            reason,
+            &format!(r#"{keep}; containers "a", "c" {add}"#),
+        );
     }
 
     #[test]
@@ -179,8 +204,7 @@ mod tests {
         check(volumes, of(&SOURCES), "", "");
         let expect = r#"volume "of-nfs" uses restricted volume type "nfs""#;
         check(volumes, of(&["secret", "nfs"]), reason, expect);
-        let expect =
-            r#"volumes "of-nfs", "of-hostPath", "of-odd" use restricted volume types "hostPath", "nfs", "unknown""#;
+        let expect = r#"volumes "of-nfs", "of-hostPath", "of-odd" use restricted volume types "hostPath", "nfs", "unknown""#;
         check(volumes, of(&["nfs", "hostPath", "csi", "odd"]), reason, expect);
         let alike = json!({"volumes": [{"name": "a", "nfs": {}}, {"name": "b", "nfs": {}}]});
         check(volumes, alike, reason, r#"volumes "a", "b" use restricted volume type "nfs""#);
@@ -202,8 +226,18 @@ mod tests {
         let must_not = "must not set securityContext.runAsNonRoot=false";
         check(run_as_non_root, spec(of(false), &[json!(null)]), reason, &format!("pod {must_not}"));
         let wrong = [of(false), json!(null), of(false)];
-        check(run_as_non_root, spec(of(true), &wrong), reason, &format!(r#"containers "a", "c" {must_not}"#));
-        check(run_as_non_root, spec(of(false), &wrong), reason, &format!(r#"pod and containers "a", "c" {must_not}"#));
+        check(
+            run_as_non_root,
+            spec(of(true), &wrong),
+            reason,
+            &format!(r#"containers "a", "c" {must_not}"#),
+        );
+        check(
+            run_as_non_root,
+            spec(of(false), &wrong),
+            reason,
+            &format!(r#"pod and containers "a", "c" {must_not}"#),
+        );
     }
 
     #[test]
@@ -213,7 +247,12 @@ mod tests {
         let wrong = spec(of(1), &[of(0), json!(null)]);
         check(run_as_user, wrong, "runAsUser=0", r#"container "a" must not set runAsUser=0"#);
         let wrong = spec(of(0), &[of(0), of(0)]);
-        check(run_as_user, wrong, "runAsUser=0", r#"pod and containers "a", "b" must not set runAsUser=0"#);
+        check(
+            run_as_user,
+            wrong,
+            "runAsUser=0",
+            r#"pod and containers "a", "b" must not set runAsUser=0"#,
+        );
     }
 
     #[test]
@@ -221,7 +260,8 @@ mod tests {
         let of = |kind: &str| json!({"seccompProfile": {"type": kind}});
         check(seccomp, spec(of("RuntimeDefault"), &[json!(null), of("Localhost")]), "", "");
         check(seccomp, spec(json!(null), &[of("Localhost")]), "", "");
-        let must = r#"must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost""#;
+        let must =
+            r#"must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost""#;
         let silent = spec(json!(null), &[json!({}), of("Localhost"), json!(null)]);
         check(seccomp, silent, "seccompProfile", &format!(r#"pod or containers "a", "c" {must}"#));
         let must_not = r#"must not set securityContext.seccompProfile.type to "Unconfined""#;

@@ -17,9 +17,12 @@ const SECCOMP: [&str; 2] = ["seccomp.security.alpha.", "container.seccomp.securi
 pub(super) fn is_significant(old: &Value, new: &Value) -> bool {
     let differs = |list: &str| {
         let (before, after) = (items(old, &["spec", list]), items(new, &["spec", list]));
-        before.len() != after.len() || before.iter().zip(after).any(|(before, after)| image(before) != image(after))
+        before.len() != after.len()
+            || before.iter().zip(after).any(|(before, after)| image(before) != image(after))
     };
-    let guests = |pod| items(pod, &["spec", "ephemeralContainers"]).iter().map(|guest| (name(guest), image(guest)));
+    let guests = |pod| {
+        items(pod, &["spec", "ephemeralContainers"]).iter().map(|guest| (name(guest), image(guest)))
+    };
     let known: HashSet<_> = guests(old).collect();
     differs("containers")
         || differs("initContainers")
@@ -53,15 +56,35 @@ mod tests {
             assert_eq!(is_significant(&old.clone().into(), &new.into()), expect, "{path} {value}");
         };
         check("/metadata", json!({"annotations": {"a": "b"}}), false);
-        check("/metadata", json!({"annotations": {"seccomp.security.alpha.svc.io/pod": "unconfined"}}), true);
-        check("/metadata", json!({"annotations": {"container.seccomp.security.alpha.svc.io/c": "x"}}), true);
+        check(
+            "/metadata",
+            json!({"annotations": {"seccomp.security.alpha.svc.io/pod": "unconfined"}}),
+            true,
+        );
+        check(
+            "/metadata",
+            json!({"annotations": {"container.seccomp.security.alpha.svc.io/c": "x"}}),
+            true,
+        );
         check("/spec/tolerations", json!([{"operator": "Exists"}]), false);
-        check("/spec/containers/0", json!({"name": "c", "image": "x", "securityContext": {"privileged": true}}), false);
+        check(
+            "/spec/containers/0",
+            json!({"name": "c", "image": "x", "securityContext": {"privileged": true}}),
+            false,
+        );
         check("/spec/containers/0/image", json!("y"), true);
         check("/spec/containers", json!([]), true);
         check("/spec/ephemeralContainers", json!([]), false);
         check("/spec/ephemeralContainers/0/image", json!("y"), true);
-        check("/spec/ephemeralContainers", json!([{"name": "f", "image": "x"}, {"name": "e", "image": "x"}]), true);
-        check("/spec", json!({"initContainers": [{"name": "i"}], "containers": [{"name": "c", "image": "x"}]}), true);
+        check(
+            "/spec/ephemeralContainers",
+            json!([{"name": "f", "image": "x"}, {"name": "e", "image": "x"}]),
+            true,
+        );
+        check(
+            "/spec",
+            json!({"initContainers": [{"name": "i"}], "containers": [{"name": "c", "image": "x"}]}),
+            true,
+        );
     }
 }

@@ -41,7 +41,10 @@ impl Counted {
     /// How a resource is counted; `None` when no quota counts it.
     pub fn of(names: &'static Names, resource: &Resource) -> Option<Self> {
         let (group, plural) = (names.neutral(&resource.group), resource.plural.as_str());
-        if !resource.namespaced || !resource.stored || matches!((group, plural), ("" | "events", "events")) {
+        if !resource.namespaced
+            || !resource.stored
+            || matches!((group, plural), ("" | "events", "events"))
+        {
             return None;
         }
         let kind = match (group, plural) {
@@ -60,11 +63,14 @@ impl Counted {
         name == self.count
             || match self.kind {
                 Kind::Pods => pods::measures(self.names, name),
-                Kind::Services => matches!(name, "services" | "services.loadbalancers" | "services.nodeports"),
+                Kind::Services => {
+                    matches!(name, "services" | "services.loadbalancers" | "services.nodeports")
+                }
                 Kind::Claims => [usage::CLAIMS, usage::STORAGE].into_iter().any(|own| {
                     let before = name.strip_suffix(own);
-                    before
-                        .is_some_and(|class| class.is_empty() || class.ends_with(&usage::of_storage_class(self.names)))
+                    before.is_some_and(|class| {
+                        class.is_empty() || class.ends_with(&usage::of_storage_class(self.names))
+                    })
                 }),
                 Kind::DeviceClaims => name.ends_with(&usage::of_device_class(self.names)),
                 Kind::Others => self.alias == Some(name),
@@ -73,11 +79,14 @@ impl Counted {
 
     /// Whether an object can use more after an update than before.
     pub(super) fn may_grow(&self, attributes: &Attributes<'_>, new: &Value) -> bool {
-        let Some(old) = attributes.old else { return true };
+        let Some(old) = attributes.old else {
+            return true;
+        };
         match (self.kind, attributes.part) {
             // The update may move the object into another scope.
             (Kind::Pods, Some(Part::Main)) => {
-                pods::has_deadline(old) != pods::has_deadline(new) || pods::reaches_out(old) != pods::reaches_out(new)
+                pods::has_deadline(old) != pods::has_deadline(new)
+                    || pods::reaches_out(old) != pods::reaches_out(new)
             }
             (Kind::Services | Kind::Claims | Kind::DeviceClaims, Some(Part::Main))
             | (Kind::Claims, Some(Part::Status)) => true,
@@ -98,7 +107,11 @@ impl Counted {
             Kind::Services => usage::service(object),
             Kind::Claims => usage::claim(self.names, object),
             Kind::DeviceClaims => usage::device_claim(self.names, object),
-            Kind::Others => self.alias.map(|alias| (alias.to_owned(), Quantity::from_units(1))).into_iter().collect(),
+            Kind::Others => self
+                .alias
+                .map(|alias| (alias.to_owned(), Quantity::from_units(1)))
+                .into_iter()
+                .collect(),
         };
         used.insert(self.count.clone(), Quantity::from_units(1));
         used
@@ -107,7 +120,11 @@ impl Counted {
     /// The fields of a stored object that decide what it uses. An object that cannot be read still
     /// counts as one.
     pub fn read(&self, resource: &Resource, entry: &Entry) -> Value {
-        if self.kind == Kind::Others { Value::Null } else { stored_codec::decode(resource, entry).unwrap_or_default() }
+        if self.kind == Kind::Others {
+            Value::Null
+        } else {
+            stored_codec::decode(resource, entry).unwrap_or_default()
+        }
     }
 
     pub(super) fn kind(&self) -> Kind {
@@ -140,12 +157,20 @@ mod tests {
     #[test]
     fn what_is_counted() {
         let check = |group: &str, plural: &str, expect: Option<&str>| {
-            assert_eq!(counted(group, plural).map(|counted| counted.count).as_deref(), expect, "{plural}");
+            assert_eq!(
+                counted(group, plural).map(|counted| counted.count).as_deref(),
+                expect,
+                "{plural}"
+            );
         };
         check("", "pods", Some("count/pods"));
         check("apps", "deployments", Some("count/deployments.apps"));
         check("networking.svc.io", "ingresses", Some("count/ingresses.networking.svc.io"));
-        check("autoscaling", "horizontalpodautoscalers", Some("count/horizontalpodautoscalers.autoscaling"));
+        check(
+            "autoscaling",
+            "horizontalpodautoscalers",
+            Some("count/horizontalpodautoscalers.autoscaling"),
+        );
         check("", "events", None);
         check("events.svc.io", "events", None);
         check("", "nodes", None);
@@ -159,14 +184,40 @@ mod tests {
             assert!(names.iter().all(|name| counted.measures(name)), "{names:?}");
             assert!(!others.iter().any(|name| counted.measures(name)), "{others:?}");
         };
-        check("", "secrets", &["secrets", "count/secrets"], &["pods", "configmaps", "count/configmaps"]);
-        check("apps", "deployments", &["count/deployments.apps"], &["deployments", "count/deployments"]);
-        check("", "pods", &["pods", "count/pods", "requests.cpu"], &["requests.storage", "secrets"]);
-        check("", "services", &["services", "count/services", "services.nodeports"], &["services.other"]);
+        check(
+            "",
+            "secrets",
+            &["secrets", "count/secrets"],
+            &["pods", "configmaps", "count/configmaps"],
+        );
+        check(
+            "apps",
+            "deployments",
+            &["count/deployments.apps"],
+            &["deployments", "count/deployments"],
+        );
+        check(
+            "",
+            "pods",
+            &["pods", "count/pods", "requests.cpu"],
+            &["requests.storage", "secrets"],
+        );
+        check(
+            "",
+            "services",
+            &["services", "count/services", "services.nodeports"],
+            &["services.other"],
+        );
         let claims = ["persistentvolumeclaims", "requests.storage", "count/persistentvolumeclaims"];
         let of_class = "gold.storageclass.storage.svc.io/requests.storage";
-        check("", "persistentvolumeclaims", &[&claims[..], &[of_class]].concat(), &["x/requests.storage", "storage"]);
-        let devices = ["count/resourceclaims.resource.svc.io", "gpu.deviceclass.resource.svc.io/devices"];
+        check(
+            "",
+            "persistentvolumeclaims",
+            &[&claims[..], &[of_class]].concat(),
+            &["x/requests.storage", "storage"],
+        );
+        let devices =
+            ["count/resourceclaims.resource.svc.io", "gpu.deviceclass.resource.svc.io/devices"];
         check("resource.svc.io", "resourceclaims", &devices, &["resourceclaims"]);
     }
 
@@ -182,7 +233,10 @@ mod tests {
         check("endpoints", &["count/endpoints"]);
         check("pods", &["count/pods", "pods"]);
         check("services", &["count/services", "services"]);
-        check("persistentvolumeclaims", &["count/persistentvolumeclaims", "persistentvolumeclaims"]);
+        check(
+            "persistentvolumeclaims",
+            &["count/persistentvolumeclaims", "persistentvolumeclaims"],
+        );
     }
 
     #[test]
@@ -190,11 +244,17 @@ mod tests {
         use crate::tests::attributes;
 
         let catalogue = quorate_kinds::builtin::catalogue_of(Naming::Svc.names());
-        let check = |plural: &str, part: Part, old: Option<serde_json::Value>, new: serde_json::Value, expect: bool| {
+        let check = |plural: &str,
+                     part: Part,
+                     old: Option<serde_json::Value>,
+                     new: serde_json::Value,
+                     expect: bool| {
             let resource = catalogue.find("", "v1", plural).unwrap();
-            let target = quorate_registry::write::Target { resource, namespace: Some("a"), name: "b" };
+            let target =
+                quorate_registry::write::Target { resource, namespace: Some("a"), name: "b" };
             let (old, new) = (old.map(Value::from), Value::from(new));
-            let attributes = Attributes { part: Some(part), old: old.as_ref(), ..attributes(target) };
+            let attributes =
+                Attributes { part: Some(part), old: old.as_ref(), ..attributes(target) };
             let counted = Counted::of(Naming::Svc.names(), resource).unwrap();
             assert_eq!(counted.may_grow(&attributes, &new), expect, "{plural} {part:?}");
         };
@@ -204,7 +264,8 @@ mod tests {
         check("pods", Part::Main, Some(json!({})), json!({}), false);
         check("pods", Part::Main, Some(json!({})), deadline(), true);
         let term = json!({"topologyKey": "k", "namespaces": ["b"]});
-        let near = json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}});
+        let near =
+            json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}});
         let reaching = json!({"spec": {"affinity": near}});
         check("pods", Part::Main, Some(json!({})), reaching.clone(), true);
         check("pods", Part::Main, Some(reaching.clone()), reaching, false);

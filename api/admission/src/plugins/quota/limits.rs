@@ -75,8 +75,10 @@ impl Quota {
 /// The quota with the status that follows from a count; `None` where it has that already. Amounts
 /// that this server does not count stay as they are.
 pub fn settled(object: &Value, counts: &Amounts) -> Option<Value> {
-    let map = |place: &[&str]| object.at(place).and_then(Value::as_map).cloned().unwrap_or_default();
-    let (hard, had, told) = (map(&["spec", "hard"]), map(&["status", "used"]), map(&["status", "hard"]));
+    let map =
+        |place: &[&str]| object.at(place).and_then(Value::as_map).cloned().unwrap_or_default();
+    let (hard, had, told) =
+        (map(&["spec", "hard"]), map(&["status", "used"]), map(&["status", "hard"]));
     let mut used = Map::new();
     for name in hard.keys() {
         let before = had.get(name);
@@ -117,18 +119,44 @@ mod tests {
 
     #[test]
     fn what_objects_use_of_a_quota() {
-        let check = |spec: serde_json::Value, plural: &str, object: serde_json::Value, expect: &str| {
-            let (quota, counted) = (Quota::of(&json!({ "spec": spec }).into()), counted("", plural).unwrap());
-            assert_eq!(shown(&quota.share(&counted, &object.into(), Time::from_ms(0))), expect, "{spec}");
-        };
+        let check =
+            |spec: serde_json::Value, plural: &str, object: serde_json::Value, expect: &str| {
+                let (quota, counted) =
+                    (Quota::of(&json!({ "spec": spec }).into()), counted("", plural).unwrap());
+                assert_eq!(
+                    shown(&quota.share(&counted, &object.into(), Time::from_ms(0))),
+                    expect,
+                    "{spec}"
+                );
+            };
         let deadline = || json!({"spec": {"activeDeadlineSeconds": 5}});
         check(json!({}), "pods", json!({}), "");
-        check(json!({"hard": {"pods": "5", "secrets": "1", "cpu": "1"}}), "pods", json!({}), "pods=1 ");
+        check(
+            json!({"hard": {"pods": "5", "secrets": "1", "cpu": "1"}}),
+            "pods",
+            json!({}),
+            "pods=1 ",
+        );
         check(json!({"hard": {"pods": "5", "secrets": "1"}}), "secrets", json!({}), "secrets=1 ");
-        check(json!({"hard": {"pods": "5", "count/pods": "1"}}), "pods", deadline(), "count/pods=1 pods=1 ");
-        check(json!({"hard": {"pods": "5"}, "scopes": ["Terminating"]}), "pods", deadline(), "pods=1 ");
+        check(
+            json!({"hard": {"pods": "5", "count/pods": "1"}}),
+            "pods",
+            deadline(),
+            "count/pods=1 pods=1 ",
+        );
+        check(
+            json!({"hard": {"pods": "5"}, "scopes": ["Terminating"]}),
+            "pods",
+            deadline(),
+            "pods=1 ",
+        );
         check(json!({"hard": {"pods": "5"}, "scopes": ["NotTerminating"]}), "pods", deadline(), "");
-        check(json!({"hard": {"secrets": "5"}, "scopes": ["NotTerminating"]}), "secrets", json!({}), "");
+        check(
+            json!({"hard": {"secrets": "5"}, "scopes": ["NotTerminating"]}),
+            "secrets",
+            json!({}),
+            "",
+        );
         let ports = |kind: &str| json!({"spec": {"type": kind, "ports": [{"port": 80}]}});
         let hard = || json!({"hard": {"services.nodeports": "5"}});
         check(hard(), "services", ports("ClusterIP"), "");
@@ -137,7 +165,9 @@ mod tests {
 
     #[test]
     fn which_resources_a_quota_measures() {
-        let quota = Quota::of(&json!({"spec": {"hard": {"count/secrets": "5", "requests.cpu": "1"}}}).into());
+        let quota = Quota::of(
+            &json!({"spec": {"hard": {"count/secrets": "5", "requests.cpu": "1"}}}).into(),
+        );
         let check = |plural: &str, expect: bool| {
             assert_eq!(quota.measures(&counted("", plural).unwrap()), expect, "{plural}");
         };
@@ -157,16 +187,24 @@ mod tests {
         check(json!({"pods": "1"}), json!({}), true);
         check(json!({"pods": "1"}), json!({"hard": {"pods": "1"}}), true);
         check(json!({"pods": "1"}), json!({"hard": {"pods": "1"}, "used": {"pods": "0"}}), false);
-        check(json!({"pods": "1k"}), json!({"hard": {"pods": "1000"}, "used": {"pods": "0"}}), false);
+        check(
+            json!({"pods": "1k"}),
+            json!({"hard": {"pods": "1000"}, "used": {"pods": "0"}}),
+            false,
+        );
         check(json!({"pods": "2"}), json!({"hard": {"pods": "1"}, "used": {"pods": "0"}}), true);
         check(json!({}), json!({"hard": {"pods": "1"}, "used": {"pods": "0"}}), true);
     }
 
     #[test]
     fn a_status_says_what_was_counted() {
-        let check = |hard: serde_json::Value, status: serde_json::Value, expect: Option<serde_json::Value>| {
+        let check = |hard: serde_json::Value,
+                     status: serde_json::Value,
+                     expect: Option<serde_json::Value>| {
             let counts = Amounts::from([("pods".to_owned(), Quantity::from_units(2))]);
-            let object = Value::from(json!({"metadata": {"name": "q"}, "spec": {"hard": hard}, "status": status}));
+            let object = Value::from(
+                json!({"metadata": {"name": "q"}, "spec": {"hard": hard}, "status": status}),
+            );
             let expect = expect.map(|status| {
                 let mut expect = object.clone();
                 expect.set_at(&["status"], Value::from(status));
@@ -184,6 +222,10 @@ mod tests {
         check(json!({}), both("5", "2"), Some(json!({})));
         let foreign = |used: serde_json::Value| json!({"hard": {"x.y/z": "1"}, "used": used});
         check(json!({"x.y/z": "1"}), foreign(json!({"x.y/z": "7"})), None);
-        check(json!({"x.y/z": "1"}), foreign(json!({"x.y/z": "7", "pods": "1"})), Some(foreign(json!({"x.y/z": "7"}))));
+        check(
+            json!({"x.y/z": "1"}),
+            foreign(json!({"x.y/z": "7", "pods": "1"})),
+            Some(foreign(json!({"x.y/z": "7"}))),
+        );
     }
 }

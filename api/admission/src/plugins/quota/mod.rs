@@ -39,7 +39,9 @@ pub const QUOTAS: &str = "resourcequotas";
 /// Whether the namespace of a write has a quota; for most namespaces one key lookup answers that.
 pub(crate) fn has_quotas(view: &SnapshotView<'_>, attributes: &Attributes<'_>) -> bool {
     let resource = attributes.target.resource;
-    let Some(namespace) = attributes.target.namespace.filter(|_| resource.namespaced) else { return false };
+    let Some(namespace) = attributes.target.namespace.filter(|_| resource.namespaced) else {
+        return false;
+    };
     let quotas = view.resource("", "v1", QUOTAS);
     quotas.is_some_and(|quotas| view.list(quotas, Some(namespace)).next().is_some())
 }
@@ -55,14 +57,18 @@ impl Plugin for ResourceQuota {
         new: &Value,
         terms: &mut Terms,
     ) -> Result<(), Error> {
-        let Some(ledger) = Ledger::of(view, attributes) else { return Ok(()) };
+        let Some(ledger) = Ledger::of(view, attributes) else {
+            return Ok(());
+        };
         if !ledger.counted.may_grow(attributes, new) {
             return Ok(());
         }
         let mut accounts = Vec::new();
         for &(name, entry) in &ledger.entries {
             let account = ledger.account(name, entry)?;
-            if !account.quota.measures(&ledger.counted) || !account.quota.chooses(&ledger.counted, new) {
+            if !account.quota.measures(&ledger.counted)
+                || !account.quota.chooses(&ledger.counted, new)
+            {
                 continue;
             }
             if let Some(question) = ledger.counted.open_question(&account.quota.hard, new) {
@@ -70,7 +76,9 @@ impl Plugin for ResourceQuota {
             }
             accounts.push(account);
         }
-        accounts.into_iter().try_for_each(|account| ledger.charge(view, attributes, account, new, terms))
+        accounts
+            .into_iter()
+            .try_for_each(|account| ledger.charge(view, attributes, account, new, terms))
     }
 }
 
@@ -97,16 +105,25 @@ impl<'a> Ledger<'a> {
     /// answers for most namespaces.
     fn of(view: &SnapshotView<'a>, attributes: &Attributes<'a>) -> Option<Self> {
         let (namespace, resource) = (attributes.target.namespace?, attributes.target.resource);
-        let quotas = view.resource("", "v1", QUOTAS).filter(|_| resource.namespaced && !namespace.is_empty())?;
+        let quotas = view
+            .resource("", "v1", QUOTAS)
+            .filter(|_| resource.namespaced && !namespace.is_empty())?;
         // A new quota is not charged to an existing one of its own name: that write is refused as a
         // conflict.
         let is_new = attributes.old.is_none() && is_of(attributes, view.names, "", QUOTAS);
         let charged = |name: &str| !is_new || name != attributes.target.name;
-        let entries: Vec<_> = view.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
+        let entries: Vec<_> =
+            view.list(quotas, Some(namespace)).filter(|(name, _)| charged(name)).collect();
         if entries.is_empty() {
             return None;
         }
-        Some(Self { quotas, namespace, resource, counted: Counted::of(view.names, resource)?, entries })
+        Some(Self {
+            quotas,
+            namespace,
+            resource,
+            counted: Counted::of(view.names, resource)?,
+            entries,
+        })
     }
 
     fn account(&self, name: &'a str, entry: &'a Entry) -> Result<Account<'a>, Error> {
@@ -136,21 +153,30 @@ impl<'a> Ledger<'a> {
         // The capacity that a bound claim was given is not refused.
         if !beyond.is_empty() && attributes.part != Some(Part::Status) {
             let shown = |amounts: &Amounts| {
-                let each = beyond.iter().filter_map(|name| Some(format!("{name}={}", amounts.get(*name)?)));
+                let each = beyond
+                    .iter()
+                    .filter_map(|name| Some(format!("{name}={}", amounts.get(*name)?)));
                 each.collect::<Vec<_>>().join(",")
             };
             let (asked, used, hard) = (shown(&asked), shown(&used), shown(&quota.hard));
-            let why = format!("exceeded quota: {name}, requested: {asked}, used: {used}, limited: {hard}");
+            let why = format!(
+                "exceeded quota: {name}, requested: {asked}, used: {used}, limited: {hard}"
+            );
             return Err(forbidden(attributes, &why));
         }
         if attributes.dry_run {
             return Ok(());
         }
-        for (name, amount) in sum.iter().filter(|(name, amount)| quota.used.get(*name) != Some(*amount)) {
+        for (name, amount) in
+            sum.iter().filter(|(name, amount)| quota.used.get(*name) != Some(*amount))
+        {
             object.set_at(&["status", "used", name], amount.to_string());
         }
         let key = self.quotas.key(Some(self.namespace), name);
-        terms.operations.push(Operation::Put { key: key.clone(), value: stored_codec::encode(self.quotas, &object)? });
+        terms.operations.push(Operation::Put {
+            key: key.clone(),
+            value: stored_codec::encode(self.quotas, &object)?,
+        });
         terms.conditions.push(Condition::Modified { key, revision: entry.modified });
         Ok(())
     }

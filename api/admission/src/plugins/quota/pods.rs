@@ -15,7 +15,8 @@ const HUGE_PAGES: &str = "hugepages-";
 const REQUESTS: &str = "requests.";
 const LIMITS: &str = "limits.";
 /// Resources that every container must set when a quota counts them.
-const REQUIRED: [&str; 6] = ["cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"];
+const REQUIRED: [&str; 6] =
+    ["cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"];
 
 static ABSENT: Value = Value::Null;
 
@@ -60,8 +61,8 @@ pub(super) fn open_question(counted: &Amounts, pod: &Value) -> Option<String> {
     if speaks_for_its_containers(spec) {
         return None;
     }
-    let lists =
-        ["containers", "initContainers"].map(|list| spec.get(list).and_then(Value::as_list).unwrap_or_default());
+    let lists = ["containers", "initContainers"]
+        .map(|list| spec.get(list).and_then(Value::as_list).unwrap_or_default());
     let containers = || lists.iter().flat_map(|list| list.iter());
     let mut missing = Vec::new();
     for name in REQUIRED.into_iter().filter(|name| counted.contains_key(*name)) {
@@ -69,10 +70,13 @@ pub(super) fn open_question(counted: &Amounts, pod: &Value) -> Option<String> {
             Some(resource) => ("limits", resource),
             None => ("requests", name.strip_prefix(REQUESTS).unwrap_or(name)),
         };
-        let silent = containers().filter(|container| container.at(&["resources", list, resource]).is_none());
-        let silent: BTreeSet<&str> = silent.filter_map(|container| container.str_at(&["name"])).collect();
+        let silent =
+            containers().filter(|container| container.at(&["resources", list, resource]).is_none());
+        let silent: BTreeSet<&str> =
+            silent.filter_map(|container| container.str_at(&["name"])).collect();
         if !silent.is_empty() {
-            missing.push(format!("{name} for: {}", silent.into_iter().collect::<Vec<_>>().join(",")));
+            missing
+                .push(format!("{name} for: {}", silent.into_iter().collect::<Vec<_>>().join(",")));
         }
     }
     (!missing.is_empty()).then(|| format!("must specify {}", missing.join("; ")))
@@ -118,7 +122,8 @@ fn is_alive(pod: &Value, now: Time) -> bool {
     if matches!(pod.str_at(&["status", "phase"]), Some("Failed" | "Succeeded")) {
         return false;
     }
-    let end = pod.str_at(&["metadata", "deletionTimestamp"]).and_then(|text| Time::parse(text).ok());
+    let end =
+        pod.str_at(&["metadata", "deletionTimestamp"]).and_then(|text| Time::parse(text).ok());
     let grace = pod.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_u64);
     match (end, grace) {
         (Some(end), Some(grace)) => now.ms() <= end.ms().saturating_add(grace.saturating_mul(1000)),
@@ -128,7 +133,9 @@ fn is_alive(pod: &Value, now: Time) -> bool {
 
 /// Whether the pod sets its resources as a whole (KEP-2837), so that its containers need not.
 fn speaks_for_its_containers(spec: &Value) -> bool {
-    let names = ["requests", "limits"].into_iter().filter_map(|list| spec.at(&["resources", list])?.as_map());
+    let names = ["requests", "limits"]
+        .into_iter()
+        .filter_map(|list| spec.at(&["resources", list])?.as_map());
     names
         .flat_map(|amounts| amounts.keys())
         .any(|name| matches!(name, "cpu" | "memory") || name.starts_with(HUGE_PAGES))
@@ -153,15 +160,31 @@ mod tests {
 
     #[test]
     fn amounts_that_pods_use() {
-        let known =
-            ["pods", "cpu", "requests.memory", "limits.ephemeral-storage", "hugepages-2Mi", "requests.hugepages-1Gi"];
+        let known = [
+            "pods",
+            "cpu",
+            "requests.memory",
+            "limits.ephemeral-storage",
+            "hugepages-2Mi",
+            "requests.hugepages-1Gi",
+        ];
         let extended = ["requests.example.com/gpu", "requests.deviceclass.resource.svc.io/big"];
         for name in known.into_iter().chain(extended) {
             assert!(measures(names(), name), "{name}");
         }
-        let others =
-            ["example.com/gpu", "limits.example.com/gpu", "limits.hugepages-2Mi", "requests.storage", "secrets"];
-        for name in others.into_iter().chain(["requests.svc.io/x", "requests.gpu", "count/pods", "limits.pods"]) {
+        let others = [
+            "example.com/gpu",
+            "limits.example.com/gpu",
+            "limits.hugepages-2Mi",
+            "requests.storage",
+            "secrets",
+        ];
+        for name in others.into_iter().chain([
+            "requests.svc.io/x",
+            "requests.gpu",
+            "count/pods",
+            "limits.pods",
+        ]) {
             assert!(!measures(names(), name), "{name}");
         }
     }
@@ -170,8 +193,10 @@ mod tests {
     fn what_a_pod_uses() {
         let check = |pod: serde_json::Value, expect: &[(&str, &str)]| {
             let used = usage(names(), &pod.into(), Time::from_ms(0));
-            let shown: Vec<_> = used.iter().map(|(name, amount)| (name.as_str(), amount.to_string())).collect();
-            let expect: Vec<_> = expect.iter().map(|(name, amount)| (*name, (*amount).to_owned())).collect();
+            let shown: Vec<_> =
+                used.iter().map(|(name, amount)| (name.as_str(), amount.to_string())).collect();
+            let expect: Vec<_> =
+                expect.iter().map(|(name, amount)| (*name, (*amount).to_owned())).collect();
             assert_eq!(shown, expect);
         };
         let container = |requests: serde_json::Value, limits: serde_json::Value| json!({"name": "c", "resources": {"requests": requests, "limits": limits}});
@@ -189,7 +214,8 @@ mod tests {
                 ("requests.memory", "1Gi"),
             ],
         );
-        let others = json!({"example.com/gpu": "2", "hugepages-2Mi": "4Mi", "requests.example.com/x": "1"});
+        let others =
+            json!({"example.com/gpu": "2", "hugepages-2Mi": "4Mi", "requests.example.com/x": "1"});
         check(
             with(container(others.clone(), others)),
             &[
@@ -226,23 +252,39 @@ mod tests {
         };
         let bare = json!({"containers": [{"name": "c"}]});
         check(&[], bare.clone(), None);
-        check(&["pods", "limits.ephemeral-storage", "requests.example.com/gpu"], bare.clone(), None);
+        check(
+            &["pods", "limits.ephemeral-storage", "requests.example.com/gpu"],
+            bare.clone(),
+            None,
+        );
         check(&["cpu", "memory"], bare.clone(), Some("must specify cpu for: c; memory for: c"));
-        check(&["requests.cpu", "limits.memory"], bare, Some("must specify limits.memory for: c; requests.cpu for: c"));
+        check(
+            &["requests.cpu", "limits.memory"],
+            bare,
+            Some("must specify limits.memory for: c; requests.cpu for: c"),
+        );
         let some = json!({
             "containers": [{"name": "b", "resources": {"requests": {"cpu": "1"}}}, {"name": "d"}],
             "initContainers": [{"name": "a"}]
         });
         check(&["cpu"], some.clone(), Some("must specify cpu for: a,d"));
         check(&["limits.cpu"], some, Some("must specify limits.cpu for: a,b,d"));
-        check(&["cpu"], json!({"resources": {"limits": {"cpu": "1"}}, "containers": [{"name": "c"}]}), None);
+        check(
+            &["cpu"],
+            json!({"resources": {"limits": {"cpu": "1"}}, "containers": [{"name": "c"}]}),
+            None,
+        );
         check(&["cpu"], json!({"resources": {"limits": {}}, "containers": []}), None);
     }
 
     #[test]
     fn terms_about_other_namespaces() {
         let check = |affinity: serde_json::Value, expect: bool| {
-            assert_eq!(reaches_out(&json!({"spec": {"affinity": affinity}}).into()), expect, "{affinity}");
+            assert_eq!(
+                reaches_out(&json!({"spec": {"affinity": affinity}}).into()),
+                expect,
+                "{affinity}"
+            );
         };
         let required = |term: serde_json::Value| json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]});
         let preferred = |term: serde_json::Value| json!({"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]});

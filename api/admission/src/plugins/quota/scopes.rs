@@ -25,7 +25,10 @@ impl Scope {
             operator: "Exists".to_owned(),
             values: Vec::new(),
         });
-        let terms = spec.at(&["scopeSelector", "matchExpressions"]).and_then(Value::as_list).unwrap_or_default();
+        let terms = spec
+            .at(&["scopeSelector", "matchExpressions"])
+            .and_then(Value::as_list)
+            .unwrap_or_default();
         let terms = terms.iter().map(|term| {
             let text = |field: &str| term.str_at(&[field]).unwrap_or_default().to_owned();
             let values = term.get("values").and_then(Value::as_list).unwrap_or_default();
@@ -46,7 +49,11 @@ impl Scope {
             (Kind::Pods, "PriorityClass") => self.has(text(object, &["spec", "priorityClassName"])),
             (Kind::Claims, "VolumeAttributesClass") => {
                 let mut classes = volume_classes(object).peekable();
-                if classes.peek().is_none() { self.has(None) } else { classes.any(|class| self.has(Some(class))) }
+                if classes.peek().is_none() {
+                    self.has(None)
+                } else {
+                    classes.any(|class| self.has(Some(class)))
+                }
             }
             _ => false,
         }
@@ -106,12 +113,18 @@ mod tests {
         check(scopes(&["Terminating"]), Kind::Pods, plain.clone(), false);
         check(scopes(&["NotTerminating"]), Kind::Pods, plain.clone(), true);
         check(scopes(&["NotTerminating"]), Kind::Pods, deadline.clone(), false);
-        let best = json!({"spec": {"activeDeadlineSeconds": 5}, "status": {"qosClass": "BestEffort"}});
+        let best =
+            json!({"spec": {"activeDeadlineSeconds": 5}, "status": {"qosClass": "BestEffort"}});
         check(scopes(&["BestEffort"]), Kind::Pods, best.clone(), true);
         check(scopes(&["BestEffort", "Terminating"]), Kind::Pods, best.clone(), true);
         check(scopes(&["BestEffort", "NotTerminating"]), Kind::Pods, best.clone(), false);
         check(scopes(&["NotBestEffort"]), Kind::Pods, best, false);
-        check(scopes(&["NotBestEffort"]), Kind::Pods, json!({"status": {"qosClass": "Burstable"}}), true);
+        check(
+            scopes(&["NotBestEffort"]),
+            Kind::Pods,
+            json!({"status": {"qosClass": "Burstable"}}),
+            true,
+        );
         check(scopes(&["VolumeAttributesClass"]), Kind::Pods, plain, false);
     }
 
@@ -138,7 +151,12 @@ mod tests {
         let claim = json!({"spec": {"volumeAttributesClassName": "gold"},
             "status": {"modifyVolumeStatus": {"targetVolumeAttributesClassName": "silver"}}});
         let check = |operator: &str, values: &[&str], claim: &serde_json::Value, expect: bool| {
-            check(term("VolumeAttributesClass", operator, values), Kind::Claims, claim.clone(), expect);
+            check(
+                term("VolumeAttributesClass", operator, values),
+                Kind::Claims,
+                claim.clone(),
+                expect,
+            );
         };
         for class in ["gold", "silver"] {
             check("In", &[class], &claim, true);

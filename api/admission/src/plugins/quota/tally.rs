@@ -43,9 +43,17 @@ impl Tally {
         self.change(counted, object, now, |used, amount| used - amount);
     }
 
-    fn change(&mut self, counted: &Counted, object: &Value, now: Time, with: fn(Quantity, Quantity) -> Quantity) {
+    fn change(
+        &mut self,
+        counted: &Counted,
+        object: &Value,
+        now: Time,
+        with: fn(Quantity, Quantity) -> Quantity,
+    ) {
         let usage = counted.usage(object, now);
-        for (quota, used) in self.lines.iter_mut().filter(|(quota, _)| quota.chooses(counted, object)) {
+        for (quota, used) in
+            self.lines.iter_mut().filter(|(quota, _)| quota.chooses(counted, object))
+        {
             for (name, amount) in usage.iter().filter(|(name, _)| quota.hard.contains_key(*name)) {
                 let sum = used.entry(name.clone()).or_insert(Quantity::ZERO);
                 *sum = with(*sum, *amount);

@@ -59,16 +59,20 @@ impl Namespace {
         let mut terms = Terms::default();
         let checked = ResourceQuota.validate(&view, &attributes, new, &mut terms);
         checked.map_err(|error| error.into_status().message)?;
-        let expect: Vec<_> = terms.operations.iter().map(|operation| operation.key().clone()).collect();
-        let conditions: Vec<_> = terms.conditions.iter().map(|condition| condition.key().clone()).collect();
+        let expect: Vec<_> =
+            terms.operations.iter().map(|operation| operation.key().clone()).collect();
+        let conditions: Vec<_> =
+            terms.conditions.iter().map(|condition| condition.key().clone()).collect();
         assert_eq!(conditions, expect);
         let charged = terms.operations.into_iter().map(|operation| {
             let Operation::Put { value, .. } = operation else { panic!("a quota is deleted") };
             let entry = Entry { value, created: Revision::new(3), modified: Revision::new(8) };
             let object = stored_codec::decode(self.resource(QUOTAS), &entry).unwrap();
             let used = object.at(&["status", "used"]).unwrap().as_map().unwrap();
-            let used: Vec<_> =
-                used.iter().map(|(name, amount)| format!("{name}={}", amount.as_str().unwrap())).collect();
+            let used: Vec<_> = used
+                .iter()
+                .map(|(name, amount)| format!("{name}={}", amount.as_str().unwrap()))
+                .collect();
             format!("{}: {}", object.str_at(&["metadata", "name"]).unwrap(), used.join(","))
         });
         Ok(charged.collect::<Vec<_>>().join("; "))
@@ -83,7 +87,13 @@ impl Namespace {
     }
 
     #[track_caller]
-    fn check_update(&self, plural: &str, part: Part, objects: [serde_json::Value; 2], expect: Result<&str, &str>) {
+    fn check_update(
+        &self,
+        plural: &str,
+        part: Part,
+        objects: [serde_json::Value; 2],
+        expect: Result<&str, &str>,
+    ) {
         let [old, new] = objects.map(Value::from);
         let found = self.write(plural, part, Some(&old), &new, false);
         assert_eq!(found.as_deref().map_err(String::as_str), expect, "{plural} {new:?}");
@@ -96,11 +106,13 @@ fn quota(hard: serde_json::Value, used: serde_json::Value) -> serde_json::Value 
 
 #[test]
 fn what_is_counted_is_charged_or_refused() {
-    let namespace = Namespace::new().with(QUOTAS, "a", quota(json!({"secrets": "2"}), json!({"secrets": "1"}))).with(
-        QUOTAS,
-        "b",
-        quota(json!({"secrets": "9", "pods": "1"}), json!({"secrets": "1", "pods": "1"})),
-    );
+    let namespace = Namespace::new()
+        .with(QUOTAS, "a", quota(json!({"secrets": "2"}), json!({"secrets": "1"})))
+        .with(
+            QUOTAS,
+            "b",
+            quota(json!({"secrets": "9", "pods": "1"}), json!({"secrets": "1", "pods": "1"})),
+        );
     namespace.check("secrets", json!({}), Ok("a: secrets=2; b: pods=1,secrets=2"));
     namespace.check("configmaps", json!({}), Ok(""));
     namespace.check("deployments", json!({}), Ok(""));
@@ -125,19 +137,23 @@ fn a_quota_without_a_status_is_counted_for() {
 
 #[test]
 fn what_counts_is_what_is_allowed_now() {
-    let raised =
-        json!({"spec": {"hard": {"secrets": "2"}}, "status": {"hard": {"secrets": "1"}, "used": {"secrets": "1"}}});
+    let raised = json!({"spec": {"hard": {"secrets": "2"}}, "status": {"hard": {"secrets": "1"}, "used": {"secrets": "1"}}});
     Namespace::new().with(QUOTAS, "a", raised).check("secrets", json!({}), Ok("a: secrets=2"));
 }
 
 #[test]
 fn pods_say_what_is_counted() {
     let hard = json!({"cpu": "1", "memory": "1Gi"});
-    let namespace = Namespace::new().with(QUOTAS, "a", quota(hard, json!({"cpu": "500m", "memory": "512Mi"})));
+    let namespace =
+        Namespace::new().with(QUOTAS, "a", quota(hard, json!({"cpu": "500m", "memory": "512Mi"})));
     let pod = |requests: serde_json::Value| json!({"spec": {"containers": [{"name": "c", "resources": {"requests": requests}}]}});
     let open = "pods \"new\" is forbidden: failed quota: a: must specify cpu for: c; memory for: c";
     namespace.check("pods", pod(json!({})), Err(open));
-    namespace.check("pods", pod(json!({"cpu": "500m", "memory": "1Mi"})), Ok("a: cpu=1,memory=513Mi"));
+    namespace.check(
+        "pods",
+        pod(json!({"cpu": "500m", "memory": "1Mi"})),
+        Ok("a: cpu=1,memory=513Mi"),
+    );
     let beyond = "pods \"new\" is forbidden: exceeded quota: a, requested: cpu=600m,memory=1Gi, \
                   used: cpu=500m,memory=512Mi, limited: cpu=1,memory=1Gi";
     namespace.check("pods", pod(json!({"cpu": "600m", "memory": "1Gi"})), Err(beyond));
@@ -156,15 +172,19 @@ fn quotas_of_other_scopes_do_not_matter() {
 
 #[test]
 fn updates_are_charged_for_what_they_add() {
-    let hard = json!({"services": "1", "services.nodeports": "2", "requests.storage": "3Gi", "pods": "1"});
-    let used = json!({"services": "1", "services.nodeports": "0", "requests.storage": "1Gi", "pods": "0"});
+    let hard =
+        json!({"services": "1", "services.nodeports": "2", "requests.storage": "3Gi", "pods": "1"});
+    let used =
+        json!({"services": "1", "services.nodeports": "0", "requests.storage": "1Gi", "pods": "0"});
     let mut late = quota(json!({"pods": "1"}), json!({"pods": "0"}));
     late["spec"]["scopes"] = json!(["Terminating"]);
-    let namespace = Namespace::new().with(QUOTAS, "a", quota(hard, used)).with(QUOTAS, "late", late);
+    let namespace =
+        Namespace::new().with(QUOTAS, "a", quota(hard, used)).with(QUOTAS, "late", late);
     let service = |kind: &str, ports: usize| json!({"spec": {"type": kind, "ports": vec![json!({"port": 1}); ports]}});
-    let check = |part: Part, old: serde_json::Value, new: serde_json::Value, expect: Result<&str, &str>| {
-        namespace.check_update("services", part, [old, new], expect);
-    };
+    let check =
+        |part: Part, old: serde_json::Value, new: serde_json::Value, expect: Result<&str, &str>| {
+            namespace.check_update("services", part, [old, new], expect);
+        };
     let charged = "a: pods=0,requests.storage=1Gi,services=1,services.nodeports=2";
     check(Part::Main, service("ClusterIP", 2), service("NodePort", 2), Ok(charged));
     check(Part::Main, service("NodePort", 2), service("ClusterIP", 2), Ok(""));
@@ -176,10 +196,12 @@ fn updates_are_charged_for_what_they_add() {
         let spec = json!({"resources": {"requests": {"storage": size}}});
         json!({"spec": spec, "status": {"allocatedResources": {"storage": given}}})
     };
-    let check = |part: Part, old: serde_json::Value, new: serde_json::Value, expect: Result<&str, &str>| {
-        namespace.check_update("persistentvolumeclaims", part, [old, new], expect);
-    };
-    let charged = |size: &str| format!("a: pods=0,requests.storage={size},services=1,services.nodeports=0");
+    let check =
+        |part: Part, old: serde_json::Value, new: serde_json::Value, expect: Result<&str, &str>| {
+            namespace.check_update("persistentvolumeclaims", part, [old, new], expect);
+        };
+    let charged =
+        |size: &str| format!("a: pods=0,requests.storage={size},services=1,services.nodeports=0");
     check(Part::Main, claim("1Gi", "0"), claim("2Gi", "0"), Ok(charged("2Gi").as_str()));
     check(Part::Main, claim("2Gi", "0"), claim("1Gi", "0"), Ok(""));
     let refusal = "persistentvolumeclaims \"new\" is forbidden: exceeded quota: a, \

@@ -29,8 +29,11 @@ pub(super) fn of_device_class(names: &Names) -> String {
 /// is first counted.
 pub(super) fn service(service: &Value) -> Amounts {
     let ports = service.at(&["spec", "ports"]).and_then(Value::as_list).unwrap_or_default();
-    let wanted = service.at(&["spec", "allocateLoadBalancerNodePorts"]).and_then(Value::as_bool) != Some(false);
-    let chosen = |port: &&Value| port.get("nodePort").and_then(Value::as_i64).is_some_and(|number| number != 0);
+    let wanted = service.at(&["spec", "allocateLoadBalancerNodePorts"]).and_then(Value::as_bool)
+        != Some(false);
+    let chosen = |port: &&Value| {
+        port.get("nodePort").and_then(Value::as_i64).is_some_and(|number| number != 0)
+    };
     let kind = service.str_at(&["spec", "type"]).unwrap_or_default();
     let node_ports = match kind {
         "NodePort" => ports.len(),
@@ -40,8 +43,14 @@ pub(super) fn service(service: &Value) -> Amounts {
     };
     Amounts::from([
         ("services".to_owned(), Quantity::from_units(1)),
-        ("services.loadbalancers".to_owned(), Quantity::from_units(i64::from(kind == "LoadBalancer"))),
-        ("services.nodeports".to_owned(), Quantity::from_units(i64::try_from(node_ports).unwrap_or(i64::MAX))),
+        (
+            "services.loadbalancers".to_owned(),
+            Quantity::from_units(i64::from(kind == "LoadBalancer")),
+        ),
+        (
+            "services.nodeports".to_owned(),
+            Quantity::from_units(i64::try_from(node_ports).unwrap_or(i64::MAX)),
+        ),
     ])
 }
 
@@ -54,7 +63,10 @@ pub(super) fn claim(names: &Names, claim: &Value) -> Amounts {
     let class = older.or_else(|| claim.str_at(&["spec", "storageClassName"])).unwrap_or_default();
     if !class.is_empty() {
         let of_class = of_storage_class(names);
-        let own: Vec<_> = used.iter().map(|(name, amount)| (format!("{class}{of_class}{name}"), *amount)).collect();
+        let own: Vec<_> = used
+            .iter()
+            .map(|(name, amount)| (format!("{class}{of_class}{name}"), *amount))
+            .collect();
         used.extend(own);
     }
     used
@@ -75,10 +87,15 @@ fn storage(claim: &Value) -> Option<Quantity> {
 pub(super) fn device_claim(names: &Names, claim: &Value) -> Amounts {
     let suffix = of_device_class(names);
     let mut used = Amounts::new();
-    let requests = claim.at(&["spec", "devices", "requests"]).and_then(Value::as_list).unwrap_or_default();
+    let requests =
+        claim.at(&["spec", "devices", "requests"]).and_then(Value::as_list).unwrap_or_default();
     for request in requests {
         let choices = request.get("firstAvailable").and_then(Value::as_list).unwrap_or_default();
-        let choices = if choices.is_empty() { request.get("exactly").map(std::slice::from_ref) } else { Some(choices) };
+        let choices = if choices.is_empty() {
+            request.get("exactly").map(std::slice::from_ref)
+        } else {
+            Some(choices)
+        };
         let mut worst = Amounts::new();
         for choice in choices.unwrap_or_default() {
             let class = choice.str_at(&["deviceClassName"]).unwrap_or_default();
@@ -107,8 +124,10 @@ mod tests {
 
     #[track_caller]
     fn check(used: &Amounts, expect: &[(&str, &str)]) {
-        let shown: Vec<_> = used.iter().map(|(name, amount)| (name.as_str(), amount.to_string())).collect();
-        let expect: Vec<_> = expect.iter().map(|(name, amount)| (*name, (*amount).to_owned())).collect();
+        let shown: Vec<_> =
+            used.iter().map(|(name, amount)| (name.as_str(), amount.to_string())).collect();
+        let expect: Vec<_> =
+            expect.iter().map(|(name, amount)| (*name, (*amount).to_owned())).collect();
         assert_eq!(shown, expect);
     }
 
@@ -117,15 +136,28 @@ mod tests {
         let check = |spec: serde_json::Value, expect: [&str; 2]| {
             let used = service(&json!({ "spec": spec }).into());
             let [balancers, ports] = expect;
-            check(&used, &[("services", "1"), ("services.loadbalancers", balancers), ("services.nodeports", ports)]);
+            check(
+                &used,
+                &[
+                    ("services", "1"),
+                    ("services.loadbalancers", balancers),
+                    ("services.nodeports", ports),
+                ],
+            );
         };
         let ports = json!([{"port": 80}, {"port": 443, "nodePort": 30_000}]);
         check(json!({}), ["0", "0"]);
         check(json!({"type": "ClusterIP", "ports": ports}), ["0", "0"]);
         check(json!({"type": "NodePort", "ports": ports}), ["0", "2"]);
         check(json!({"type": "LoadBalancer", "ports": ports}), ["1", "2"]);
-        check(json!({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": true, "ports": ports}), ["1", "2"]);
-        check(json!({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": false, "ports": ports}), ["1", "1"]);
+        check(
+            json!({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": true, "ports": ports}),
+            ["1", "2"],
+        );
+        check(
+            json!({"type": "LoadBalancer", "allocateLoadBalancerNodePorts": false, "ports": ports}),
+            ["1", "1"],
+        );
         check(json!({"type": "ExternalName"}), ["0", "0"]);
     }
 
@@ -136,8 +168,14 @@ mod tests {
         };
         let asks = |size: &str| json!({"resources": {"requests": {"storage": size}}});
         check(json!({}), &[("persistentvolumeclaims", "1")]);
-        check(json!({ "spec": asks("1Gi") }), &[("persistentvolumeclaims", "1"), ("requests.storage", "1Gi")]);
-        check(json!({ "spec": asks("1500m") }), &[("persistentvolumeclaims", "1"), ("requests.storage", "2")]);
+        check(
+            json!({ "spec": asks("1Gi") }),
+            &[("persistentvolumeclaims", "1"), ("requests.storage", "1Gi")],
+        );
+        check(
+            json!({ "spec": asks("1500m") }),
+            &[("persistentvolumeclaims", "1"), ("requests.storage", "2")],
+        );
         let given = |size: &str| json!({"spec": asks("1Gi"), "status": {"allocatedResources": {"storage": size}}});
         check(given("2Gi"), &[("persistentvolumeclaims", "1"), ("requests.storage", "2Gi")]);
         check(given("1Mi"), &[("persistentvolumeclaims", "1"), ("requests.storage", "1Gi")]);
@@ -162,14 +200,19 @@ mod tests {
             check(&device_claim(Naming::Kubernetes.names(), &claim.into()), expect);
         };
         let device = |class: &str, mode: &str, count: i64| json!({"deviceClassName": class, "allocationMode": mode, "count": count});
-        let (gpu, fpga) = ("gpu.deviceclass.resource.k8s.io/devices", "fpga.deviceclass.resource.k8s.io/devices");
+        let (gpu, fpga) =
+            ("gpu.deviceclass.resource.k8s.io/devices", "fpga.deviceclass.resource.k8s.io/devices");
         check(json!([]), &[]);
         check(
             json!([{"exactly": device("gpu", "ExactCount", 2)}, {"exactly": {"deviceClassName": "gpu"}}]),
             &[(gpu, "3")],
         );
         check(json!([{"exactly": device("gpu", "All", 0)}]), &[(gpu, "32")]);
-        let choices = [device("gpu", "ExactCount", 4), device("gpu", "ExactCount", 2), device("fpga", "ExactCount", 1)];
+        let choices = [
+            device("gpu", "ExactCount", 4),
+            device("gpu", "ExactCount", 2),
+            device("fpga", "ExactCount", 1),
+        ];
         check(
             json!([{"firstAvailable": choices}, {"exactly": device("gpu", "ExactCount", 1)}]),
             &[(fpga, "1"), (gpu, "5")],

@@ -15,17 +15,28 @@ use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Terms};
 
-const OTHER_OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
-const NO_OVERHEAD: &str = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+const OTHER_OVERHEAD: &str =
+    "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+const NO_OVERHEAD: &str =
+    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
 
 /// The plugin that sets the overhead and scheduling constraints of the class in pods.
 pub(super) struct RuntimeClass;
 
 impl Plugin for RuntimeClass {
-    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
-        let Some(class) = class_of(view, attributes, object)? else { return Ok(()) };
+    fn mutate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
+        let Some(class) = class_of(view, attributes, object)? else {
+            return Ok(());
+        };
         take_overhead(&class, object).map_err(|why| forbidden(attributes, why))?;
-        let Some(scheduling) = given(&class, &["scheduling"]) else { return Ok(()) };
+        let Some(scheduling) = given(&class, &["scheduling"]) else {
+            return Ok(());
+        };
         // The default tolerations of every pod come before those of the class. The kind adds them,
         // and not twice.
         attributes.target.resource.strategy.prepare_create(view.names, object);
@@ -48,13 +59,20 @@ impl Plugin for RuntimeClass {
 }
 
 /// The class that a pod names; `None` when it names none.
-fn class_of(view: &SnapshotView<'_>, attributes: &Attributes<'_>, pod: &Value) -> Result<Option<Value>, Error> {
-    let Some(name) = pod.str_at(&["spec", "runtimeClassName"]) else { return Ok(None) };
+fn class_of(
+    view: &SnapshotView<'_>,
+    attributes: &Attributes<'_>,
+    pod: &Value,
+) -> Result<Option<Value>, Error> {
+    let Some(name) = pod.str_at(&["spec", "runtimeClassName"]) else {
+        return Ok(None);
+    };
     let class = match view.resource("node", "v1", "runtimeclasses") {
         Some(resource) => view.get(resource, None, name)?,
         None => None,
     };
-    let missing = || forbidden(attributes, &format!("pod rejected: RuntimeClass {} not found", quoted(name)));
+    let missing =
+        || forbidden(attributes, &format!("pod rejected: RuntimeClass {} not found", quoted(name)));
     class.ok_or_else(missing).map(Some)
 }
 
@@ -66,15 +84,19 @@ fn given<'v>(object: &'v Value, path: &[&str]) -> Option<&'v Value> {
 /// Whether both are the same amounts of the same resources.
 fn same_amounts(one: Option<&Value>, other: Option<&Value>) -> bool {
     let nothing = Map::new();
-    let [one, other] = [one, other].map(|amounts| amounts.and_then(Value::as_map).unwrap_or(&nothing));
+    let [one, other] =
+        [one, other].map(|amounts| amounts.and_then(Value::as_map).unwrap_or(&nothing));
     let amount = |text: &Value| text.as_str().and_then(Quantity::parse);
     let mut pairs = one.iter().zip(other.iter());
-    one.len() == other.len() && pairs.all(|((name, own), (like, its))| name == like && amount(own) == amount(its))
+    one.len() == other.len()
+        && pairs.all(|((name, own), (like, its))| name == like && amount(own) == amount(its))
 }
 
 /// Sets the overhead of the class in a pod.
 fn take_overhead(class: &Value, pod: &mut Value) -> Result<(), &'static str> {
-    let Some(overhead) = given(class, &["overhead"]) else { return Ok(()) };
+    let Some(overhead) = given(class, &["overhead"]) else {
+        return Ok(());
+    };
     let fixed = given(overhead, &["podFixed"]);
     let own = given(pod, &["spec", "overhead"]);
     if own.is_some() && !same_amounts(own, fixed) {
@@ -90,15 +112,20 @@ fn take_overhead(class: &Value, pod: &mut Value) -> Result<(), &'static str> {
 fn wrong_overhead(class: Option<&Value>, pod: &Value) -> Option<&'static str> {
     let own = given(pod, &["spec", "overhead"]);
     match class.and_then(|class| given(class, &["overhead"])) {
-        Some(overhead) => (!same_amounts(own, given(overhead, &["podFixed"]))).then_some(OTHER_OVERHEAD),
+        Some(overhead) => {
+            (!same_amounts(own, given(overhead, &["podFixed"]))).then_some(OTHER_OVERHEAD)
+        }
         None => own.map(|_| NO_OVERHEAD),
     }
 }
 
 /// Merges the scheduling constraints of the class into a pod.
 fn take_scheduling(scheduling: &Value, pod: &mut Value) -> Result<(), String> {
-    let Some(spec) = pod.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
-    let nodes = scheduling.get("nodeSelector").and_then(Value::as_map).filter(|nodes| !nodes.is_empty());
+    let Some(spec) = pod.get_mut("spec").and_then(Value::as_map_mut) else {
+        return Ok(());
+    };
+    let nodes =
+        scheduling.get("nodeSelector").and_then(Value::as_map).filter(|nodes| !nodes.is_empty());
     if let Some(nodes) = nodes
         && let Some(selector) = spec.map_mut("nodeSelector")
     {
@@ -118,7 +145,9 @@ fn take_scheduling(scheduling: &Value, pod: &mut Value) -> Result<(), String> {
 
 fn conflict(key: &str, of_class: &Value, own: &Value) -> String {
     let [of_class, own] = [of_class, own].map(|value| value.as_str().unwrap_or_default());
-    format!("conflict: runtimeClass.scheduling.nodeSelector[{key}] = {of_class}; pod.spec.nodeSelector[{key}] = {own}")
+    format!(
+        "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {of_class}; pod.spec.nodeSelector[{key}] = {own}"
+    )
 }
 
 #[cfg(test)]
@@ -143,8 +172,12 @@ mod tests {
         check(class(fixed()), json!(null), Ok(json!({"cpu": "250m"})));
         check(class(fixed()), json!({"cpu": "0.25"}), Ok(json!({"cpu": "250m"})));
         check(class(json!({})), json!(null), Ok(json!(null)));
-        for other in [json!({"cpu": "1"}), json!({}), json!({"cpu": "250m", "memory": "1"}), json!({"memory": "250m"})]
-        {
+        for other in [
+            json!({"cpu": "1"}),
+            json!({}),
+            json!({"cpu": "250m", "memory": "1"}),
+            json!({"memory": "250m"}),
+        ] {
             check(class(fixed()), other, Err(OTHER_OVERHEAD));
         }
     }
@@ -169,7 +202,8 @@ mod tests {
         let check = |scheduling: Json, spec: Json, expect: Result<Json, &str>| {
             let mut placed = Value::from(json!({ "spec": spec }));
             let done = take_scheduling(&scheduling.into(), &mut placed);
-            let expect = expect.map(|spec| Value::from(json!({ "spec": spec }))).map_err(str::to_owned);
+            let expect =
+                expect.map(|spec| Value::from(json!({ "spec": spec }))).map_err(str::to_owned);
             assert_eq!(done.map(|()| placed), expect);
         };
         let nodes = |value: &str| json!({"nodeSelector": {"kind": value}});
@@ -181,7 +215,8 @@ mod tests {
         let why = "conflict: runtimeClass.scheduling.nodeSelector[kind] = x; pod.spec.nodeSelector[kind] = y";
         check(nodes("x"), nodes("y"), Err(why));
         let tolerates = |keys: &[&str]| {
-            let each: Vec<Json> = keys.iter().map(|key| json!({"key": key, "operator": "Exists"})).collect();
+            let each: Vec<Json> =
+                keys.iter().map(|key| json!({"key": key, "operator": "Exists"})).collect();
             json!({ "tolerations": each })
         };
         check(tolerates(&["a", "b"]), tolerates(&["c", "a"]), Ok(tolerates(&["c", "a", "b"])));

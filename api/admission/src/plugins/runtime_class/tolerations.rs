@@ -26,7 +26,10 @@ type Length = (bool, i64);
 /// The tolerations that no other one covers, in their order; of equal ones the first.
 pub(super) fn merged(all: Vec<Value>) -> Vec<Value> {
     let needed = needed(&all);
-    all.into_iter().zip(needed).filter_map(|(toleration, needed)| needed.then_some(toleration)).collect()
+    all.into_iter()
+        .zip(needed)
+        .filter_map(|(toleration, needed)| needed.then_some(toleration))
+        .collect()
 }
 
 /// Whether each of them is kept.
@@ -34,16 +37,25 @@ fn needed(all: &[Value]) -> Vec<bool> {
     let mut longest: HashMap<About<'_>, Length> = HashMap::new();
     for toleration in all {
         let length = length(toleration);
-        longest.entry(about(toleration)).and_modify(|most| *most = length.max(*most)).or_insert(length);
+        longest
+            .entry(about(toleration))
+            .and_modify(|most| *most = length.max(*most))
+            .or_insert(length);
     }
     let mut seen = HashSet::new();
     let each = all.iter().map(|toleration| (about(toleration), length(toleration)));
-    each.map(|(about, length)| seen.insert((about, length)) && !is_covered(about, length, &longest)).collect()
+    each.map(|(about, length)| seen.insert((about, length)) && !is_covered(about, length, &longest))
+        .collect()
 }
 
 fn about(toleration: &Value) -> About<'_> {
     let text = |field: &str| toleration.str_at(&[field]).unwrap_or_default();
-    About { key: text("key"), operator: text("operator"), value: text("value"), effect: text("effect") }
+    About {
+        key: text("key"),
+        operator: text("operator"),
+        value: text("value"),
+        effect: text("effect"),
+    }
 }
 
 fn length(toleration: &Value) -> Length {
@@ -63,7 +75,9 @@ fn is_covered<'t>(own: About<'t>, length: Length, longest: &HashMap<About<'t>, L
     let of_effect = |effect| {
         let any_value = |key| covers(About { key, operator: EXISTS, value: "", effect });
         let same_value = |operator| covers(About { operator, effect, ..own });
-        any_value(own.key) || any_value("") || (own.operator == EQUAL && (same_value(EQUAL) || same_value("")))
+        any_value(own.key)
+            || any_value("")
+            || (own.operator == EQUAL && (same_value(EQUAL) || same_value("")))
     };
     of_effect(own.effect) || of_effect("")
 }
@@ -84,9 +98,13 @@ mod tests {
             ("k", EQUAL, ""),
             ("k", "", "v"),
         ] {
-            for (effect, seconds) in
-                [("", None), ("NoSchedule", None), (ENDING, None), (ENDING, Some(5_i64)), (ENDING, Some(9))]
-            {
+            for (effect, seconds) in [
+                ("", None),
+                ("NoSchedule", None),
+                (ENDING, None),
+                (ENDING, Some(5_i64)),
+                (ENDING, Some(9)),
+            ] {
                 let mut toleration = Value::from([("effect", effect), ("operator", operator)]);
                 for (field, text) in [("key", key), ("value", value)] {
                     if !text.is_empty() {
@@ -105,11 +123,12 @@ mod tests {
     /// Whether one toleration covers another one, by their fields.
     fn includes(wide: &Value, narrow: &Value) -> bool {
         let (wide_about, narrow_about) = (about(wide), about(narrow));
-        let key = wide_about.key == narrow_about.key || (wide_about.key.is_empty() && wide_about.operator == EXISTS);
+        let key = wide_about.key == narrow_about.key
+            || (wide_about.key.is_empty() && wide_about.operator == EXISTS);
         let effect = wide_about.effect.is_empty() || wide_about.effect == narrow_about.effect;
         let lasts = wide_about.effect != ENDING || length(wide) >= length(narrow);
-        let value =
-            wide_about.operator == EXISTS || (narrow_about.operator == EQUAL && wide_about.value == narrow_about.value);
+        let value = wide_about.operator == EXISTS
+            || (narrow_about.operator == EQUAL && wide_about.value == narrow_about.value);
         wide == narrow || (key && effect && lasts && value)
     }
 
@@ -118,7 +137,9 @@ mod tests {
         let mut kept: Vec<Value> = Vec::new();
         for (at, toleration) in all.iter().enumerate() {
             let before = kept.iter().any(|other| includes(other, toleration));
-            let later = all[at + 1..].iter().any(|other| other != toleration && includes(other, toleration));
+            let later = all[at + 1..]
+                .iter()
+                .any(|other| other != toleration && includes(other, toleration));
             if !before && !later {
                 kept.push(toleration.clone());
             }
@@ -149,7 +170,10 @@ mod tests {
         let key = |key: &str| json!({"key": key, "operator": "Exists"});
         check(json!([]), &[]);
         check(json!([key("b"), key("a"), key("b")]), &[0, 1]);
-        check(json!([key("a"), {"operator": "Exists", "effect": "NoSchedule"}, {"operator": "Exists"}]), &[2]);
+        check(
+            json!([key("a"), {"operator": "Exists", "effect": "NoSchedule"}, {"operator": "Exists"}]),
+            &[2],
+        );
         let ends = |seconds: i64| json!({"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds});
         check(json!([ends(5), ends(9), ends(7)]), &[1]);
     }

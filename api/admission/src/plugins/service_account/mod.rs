@@ -26,12 +26,19 @@ const MIRROR: &str = "config.mirror";
 pub(super) struct ServiceAccount;
 
 impl Plugin for ServiceAccount {
-    fn mutate(&self, view: &SnapshotView<'_>, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+    fn mutate(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
         if is_mirror(view.names, object) {
             return secrets::of_mirror(object).map_err(|why| forbidden(attributes, why));
         }
         let uid = object.str_at(&["metadata", "uid"]).unwrap_or_default().to_owned();
-        let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return Ok(()) };
+        let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else {
+            return Ok(());
+        };
         // A service account that is created later than its pods changes nothing in them; neither
         // does the default one, which is created a moment after its namespace.
         let account = account(view, attributes, name_account(spec))?.unwrap_or_default();
@@ -53,8 +60,15 @@ impl Plugin for ServiceAccount {
         let name = match named {
             Some(name) => name,
             None if is_mirror(view.names, new) => {
-                let pod = format!("{}/{}", attributes.target.namespace.unwrap_or_default(), attributes.target.name);
-                return Err(forbidden(attributes, &format!("no service account specified for pod {pod}")));
+                let pod = format!(
+                    "{}/{}",
+                    attributes.target.namespace.unwrap_or_default(),
+                    attributes.target.name
+                );
+                return Err(forbidden(
+                    attributes,
+                    &format!("no service account specified for pod {pod}"),
+                ));
             }
             // The pod was created before pods were given a service account.
             None => DEFAULT,
@@ -86,7 +100,11 @@ fn name_account(spec: &mut Map) -> &str {
 }
 
 /// The service account of this name.
-fn account(view: &SnapshotView<'_>, attributes: &Attributes<'_>, name: &str) -> Result<Option<Value>, Error> {
+fn account(
+    view: &SnapshotView<'_>,
+    attributes: &Attributes<'_>,
+    name: &str,
+) -> Result<Option<Value>, Error> {
     match view.resource("", "v1", "serviceaccounts") {
         Some(resource) => view.get(resource, attributes.target.namespace, name),
         None => Ok(None),
@@ -122,7 +140,10 @@ mod tests {
         let check = |spec: Json, expect: &str| {
             let mut spec = Value::from(spec);
             assert_eq!(name_account(spec.as_map_mut().unwrap()), expect);
-            assert_eq!(spec, json!({"serviceAccount": expect, "serviceAccountName": expect}).into());
+            assert_eq!(
+                spec,
+                json!({"serviceAccount": expect, "serviceAccountName": expect}).into()
+            );
         };
         check(json!({}), "default");
         check(json!({"serviceAccountName": ""}), "default");
@@ -161,12 +182,16 @@ mod tests {
     fn pods_of_nodes() {
         let check = |annotations: Json, expect: [bool; 2]| {
             let pod = Value::from(json!({"metadata": {"annotations": annotations}}));
-            let found = [Naming::Svc, Naming::Kubernetes].map(|naming| is_mirror(naming.names(), &pod));
+            let found =
+                [Naming::Svc, Naming::Kubernetes].map(|naming| is_mirror(naming.names(), &pod));
             assert_eq!(found, expect, "{pod:?}");
         };
         check(json!(null), [false, false]);
         check(json!({"svc.io/config.mirror": "x"}), [true, false]);
         check(json!({"kubernetes.io/config.mirror": ""}), [false, true]);
-        check(json!({"example.com/config.mirror": "", "svc.io/config.mirrors": ""}), [false, false]);
+        check(
+            json!({"example.com/config.mirror": "", "svc.io/config.mirrors": ""}),
+            [false, false],
+        );
     }
 }

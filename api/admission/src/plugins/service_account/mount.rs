@@ -51,13 +51,19 @@ fn volume_name(uid: &str) -> String {
 
 /// Mounts the volume in a container; false when the path has a mount already.
 fn add_mount(container: &mut Value, name: &str, path: &str) -> bool {
-    let Some(mounts) = container.as_map_mut().and_then(|container| list_mut(container, "volumeMounts")) else {
+    let Some(mounts) =
+        container.as_map_mut().and_then(|container| list_mut(container, "volumeMounts"))
+    else {
         return false;
     };
     if mounts.iter().any(|mount| mount.str_at(&["mountPath"]) == Some(path)) {
         return false;
     }
-    mounts.push(Value::from([("mountPath", Value::from(path)), ("name", name.into()), ("readOnly", true.into())]));
+    mounts.push(Value::from([
+        ("mountPath", Value::from(path)),
+        ("name", name.into()),
+        ("readOnly", true.into()),
+    ]));
     true
 }
 
@@ -71,9 +77,11 @@ fn list_mut<'m>(map: &'m mut Map, field: &str) -> Option<&'m mut Vec<Value>> {
 }
 
 fn volume(names: &Names, name: &str) -> Value {
-    let token = Value::from([("expirationSeconds", Value::from(TOKEN_SECONDS)), ("path", "token".into())]);
+    let token =
+        Value::from([("expirationSeconds", Value::from(TOKEN_SECONDS)), ("path", "token".into())]);
     let certificate = Value::from([("key", "ca.crt"), ("path", "ca.crt")]);
-    let authority = [("items", Value::List(vec![certificate])), ("name", names.configmap_root_ca.into())];
+    let authority =
+        [("items", Value::List(vec![certificate])), ("name", names.configmap_root_ca.into())];
     let field = Value::from([("apiVersion", "v1"), ("fieldPath", "metadata.namespace")]);
     let namespace = Value::from([("fieldRef", field), ("path", "namespace".into())]);
     let own = Value::from([("items", Value::List(vec![namespace]))]);
@@ -82,7 +90,8 @@ fn volume(names: &Names, name: &str) -> Value {
         Value::from([("configMap", Value::from(authority))]),
         Value::from([("downwardAPI", own)]),
     ];
-    let projected = Value::from([("defaultMode", Value::from(MODE)), ("sources", Value::List(sources))]);
+    let projected =
+        Value::from([("defaultMode", Value::from(MODE)), ("sources", Value::List(sources))]);
     Value::from([("name", Value::from(name)), ("projected", projected)])
 }
 
@@ -108,13 +117,19 @@ mod tests {
         assert_eq!((name.len(), &name), (PREFIX.len() + 5, &volume_name("u")));
         assert_ne!(name, other);
         let letters = &name[PREFIX.len()..];
-        assert!(letters.chars().all(|letter| "bcdfghjklmnpqrstvwxz2456789".contains(letter)), "{name}");
+        assert!(
+            letters.chars().all(|letter| "bcdfghjklmnpqrstvwxz2456789".contains(letter)),
+            "{name}"
+        );
     }
 
     #[test]
     fn every_container_sees_the_token() {
         let name = volume_name("u");
-        let spec = added(Naming::Svc, json!({"containers": [{"name": "c"}], "initContainers": [{"name": "i"}]}));
+        let spec = added(
+            Naming::Svc,
+            json!({"containers": [{"name": "c"}], "initContainers": [{"name": "i"}]}),
+        );
         for field in ["containers", "initContainers"] {
             assert_eq!(spec[field][0]["volumeMounts"], json!([mount(&name)]), "{field}");
         }
@@ -132,7 +147,10 @@ mod tests {
         let spec = added(Naming::Kubernetes, json!({"containers": [{"name": "c"}]}));
         let path = &spec["containers"][0]["volumeMounts"][0]["mountPath"];
         assert_eq!(path, "/var/run/secrets/kubernetes.io/serviceaccount");
-        assert_eq!(spec["volumes"][0]["projected"]["sources"][1]["configMap"]["name"], "kube-root-ca.crt");
+        assert_eq!(
+            spec["volumes"][0]["projected"]["sources"][1]["configMap"]["name"],
+            "kube-root-ca.crt"
+        );
     }
 
     #[test]
@@ -140,9 +158,15 @@ mod tests {
         let mounted = json!({"containers": [{"volumeMounts": [mount("mine")]}], "volumes": [{"name": "mine"}]});
         assert_eq!(added(Naming::Svc, mounted.clone()), mounted);
         let own = json!([{"name": "other"}, {"name": "kube-api-access-own"}]);
-        let spec = added(Naming::Svc, json!({"containers": [{}, {"volumeMounts": [mount("other")]}], "volumes": own}));
+        let spec = added(
+            Naming::Svc,
+            json!({"containers": [{}, {"volumeMounts": [mount("other")]}], "volumes": own}),
+        );
         let mounts = |at: usize| spec["containers"][at]["volumeMounts"].clone();
-        assert_eq!((mounts(0), mounts(1)), (json!([mount("kube-api-access-own")]), json!([mount("other")])));
+        assert_eq!(
+            (mounts(0), mounts(1)),
+            (json!([mount("kube-api-access-own")]), json!([mount("other")]))
+        );
         assert_eq!(spec["volumes"], own);
         assert_eq!(added(Naming::Svc, json!({"containers": null})), json!({"containers": null}));
     }

@@ -21,7 +21,8 @@ const IN_VOLUMES: [&[&str]; 10] = [
     &["storageos", "secretRef", "name"],
 ];
 /// The lists of containers, and the word for one container of each in messages.
-const CONTAINERS: [(&str, &str); 2] = [("initContainers", "init container"), ("containers", "container")];
+const CONTAINERS: [(&str, &str); 2] =
+    [("initContainers", "init container"), ("containers", "container")];
 const GUESTS: (&str, &str) = ("ephemeralContainers", "ephemeral container");
 
 /// Admits a mirror pod that names no secret.
@@ -32,8 +33,11 @@ pub(super) fn of_mirror(pod: &Value) -> Result<(), &'static str> {
     if names_some(pod) {
         return Err("a mirror pod may not reference secrets");
     }
-    let is_token = |source: &Value| source.get("serviceAccountToken").is_some_and(|token| !token.is_null());
-    if list(pod, &["spec", "volumes"]).iter().any(|volume| list(volume, &["projected", "sources"]).iter().any(is_token))
+    let is_token =
+        |source: &Value| source.get("serviceAccountToken").is_some_and(|token| !token.is_null());
+    if list(pod, &["spec", "volumes"])
+        .iter()
+        .any(|volume| list(volume, &["projected", "sources"]).iter().any(is_token))
     {
         return Err("a mirror pod may not use ServiceAccountToken volume projections");
     }
@@ -52,9 +56,12 @@ pub(super) fn check(names: &Names, account: &Value, pod: &Value) -> Result<(), S
             return Err(not_allowed(&what, own, "secret"));
         }
     }
-    CONTAINERS.iter().try_for_each(|containers| check_containers(*containers, own, &allowed, pod))?;
+    CONTAINERS
+        .iter()
+        .try_for_each(|containers| check_containers(*containers, own, &allowed, pod))?;
     let allowed = named(account, "imagePullSecrets");
-    let references = list(pod, &["spec", "imagePullSecrets"]).iter().map(|reference| text(reference, &["name"]));
+    let references =
+        list(pod, &["spec", "imagePullSecrets"]).iter().map(|reference| text(reference, &["name"]));
     match references.enumerate().find(|(_, name)| !allowed.contains(name)) {
         Some((at, name)) => {
             let what = format!("imagePullSecrets[{at}].name=\"{name}\"");
@@ -74,7 +81,8 @@ pub(super) fn check_guests(names: &Names, account: &Value, pod: &Value) -> Resul
 
 /// Whether the service account enforces mountable secrets.
 fn is_limited(names: &Names, account: &Value) -> bool {
-    let says = text(account, &["metadata", "annotations", names.annotation_enforce_mountable_secrets]);
+    let says =
+        text(account, &["metadata", "annotations", names.annotation_enforce_mountable_secrets]);
     matches!(says, "1" | "t" | "T" | "true" | "TRUE" | "True")
 }
 
@@ -85,7 +93,11 @@ fn check_containers(
     pod: &Value,
 ) -> Result<(), String> {
     for container in list(pod, &["spec", field]) {
-        let Some((by, secret)) = references(container).find(|(_, secret)| !allowed.contains(secret)) else { continue };
+        let Some((by, secret)) =
+            references(container).find(|(_, secret)| !allowed.contains(secret))
+        else {
+            continue;
+        };
         let by = by.map_or_else(|| "envFrom".to_owned(), |variable| format!("envVar {variable}"));
         let name = text(container, &["name"]);
         let what = format!("{kind} {name} with {by} referencing secret.secretName=\"{secret}\"");
@@ -95,7 +107,9 @@ fn check_containers(
 }
 
 fn not_allowed(what: &str, account: &str, kind: &str) -> String {
-    format!("{what} is not allowed because service account {account} does not reference that {kind}")
+    format!(
+        "{what} is not allowed because service account {account} does not reference that {kind}"
+    )
 }
 
 /// Whether a pod names any secret.
@@ -103,7 +117,9 @@ fn names_some(pod: &Value) -> bool {
     let lists = CONTAINERS.into_iter().chain([GUESTS]);
     let mut containers = lists.flat_map(|(field, _)| list(pod, &["spec", field]));
     let is_there = |name: &str| !name.is_empty();
-    list(pod, &["spec", "imagePullSecrets"]).iter().any(|reference| is_there(text(reference, &["name"])))
+    list(pod, &["spec", "imagePullSecrets"])
+        .iter()
+        .any(|reference| is_there(text(reference, &["name"])))
         || containers.any(|container| references(container).any(|(_, name)| is_there(name)))
         || list(pod, &["spec", "volumes"]).iter().any(|volume| of_volume(volume).next().is_some())
 }
@@ -112,20 +128,24 @@ fn names_some(pod: &Value) -> bool {
 fn of_volume(volume: &Value) -> impl Iterator<Item = (String, &str)> {
     let own = IN_VOLUMES.iter().map(|path| (path.join("."), text(volume, path)));
     let projected = list(volume, &["projected", "sources"]).iter();
-    let projected = projected.map(|source| ("projected.secret.name".to_owned(), text(source, &["secret", "name"])));
+    let projected = projected
+        .map(|source| ("projected.secret.name".to_owned(), text(source, &["secret", "name"])));
     own.chain(projected).filter(|(_, name)| !name.is_empty())
 }
 
 /// The secrets that a container names, each with the environment variable it is for, if it is for
 /// one.
 fn references<'v>(container: &'v Value) -> impl Iterator<Item = (Option<&'v str>, &'v str)> {
-    let name = |secret: Option<&'v Value>| Some(text(secret.filter(|secret| !secret.is_null())?, &["name"]));
+    let name = |secret: Option<&'v Value>| {
+        Some(text(secret.filter(|secret| !secret.is_null())?, &["name"]))
+    };
     let of_variables = list(container, &["env"]).iter().filter_map(move |variable| {
         let secret = name(variable.at(&["valueFrom", "secretKeyRef"]))?;
         Some((Some(text(variable, &["name"])), secret))
     });
     let of_sources = list(container, &["envFrom"]).iter();
-    of_variables.chain(of_sources.filter_map(move |source| Some((None, name(source.get("secretRef"))?))))
+    of_variables
+        .chain(of_sources.filter_map(move |source| Some((None, name(source.get("secretRef"))?))))
 }
 
 /// The names in a list of references.
@@ -191,7 +211,10 @@ mod tests {
         check(json!({"containers": [variable("x")]}), Err(why));
         let why = "init container c with envFrom referencing secret.secretName=\"x\" is not allowed because service \
                    account robot does not reference that secret";
-        check(json!({"containers": [variable("x")], "initContainers": [all_variables("x")]}), Err(why));
+        check(
+            json!({"containers": [variable("x")], "initContainers": [all_variables("x")]}),
+            Err(why),
+        );
         check(json!({"ephemeralContainers": [variable("x")]}), Ok(()));
         let why = "imagePullSecrets[1].name=\"s\" is not allowed because service account robot does not reference \
                    that imagePullSecret";
@@ -201,7 +224,9 @@ mod tests {
     #[test]
     fn secrets_of_guests() {
         let check = |guest: Json, expect: Result<(), &str>| {
-            let pod = Value::from(json!({"spec": {"ephemeralContainers": [guest], "containers": [variable("x")]}}));
+            let pod = Value::from(
+                json!({"spec": {"ephemeralContainers": [guest], "containers": [variable("x")]}}),
+            );
             let done = |limits: &str| check_guests(Naming::Svc.names(), &account(limits), &pod);
             assert_eq!(done("1"), expect.map_err(str::to_owned));
             assert_eq!(done(""), Ok(()));
@@ -224,7 +249,10 @@ mod tests {
         let of_volume = |source: Json| json!({ "volumes": [source] });
         let secrets = "a mirror pod may not reference secrets";
         check(json!({"serviceAccountName": "", "volumes": [{"configMap": {"name": "m"}}]}), "");
-        check(json!({"serviceAccountName": "robot"}), "a mirror pod may not reference service accounts");
+        check(
+            json!({"serviceAccountName": "robot"}),
+            "a mirror pod may not reference service accounts",
+        );
         check(json!({"imagePullSecrets": [{"name": "s"}]}), secrets);
         check(json!({"initContainers": [variable("s")]}), secrets);
         check(json!({"containers": [all_variables("s")]}), secrets);

@@ -43,7 +43,11 @@ impl Answers {
     /// No answer yet.
     #[must_use]
     pub fn of(authorizer: impl Authorizer + 'static) -> Self {
-        Self { authorizer: Box::new(authorizer), known: Mutex::default(), questions: Mutex::default() }
+        Self {
+            authorizer: Box::new(authorizer),
+            known: Mutex::default(),
+            questions: Mutex::default(),
+        }
     }
 
     /// The answer; `None` when it has to be waited for.

@@ -38,22 +38,39 @@ pub(crate) fn overloads() -> Vec<Overload> {
         let overload = of("check", id, receiver, names::object(DECISION), call);
         overload.costs(Cost::Fixed(CHECK_COST), Estimate::Fixed(CHECK_COST))
     };
-    let told =
-        |function, id, result, call: Call| Overload::member(function, id, [names::object(DECISION)], result, call);
+    let told = |function, id, result, call: Call| {
+        Overload::member(function, id, [names::object(DECISION)], result, call)
+    };
     let account = [authorizer(), String, String];
     vec![
         of("path", "authorizer_path", authorizer(), names::object(PATH_CHECK), path),
         of("group", "authorizer_group", authorizer(), names::object(GROUP_CHECK), group),
-        Overload::member("serviceAccount", "authorizer_serviceaccount", account, authorizer(), service_account),
+        Overload::member(
+            "serviceAccount",
+            "authorizer_serviceaccount",
+            account,
+            authorizer(),
+            service_account,
+        ),
         of("resource", "groupcheck_resource", names::object(GROUP_CHECK), resource(), resource_of),
-        narrowed("subresource", "resourcecheck_subresource", |a| with(a, |target| &mut target.subresource)),
-        narrowed("namespace", "resourcecheck_namespace", |a| with(a, |target| &mut target.namespace)),
+        narrowed("subresource", "resourcecheck_subresource", |a| {
+            with(a, |target| &mut target.subresource)
+        }),
+        narrowed("namespace", "resourcecheck_namespace", |a| {
+            with(a, |target| &mut target.namespace)
+        }),
         narrowed("name", "resourcecheck_name", |a| with(a, |target| &mut target.name)),
-        selected("fieldSelector", "authorizer_fieldselector", |a| with(a, |target| &mut target.field_selector)),
-        selected("labelSelector", "authorizer_labelselector", |a| with(a, |target| &mut target.label_selector)),
+        selected("fieldSelector", "authorizer_fieldselector", |a| {
+            with(a, |target| &mut target.field_selector)
+        }),
+        selected("labelSelector", "authorizer_labelselector", |a| {
+            with(a, |target| &mut target.label_selector)
+        }),
         checked("pathcheck_check", names::object(PATH_CHECK), check_path),
         checked("resourcecheck_check", resource(), check_resource),
-        told("errored", "decision_errored", Bool, |a| decided(a, |it| Value::Bool(it.error.is_some()))),
+        told("errored", "decision_errored", Bool, |a| {
+            decided(a, |it| Value::Bool(it.error.is_some()))
+        }),
         told("error", "decision_error", String, |a| {
             decided(a, |it| Value::string(it.error.as_deref().unwrap_or_default()))
         }),
@@ -72,11 +89,15 @@ fn cost_of_selecting(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u6
 fn estimate_of_selecting(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
     let length = estimated_size(arguments, 1);
     let requirements = product(length.scaled(0.5), exactly(REQUIREMENT_COST));
-    CallEstimate { cost: sum(sum(exactly(SELECTOR_COST), length.scaled(0.1)), requirements), size: None }
+    CallEstimate {
+        cost: sum(sum(exactly(SELECTOR_COST), length.scaled(0.1)), requirements),
+        size: None,
+    }
 }
 
 fn path<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let (authorizer, path) = (opaque::<AuthorizerValue>(arguments, 0)?.clone(), text(arguments, 1)?);
+    let (authorizer, path) =
+        (opaque::<AuthorizerValue>(arguments, 0)?.clone(), text(arguments, 1)?);
     if path.trim().is_empty() {
         return Err(EvalError::new("path must not be empty"));
     }
@@ -84,7 +105,8 @@ fn path<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 }
 
 fn group<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let (authorizer, group) = (opaque::<AuthorizerValue>(arguments, 0)?.clone(), text(arguments, 1)?);
+    let (authorizer, group) =
+        (opaque::<AuthorizerValue>(arguments, 0)?.clone(), text(arguments, 1)?);
     Ok(Value::opaque(GroupCheck { authorizer, group: group.to_owned() }))
 }
 
@@ -97,7 +119,8 @@ fn service_account<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> 
     if !dns_label(namespace).is_empty() {
         return Err(EvalError::new("Invalid service account namespace"));
     }
-    let subject = Subject::ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() };
+    let subject =
+        Subject::ServiceAccount { namespace: namespace.to_owned(), name: name.to_owned() };
     Ok(Value::opaque(AuthorizerValue { subject, ..authorizer }))
 }
 
@@ -107,12 +130,16 @@ fn resource_of<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         return Err(EvalError::new("resource must not be empty"));
     }
     let GroupCheck { authorizer, group } = check.clone();
-    let target = ResourceTarget { group, resource: resource.to_owned(), ..ResourceTarget::default() };
+    let target =
+        ResourceTarget { group, resource: resource.to_owned(), ..ResourceTarget::default() };
     Ok(Value::opaque(ResourceCheck { authorizer, target }))
 }
 
 /// The check with another part of what it asks about.
-fn with<'a>(arguments: &[Value<'a>], part: fn(&mut ResourceTarget) -> &mut String) -> Result<Value<'a>, EvalError> {
+fn with<'a>(
+    arguments: &[Value<'a>],
+    part: fn(&mut ResourceTarget) -> &mut String,
+) -> Result<Value<'a>, EvalError> {
     let mut check = opaque::<ResourceCheck>(arguments, 0)?.clone();
     text(arguments, 1)?.clone_into(part(&mut check.target));
     Ok(Value::opaque(check))
@@ -128,11 +155,18 @@ fn check_resource<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     ask(authorizer, CheckTarget::Resource(target.clone()), text(arguments, 1)?)
 }
 
-fn ask<'a>(authorizer: &AuthorizerValue, target: CheckTarget, verb: &str) -> Result<Value<'a>, EvalError> {
+fn ask<'a>(
+    authorizer: &AuthorizerValue,
+    target: CheckTarget,
+    verb: &str,
+) -> Result<Value<'a>, EvalError> {
     let check = Check { subject: authorizer.subject.clone(), target, verb: verb.to_owned() };
     authorizer.answers.answer(&check).map(Value::opaque).ok_or(EvalError::Pending)
 }
 
-fn decided<'a>(arguments: &[Value<'a>], answer: fn(&Decision) -> Value<'a>) -> Result<Value<'a>, EvalError> {
+fn decided<'a>(
+    arguments: &[Value<'a>],
+    answer: fn(&Decision) -> Value<'a>,
+) -> Result<Value<'a>, EvalError> {
     opaque::<Decision>(arguments, 0).map(answer)
 }

@@ -19,7 +19,11 @@ impl Authorizer for ByVerb {
     fn decide(&self, check: &Check) -> Option<Decision> {
         self.asked.lock().unwrap().push(check.clone());
         let error = (check.verb == "fail").then(|| "broken".to_owned());
-        Some(Decision { allowed: check.verb == "get", reason: format!("verb {}", check.verb), error })
+        Some(Decision {
+            allowed: check.verb == "get",
+            reason: format!("verb {}", check.verb),
+            error,
+        })
     }
 }
 
@@ -29,7 +33,11 @@ fn evaluate(expression: &str, answers: &Arc<Answers>) -> Result<String, EvalErro
         .with_variable("authorizer", names::object(names::AUTHORIZER))
         .with_variable("request", names::object(names::RESOURCE_CHECK));
     let program = Program::compile(&environment, expression).unwrap();
-    let target = ResourceTarget { resource: "pods".to_owned(), name: "web".to_owned(), ..ResourceTarget::default() };
+    let target = ResourceTarget {
+        resource: "pods".to_owned(),
+        name: "web".to_owned(),
+        ..ResourceTarget::default()
+    };
     let activation = Activation::new(&environment)
         .with(0, authorizer(Arc::clone(answers)))
         .with(1, request_resource(Arc::clone(answers), target));
@@ -122,8 +130,11 @@ fn answers_that_have_to_be_waited_for() {
     assert_eq!(evaluate(expression, &answers), Err(EvalError::Pending));
     assert_eq!(evaluate(expression, &answers), Err(EvalError::Pending));
     let questions = answers.take_questions();
-    let path =
-        Check { subject: Subject::Requester, target: CheckTarget::Path("/x".to_owned()), verb: "get".to_owned() };
+    let path = Check {
+        subject: Subject::Requester,
+        target: CheckTarget::Path("/x".to_owned()),
+        verb: "get".to_owned(),
+    };
     assert_eq!(questions, std::slice::from_ref(&path));
     assert!(answers.take_questions().is_empty());
     answers.insert(path, Decision { allowed: true, ..Decision::default() });

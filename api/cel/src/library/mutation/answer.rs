@@ -33,18 +33,29 @@ pub struct PatchOperation {
 /// The operations of a list of `JSONPatch`.
 pub fn patch_operations(answer: &Value<'_>) -> Result<Vec<PatchOperation>, AnswerError> {
     let wrong = |found: &str| {
-        AnswerError(format!("type mismatch: JSONPatchType.expression should evaluate to array, but got {found}"))
+        AnswerError(format!(
+            "type mismatch: JSONPatchType.expression should evaluate to array, but got {found}"
+        ))
     };
-    let Value::List(items) = answer else { return Err(wrong(answer.type_name())) };
+    let Value::List(items) = answer else {
+        return Err(wrong(answer.type_name()));
+    };
     items.iter().map(|item| operation(&item)).collect()
 }
 
 fn operation(item: &Value<'_>) -> Result<PatchOperation, AnswerError> {
     let map = match item {
         Value::Map(map) if map.type_name() == Some(JSON_PATCH) => map,
-        item => return Err(AnswerError(format!("type mismatch: expected {JSON_PATCH}, but got {}", item.type_name()))),
+        item => {
+            return Err(AnswerError(format!(
+                "type mismatch: expected {JSON_PATCH}, but got {}",
+                item.type_name()
+            )));
+        }
     };
-    let text = |name: &str| map.get_str(name).and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default();
+    let text = |name: &str| {
+        map.get_str(name).and_then(|text| text.as_str().map(str::to_owned)).unwrap_or_default()
+    };
     let value = map.get_str("value").map(|value| to_data(&value, 0)).transpose()?;
     Ok(PatchOperation { op: text("op"), path: text("path"), from: text("from"), value })
 }
@@ -53,7 +64,9 @@ fn operation(item: &Value<'_>) -> Result<PatchOperation, AnswerError> {
 pub fn applied_object(answer: &Value<'_>) -> Result<data::Map, AnswerError> {
     let map = match answer {
         Value::Map(map) if map.type_name().is_some() => map,
-        answer => return Err(AnswerError(format!("unsupported return type {}", answer.type_name()))),
+        answer => {
+            return Err(AnswerError(format!("unsupported return type {}", answer.type_name())));
+        }
     };
     let mut wrong = Vec::new();
     misnamed(answer, OBJECT, 0, &mut wrong);
@@ -67,7 +80,9 @@ pub fn applied_object(answer: &Value<'_>) -> Result<data::Map, AnswerError> {
 fn misnamed(value: &Value<'_>, place: &str, depth: usize, wrong: &mut Vec<String>) {
     match value {
         _ if depth > MAX_DEPTH => {}
-        Value::List(items) => items.iter().for_each(|item| misnamed(&item, place, depth + 1, wrong)),
+        Value::List(items) => {
+            items.iter().for_each(|item| misnamed(&item, place, depth + 1, wrong))
+        }
         Value::Map(map) => {
             let Some(name) = map.type_name() else {
                 return map.iter().for_each(|(_, value)| misnamed(&value, place, depth + 1, wrong));
@@ -107,12 +122,16 @@ fn to_data(value: &Value<'_>, depth: usize) -> Result<data::Value, AnswerError> 
         Value::Bytes(bytes) => data::Value::String(STANDARD.encode(&**bytes)),
         Value::Timestamp(value) => data::Value::String(value.to_string()),
         Value::Duration(value) => data::Value::String(value.to_string()),
-        Value::List(items) => {
-            data::Value::List(items.iter().map(|item| to_data(&item, depth + 1)).collect::<Result<_, _>>()?)
-        }
+        Value::List(items) => data::Value::List(
+            items.iter().map(|item| to_data(&item, depth + 1)).collect::<Result<_, _>>()?,
+        ),
         Value::Map(map) => data::Value::Map(map_to_data(map, depth)?),
         Value::Optional(Some(held)) => return to_data(held, depth + 1),
-        Value::Double(_) | Value::Type(_) | Value::Optional(None) | Value::Opaque(_) | Value::Error(_) => {
+        Value::Double(_)
+        | Value::Type(_)
+        | Value::Optional(None)
+        | Value::Opaque(_)
+        | Value::Error(_) => {
             return Err(AnswerError(format!("{} has no form in JSON", value.type_name())));
         }
     })
@@ -122,7 +141,10 @@ fn map_to_data(map: &Map<'_>, depth: usize) -> Result<data::Map, AnswerError> {
     let mut fields = data::Map::default();
     for (key, value) in map.iter() {
         let key = key.as_str().ok_or_else(|| {
-            AnswerError(format!("keys of maps have to be strings, but one is of type {}", key.type_name()))
+            AnswerError(format!(
+                "keys of maps have to be strings, but one is of type {}",
+                key.type_name()
+            ))
         })?;
         fields.insert(key, to_data(&value, depth + 1)?);
     }

@@ -21,10 +21,13 @@ fn evaluated<T>(expression: &str, read: impl FnOnce(&Value<'_>) -> T) -> Result<
 fn json(value: &data::Value) -> String {
     match value {
         data::Value::Map(map) => {
-            let fields: Vec<String> = map.iter().map(|(key, value)| format!("{key}:{}", json(value))).collect();
+            let fields: Vec<String> =
+                map.iter().map(|(key, value)| format!("{key}:{}", json(value))).collect();
             format!("{{{}}}", fields.join(","))
         }
-        data::Value::List(items) => format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(",")),
+        data::Value::List(items) => {
+            format!("[{}]", items.iter().map(json).collect::<Vec<_>>().join(","))
+        }
         data::Value::Int(value) => value.to_string(),
         data::Value::String(text) => format!("{text:?}"),
         value => format!("{value:?}"),
@@ -44,7 +47,10 @@ fn values_of_expressions() {
     };
     check("jsonpatch.escapeKey('k8s.io/my~label')", "k8s.io~1my~0label");
     check("Object{intList: [1, 2, 3]}.intList.sum()", "6");
-    check("Object{spec: Object.spec{replicas: 3}} == Object{spec: Object.spec{replicas: 1 + 2}}", "true");
+    check(
+        "Object{spec: Object.spec{replicas: 3}} == Object{spec: Object.spec{replicas: 1 + 2}}",
+        "true",
+    );
     check("Object{a: 1} == Object{a: 2}", "false");
     check("dyn(Object{}) == dyn(Object.spec{})", "false");
     check("dyn(Object{}) == dyn({})", "false");
@@ -87,21 +93,32 @@ fn operations_of_patches() {
         assert_eq!(found.unwrap().as_deref().map_err(|error| &**error), expect, "{expression}");
     };
     check("[JSONPatch{op: 'add', path: '/a', value: {'b': [1]}}]", Ok("add /a  {b:[1]}"));
-    check("[JSONPatch{value: b'a'}, JSONPatch{value: duration('1s')}]", Ok("   \"YQ==\";    \"1s\""));
+    check(
+        "[JSONPatch{value: b'a'}, JSONPatch{value: duration('1s')}]",
+        Ok("   \"YQ==\";    \"1s\""),
+    );
     check("[JSONPatch{op: 'move', from: '/a', path: '/b'}, JSONPatch{}]", Ok("move /b /a ;    "));
     check("[JSONPatch{op: 'add', value: 9007199254740993}]", Ok("add   \"9007199254740993\""));
     check("[JSONPatch{op: 'add', value: Object.x{a: 1u}}]", Ok("add   {a:1}"));
     check("[JSONPatch{op: 'add', value: int}]", Err("type has no form in JSON"));
-    check("[JSONPatch{op: 'add', value: {1: 2}}]", Err("keys of maps have to be strings, but one is of type int"));
+    check(
+        "[JSONPatch{op: 'add', value: {1: 2}}]",
+        Err("keys of maps have to be strings, but one is of type int"),
+    );
     check("[1]", Err("type mismatch: expected JSONPatch, but got int"));
-    check("1", Err("type mismatch: JSONPatchType.expression should evaluate to array, but got int"));
+    check(
+        "1",
+        Err("type mismatch: JSONPatchType.expression should evaluate to array, but got int"),
+    );
 }
 
 #[test]
 fn objects_that_are_applied() {
     let check = |expression: &str, expect: Result<&str, &str>| {
         let found = evaluated(expression, |value| {
-            applied_object(value).map(|map| json(&data::Value::Map(map))).map_err(|error| error.to_string())
+            applied_object(value)
+                .map(|map| json(&data::Value::Map(map)))
+                .map_err(|error| error.to_string())
         });
         assert_eq!(found.unwrap().as_deref().map_err(|error| &**error), expect, "{expression}");
     };

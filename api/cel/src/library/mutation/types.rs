@@ -30,13 +30,18 @@ pub(crate) fn field(of: &str, field: &str) -> Option<Option<Type>> {
 }
 
 /// The value that is built of fields; none when the type is not one of these.
-pub(crate) fn construct<'a>(type_name: &str, fields: &[(&str, Value<'a>)]) -> Option<Result<Value<'a>, EvalError>> {
+pub(crate) fn construct<'a>(
+    type_name: &str,
+    fields: &[(&str, Value<'a>)],
+) -> Option<Result<Value<'a>, EvalError>> {
     object_type(type_name)?;
     let mut table = Table::of_type(Arc::from(type_name));
     for (name, value) in fields {
         if type_name == JSON_PATCH && *name != "value" && value.as_str().is_none() {
             let found = value.type_name();
-            return Some(Err(EvalError::new(format!("unexpected type {found} for JSONPatchType '{name}' field"))));
+            return Some(Err(EvalError::new(format!(
+                "unexpected type {found} for JSONPatchType '{name}' field"
+            ))));
         }
         table.insert(Value::string(*name), value.clone());
     }

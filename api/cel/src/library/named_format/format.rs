@@ -75,7 +75,9 @@ impl NamedFormat {
     /// What is wrong with a text, nothing when it is fine.
     #[must_use]
     pub fn validate(self, text: &str) -> Vec<String> {
-        let refused = |valid: bool, message: &str| if valid { Vec::new() } else { vec![message.to_owned()] };
+        let refused = |valid: bool, message: &str| {
+            if valid { Vec::new() } else { vec![message.to_owned()] }
+        };
         match self {
             Self::Dns1123Label => dns_label(text),
             Self::Dns1123Subdomain => name::dns_subdomain(text),
@@ -113,7 +115,9 @@ fn dns_label(text: &str) -> Vec<String> {
 /// As [`name::qualified_name`], but a prefix is measured in bytes.
 fn qualified_name(text: &str) -> Vec<String> {
     let in_bytes = |message: String| match message.strip_suffix(" characters") {
-        Some(start) if start.starts_with("prefix part must be no more than") => format!("{start} bytes"),
+        Some(start) if start.starts_with("prefix part must be no more than") => {
+            format!("{start} bytes")
+        }
         _ => message,
     };
     name::qualified_name(text).into_iter().map(in_bytes).collect()
@@ -141,7 +145,9 @@ fn is_uuid(text: &str) -> bool {
         if at > 0 {
             rest = rest.strip_prefix('-').unwrap_or(rest);
         }
-        let Some((head, tail)) = rest.split_at_checked(digits) else { return false };
+        let Some((head, tail)) = rest.split_at_checked(digits) else {
+            return false;
+        };
         if !head.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return false;
         }
@@ -158,29 +164,43 @@ fn is_base64(text: &str) -> bool {
 
 fn is_date(text: &str) -> bool {
     // Ten bytes leave no room for an hour or a zone.
-    text.len() == 10 && !matches!(Timestamp::parse(&format!("{text}T00:00:00Z")), Err(error) if error.is_malformed())
+    text.len() == 10
+        && !matches!(Timestamp::parse(&format!("{text}T00:00:00Z")), Err(error) if error.is_malformed())
 }
 
 fn is_date_time(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let mut parts = lower.split('t');
-    let (Some(date), Some(time)) = (parts.next(), parts.next()) else { return false };
+    let (Some(date), Some(time)) = (parts.next(), parts.next()) else {
+        return false;
+    };
     is_date(date) && is_time(time)
 }
 
 /// A time of day, lower-case; its fraction may follow any character, its zone may be any number.
 fn is_time(text: &str) -> bool {
-    let Some((clock, rest)) = text.split_at_checked(8) else { return false };
-    let &[h1, h2, b':', m1, m2, b':', s1, s2] = clock.as_bytes() else { return false };
+    let Some((clock, rest)) = text.split_at_checked(8) else {
+        return false;
+    };
+    let &[h1, h2, b':', m1, m2, b':', s1, s2] = clock.as_bytes() else {
+        return false;
+    };
     let digits = |bytes: &[u8]| !bytes.is_empty() && bytes.iter().all(u8::is_ascii_digit);
-    let known = digits(&[h1, h2, m1, m2, s1, s2]) && [h1, h2] <= *b"23" && [m1, m2] <= *b"59" && [s1, s2] <= *b"59";
+    let known = digits(&[h1, h2, m1, m2, s1, s2])
+        && [h1, h2] <= *b"23"
+        && [m1, m2] <= *b"59"
+        && [s1, s2] <= *b"59";
     let fraction = match rest.strip_suffix('z') {
         Some(fraction) => fraction,
         None => {
-            let Some((fraction, zone)) = rest.len().checked_sub(6).and_then(|at| rest.split_at_checked(at)) else {
+            let Some((fraction, zone)) =
+                rest.len().checked_sub(6).and_then(|at| rest.split_at_checked(at))
+            else {
                 return false;
             };
-            let &[b'+' | b'-', z1, z2, b':', z3, z4] = zone.as_bytes() else { return false };
+            let &[b'+' | b'-', z1, z2, b':', z3, z4] = zone.as_bytes() else {
+                return false;
+            };
             if !digits(&[z1, z2, z3, z4]) {
                 return false;
             }

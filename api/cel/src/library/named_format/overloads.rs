@@ -40,8 +40,14 @@ pub(crate) fn overloads() -> Vec<Overload> {
     let format = || names::object(NAMED_FORMAT);
     let messages = optional(list(Type::String));
     let mut overloads = vec![
-        Overload::member("validate", "format-validate", [format(), Type::String], messages, validate)
-            .costs(Cost::Always(cost_of_validating), Estimate::Of(estimate_of_validating)),
+        Overload::member(
+            "validate",
+            "format-validate",
+            [format(), Type::String],
+            messages,
+            validate,
+        )
+        .costs(Cost::Always(cost_of_validating), Estimate::Of(estimate_of_validating)),
         Overload::global("format.named", "format-named", [Type::String], optional(format()), named),
     ];
     for (name, call) in CONSTANTS {
@@ -53,13 +59,18 @@ pub(crate) fn overloads() -> Vec<Overload> {
 /// A tenth of the text, once more for an end, times a quarter of the pattern.
 fn cost_of_validating(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 {
     match arguments.first().and_then(Value::as_opaque::<NamedFormat>) {
-        Some(format) => (size_of(arguments, 1) + 1).div_ceil(10).saturating_mul(format.pattern_length().div_ceil(4)),
+        Some(format) => (size_of(arguments, 1) + 1)
+            .div_ceil(10)
+            .saturating_mul(format.pattern_length().div_ceil(4)),
         None => 1,
     }
 }
 
 fn estimate_of_validating(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
-    CallEstimate { cost: estimated_size(arguments, 1).scaled(0.1).scaled(ESTIMATED_PATTERN), size: None }
+    CallEstimate {
+        cost: estimated_size(arguments, 1).scaled(0.1).scaled(ESTIMATED_PATTERN),
+        size: None,
+    }
 }
 
 fn constant<'a>(format: NamedFormat) -> Result<Value<'a>, EvalError> {
@@ -67,7 +78,8 @@ fn constant<'a>(format: NamedFormat) -> Result<Value<'a>, EvalError> {
 }
 
 fn named<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    Ok(NamedFormat::named(text(arguments, 0)?).map_or(Value::NONE, |format| Value::some(Value::opaque(format))))
+    Ok(NamedFormat::named(text(arguments, 0)?)
+        .map_or(Value::NONE, |format| Value::some(Value::opaque(format))))
 }
 
 fn validate<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {

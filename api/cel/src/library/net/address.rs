@@ -32,7 +32,10 @@ impl Fault<'_> {
 /// Reads an address.
 pub(super) fn parse(text: &str) -> Result<ParsedAddress, String> {
     let read = match text.find(['.', ':', '%']).map(|at| text.as_bytes()[at]) {
-        Some(b'.') => v4(text).map(|octets| ParsedAddress { address: Ipv4Addr::from(octets).into(), has_zone: false }),
+        Some(b'.') => v4(text).map(|octets| ParsedAddress {
+            address: Ipv4Addr::from(octets).into(),
+            has_zone: false,
+        }),
         Some(b':') => v6(text),
         Some(_) => Err(Fault::new("missing IPv6 address")),
         None => Err(Fault::new("unable to parse IP")),
@@ -62,18 +65,24 @@ fn v4(text: &str) -> Result<[u8; 4], Fault<'_>> {
                 }
                 value = value * 10 + u16::from(byte - b'0');
                 digits += 1;
-                octets[at] = u8::try_from(value).map_err(|_| Fault::new("IPv4 field has value >255"))?;
+                octets[at] =
+                    u8::try_from(value).map_err(|_| Fault::new("IPv4 field has value >255"))?;
             }
             b'.' => {
                 if i == 0 || i == bytes.len() - 1 || bytes[i - 1] == b'.' {
-                    return Err(Fault { message: "IPv4 field must have at least one digit", at: &text[i..] });
+                    return Err(Fault {
+                        message: "IPv4 field must have at least one digit",
+                        at: &text[i..],
+                    });
                 }
                 if at == 3 {
                     return Err(Fault::new("IPv4 address too long"));
                 }
                 (at, value, digits) = (at + 1, 0, 0);
             }
-            _ => return Err(Fault { message: "unexpected character", at: &text[i..] }),
+            _ => {
+                return Err(Fault { message: "unexpected character", at: &text[i..] });
+            }
         }
     }
     if at < 3 { Err(Fault::new("IPv4 address too short")) } else { Ok(octets) }
@@ -119,7 +128,10 @@ impl Groups {
             return Err(Fault { message: "each group must have 4 or fewer digits", at: rest });
         }
         if digits == 0 {
-            return Err(Fault { message: "each colon-separated field must have at least one digit", at: rest });
+            return Err(Fault {
+                message: "each colon-separated field must have at least one digit",
+                at: rest,
+            });
         }
         let after = &rest[digits..];
         if after.starts_with('.') {
@@ -137,7 +149,9 @@ impl Groups {
         if next.is_empty() {
             return Err(Fault { message: "colon must be followed by more characters", at: after });
         }
-        let Some(tail) = next.strip_prefix(':') else { return Ok(next) };
+        let Some(tail) = next.strip_prefix(':') else {
+            return Ok(next);
+        };
         if self.ellipsis.is_some() {
             return Err(Fault { message: "multiple :: in address", at: next });
         }
@@ -169,7 +183,9 @@ impl Groups {
         match self.ellipsis {
             None if self.filled < LENGTH => Err(Fault::new("address string too short")),
             None => Ok(self.bytes),
-            Some(_) if self.filled == LENGTH => Err(Fault::new("the :: must expand to at least one field of zeros")),
+            Some(_) if self.filled == LENGTH => {
+                Err(Fault::new("the :: must expand to at least one field of zeros"))
+            }
             Some(at) => {
                 let moved = LENGTH - (self.filled - at);
                 self.bytes.copy_within(at..self.filled, moved);

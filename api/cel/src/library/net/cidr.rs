@@ -24,8 +24,11 @@ impl Cidr {
             )
         });
         let mapped = || Err(format!("IPv4-mapped IPv6 address {} is not allowed", quoted(text)));
-        let checked = read.and_then(|cidr| if ip::is_mapped(cidr.address) { mapped() } else { Ok(cidr) });
-        checked.map_err(|error| format!("network address parse error during conversion from string: {error}"))
+        let checked =
+            read.and_then(|cidr| if ip::is_mapped(cidr.address) { mapped() } else { Ok(cidr) });
+        checked.map_err(|error| {
+            format!("network address parse error during conversion from string: {error}")
+        })
     }
 
     fn parse_prefix(text: &str) -> Result<Self, String> {
@@ -95,7 +98,9 @@ const fn width(address: IpAddr) -> u8 {
 fn mask(address: IpAddr, bits: u8) -> IpAddr {
     let host = u32::from(width(address) - bits);
     match address {
-        IpAddr::V4(address) => Ipv4Addr::from_bits(cleared(address.to_bits().into(), host) as u32).into(),
+        IpAddr::V4(address) => {
+            Ipv4Addr::from_bits(cleared(address.to_bits().into(), host) as u32).into()
+        }
         IpAddr::V6(address) => Ipv6Addr::from_bits(cleared(address.to_bits(), host)).into(),
     }
 }

@@ -14,7 +14,10 @@ impl Ip {
     /// Reads an address; the error is what the expression fails with.
     pub fn parse(text: &str) -> Result<Self, String> {
         let parsed = address::parse(text).map_err(|error| {
-            format!("IP Address {} parse error during conversion from string: {error}", quoted(text))
+            format!(
+                "IP Address {} parse error during conversion from string: {error}",
+                quoted(text)
+            )
         })?;
         if parsed.has_zone {
             return Err(format!("IP address {} with zone value is not allowed", quoted(text)));

@@ -6,7 +6,9 @@ use super::{Cidr, Ip};
 use crate::environment::Release;
 use crate::eval::EvalError;
 use crate::library::arguments::{opaque, text};
-use crate::library::cost::{estimated_fifth, estimated_size, estimated_tenth, exactly, fifth, size_of, sum, tenth};
+use crate::library::cost::{
+    estimated_fifth, estimated_size, estimated_tenth, exactly, fifth, size_of, sum, tenth,
+};
 use crate::library::names::{self, CIDR, IP};
 use crate::overload::{ArgumentEstimate, Call, CallEstimate, Cost, Estimate, Overload, Range};
 use crate::types::Type;
@@ -21,18 +23,26 @@ const ADDRESS_BYTES: Range = Range { min: 4, max: 16 };
 pub(crate) fn overloads() -> Vec<Overload> {
     let (ip, cidr) = (|| names::opaque(IP), || names::opaque(CIDR));
     let text = || Type::String;
-    let parsed = |overload: Overload| overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth));
-    let of_ip = |function, id, result, call: Call| Overload::member(function, id, [ip()], result, call);
-    let of_cidr = |function, id, result, call: Call| Overload::member(function, id, [cidr()], result, call);
+    let parsed =
+        |overload: Overload| overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth));
+    let of_ip =
+        |function, id, result, call: Call| Overload::member(function, id, [ip()], result, call);
+    let of_cidr =
+        |function, id, result, call: Call| Overload::member(function, id, [cidr()], result, call);
     let all = [
-        Overload::global("ip", "string_to_ip", [text()], ip(), to_ip).costs(IP_COST, Estimate::Of(estimated_tenth)),
+        Overload::global("ip", "string_to_ip", [text()], ip(), to_ip)
+            .costs(IP_COST, Estimate::Of(estimated_tenth)),
         of_cidr("ip", "cidr_ip", ip(), |a| cidr_of(a, |cidr| Value::opaque(cidr.ip())))
             .costs(IP_COST_OF_CIDR, Estimate::Fixed(1)),
         of_ip("family", "ip_family", Type::Int, |a| ip_of(a, |ip| Value::Int(ip.family()))),
         Overload::global("ip.isCanonical", "ip_is_canonical", [text()], Type::Bool, is_canonical)
             .costs(Cost::Always(fifth), Estimate::Of(estimated_fifth)),
-        of_ip("isUnspecified", "ip_is_unspecified", Type::Bool, |a| ip_of(a, |ip| Value::Bool(ip.is_unspecified()))),
-        of_ip("isLoopback", "ip_is_loopback", Type::Bool, |a| ip_of(a, |ip| Value::Bool(ip.is_loopback()))),
+        of_ip("isUnspecified", "ip_is_unspecified", Type::Bool, |a| {
+            ip_of(a, |ip| Value::Bool(ip.is_unspecified()))
+        }),
+        of_ip("isLoopback", "ip_is_loopback", Type::Bool, |a| {
+            ip_of(a, |ip| Value::Bool(ip.is_loopback()))
+        }),
         of_ip("isLinkLocalMulticast", "ip_is_link_local_multicast", Type::Bool, |a| {
             ip_of(a, |ip| Value::Bool(ip.is_link_local_multicast()))
         }),
@@ -43,18 +53,48 @@ pub(crate) fn overloads() -> Vec<Overload> {
             ip_of(a, |ip| Value::Bool(ip.is_global_unicast()))
         }),
         parsed(Overload::global("isIP", "is_ip", [text()], Type::Bool, is_ip)),
-        Overload::global("string", "ip_to_string", [ip()], text(), |a| ip_of(a, |ip| Value::string(ip.to_string()))),
+        Overload::global("string", "ip_to_string", [ip()], text(), |a| {
+            ip_of(a, |ip| Value::string(ip.to_string()))
+        }),
         parsed(Overload::global("cidr", "string_to_cidr", [text()], cidr(), to_cidr)),
-        Overload::member("containsIP", "cidr_contains_ip_string", [cidr(), text()], Type::Bool, contains_ip)
-            .costs(CONTAINS_IP_TEXT, Estimate::Of(estimate_of_ip_text)),
-        Overload::member("containsIP", "cidr_contains_ip_ip", [cidr(), ip()], Type::Bool, contains_ip)
-            .costs(Cost::Always(cost_of_ip), Estimate::Of(estimate_of_ip)),
-        Overload::member("containsCIDR", "cidr_contains_cidr_string", [cidr(), text()], Type::Bool, contains_cidr)
-            .costs(CONTAINS_CIDR_TEXT, Estimate::Of(estimate_of_cidr_text)),
-        Overload::member("containsCIDR", "cidr_contains_cidr", [cidr(), cidr()], Type::Bool, contains_cidr)
-            .costs(Cost::Always(cost_of_cidr), Estimate::Of(estimate_of_cidr)),
-        of_cidr("prefixLength", "cidr_prefix_length", Type::Int, |a| cidr_of(a, |it| Value::Int(it.prefix_length()))),
-        of_cidr("masked", "cidr_masked", cidr(), |a| cidr_of(a, |cidr| Value::opaque(cidr.masked()))),
+        Overload::member(
+            "containsIP",
+            "cidr_contains_ip_string",
+            [cidr(), text()],
+            Type::Bool,
+            contains_ip,
+        )
+        .costs(CONTAINS_IP_TEXT, Estimate::Of(estimate_of_ip_text)),
+        Overload::member(
+            "containsIP",
+            "cidr_contains_ip_ip",
+            [cidr(), ip()],
+            Type::Bool,
+            contains_ip,
+        )
+        .costs(Cost::Always(cost_of_ip), Estimate::Of(estimate_of_ip)),
+        Overload::member(
+            "containsCIDR",
+            "cidr_contains_cidr_string",
+            [cidr(), text()],
+            Type::Bool,
+            contains_cidr,
+        )
+        .costs(CONTAINS_CIDR_TEXT, Estimate::Of(estimate_of_cidr_text)),
+        Overload::member(
+            "containsCIDR",
+            "cidr_contains_cidr",
+            [cidr(), cidr()],
+            Type::Bool,
+            contains_cidr,
+        )
+        .costs(Cost::Always(cost_of_cidr), Estimate::Of(estimate_of_cidr)),
+        of_cidr("prefixLength", "cidr_prefix_length", Type::Int, |a| {
+            cidr_of(a, |it| Value::Int(it.prefix_length()))
+        }),
+        of_cidr("masked", "cidr_masked", cidr(), |a| {
+            cidr_of(a, |cidr| Value::opaque(cidr.masked()))
+        }),
         parsed(Overload::global("isCIDR", "is_cidr", [text()], Type::Bool, is_cidr)),
         Overload::global("string", "cidr_to_string", [cidr()], text(), |a| {
             cidr_of(a, |cidr| Value::string(cidr.to_string()))
@@ -65,10 +105,14 @@ pub(crate) fn overloads() -> Vec<Overload> {
 
 const IP_COST: Cost = Cost::ByOverload { chosen: tenth, dispatched: cost_of_any_ip };
 const IP_COST_OF_CIDR: Cost = Cost::ByOverload { chosen: |_, _| 1, dispatched: cost_of_any_ip };
-const CONTAINS_IP_TEXT: Cost =
-    Cost::ByOverload { chosen: |a, r| cost_of_ip(a, r) + argument_tenth(a), dispatched: cost_of_ip };
-const CONTAINS_CIDR_TEXT: Cost =
-    Cost::ByOverload { chosen: |a, r| cost_of_cidr(a, r) + argument_tenth(a), dispatched: cost_of_cidr };
+const CONTAINS_IP_TEXT: Cost = Cost::ByOverload {
+    chosen: |a, r| cost_of_ip(a, r) + argument_tenth(a),
+    dispatched: cost_of_ip,
+};
+const CONTAINS_CIDR_TEXT: Cost = Cost::ByOverload {
+    chosen: |a, r| cost_of_cidr(a, r) + argument_tenth(a),
+    dispatched: cost_of_cidr,
+};
 
 /// What `ip` costs when the checker did not tell the overloads apart.
 fn cost_of_any_ip(arguments: &[Value<'_>], result: Option<&Value<'_>>) -> u64 {
@@ -118,7 +162,10 @@ fn ip_of<'a>(arguments: &[Value<'a>], answer: fn(Ip) -> Value<'a>) -> Result<Val
     opaque::<Ip>(arguments, 0).map(|ip| answer(*ip))
 }
 
-fn cidr_of<'a>(arguments: &[Value<'a>], answer: fn(Cidr) -> Value<'a>) -> Result<Value<'a>, EvalError> {
+fn cidr_of<'a>(
+    arguments: &[Value<'a>],
+    answer: fn(Cidr) -> Value<'a>,
+) -> Result<Value<'a>, EvalError> {
     opaque::<Cidr>(arguments, 0).map(|cidr| answer(*cidr))
 }
 

@@ -22,8 +22,10 @@ fn addresses_from_text() {
 #[test]
 fn texts_that_are_no_addresses() {
     let check = |text: &str, reason: &str| {
-        let expect =
-            format!("IP Address {0:?} parse error during conversion from string: ParseAddr({0:?}): {reason}", text);
+        let expect = format!(
+            "IP Address {0:?} parse error during conversion from string: ParseAddr({0:?}): {reason}",
+            text
+        );
         assert_eq!(Ip::parse(text), Err(expect));
     };
     check("", "unable to parse IP");
@@ -47,7 +49,10 @@ fn texts_that_are_no_addresses() {
     check("1:2:3:4::5:6:7:8", "the :: must expand to at least one field of zeros");
     check("12345::", "each group must have 4 or fewer digits (at \"12345::\")");
     check("::1/128", "unexpected character, want colon (at \"/128\")");
-    check("1:2.3.4.5", "embedded IPv4 address must replace the final 2 fields of the address (at \"2.3.4.5\")");
+    check(
+        "1:2.3.4.5",
+        "embedded IPv4 address must replace the final 2 fields of the address (at \"2.3.4.5\")",
+    );
     check("::%", "zone must be a non-empty string");
 }
 
@@ -92,7 +97,10 @@ fn kinds_of_addresses() {
 fn networks_from_text() {
     let check = |text: &str, printed: &str, masked: &str| {
         let cidr = Cidr::parse(text).unwrap();
-        assert_eq!((cidr.to_string(), cidr.masked().to_string()), (printed.to_owned(), masked.to_owned()));
+        assert_eq!(
+            (cidr.to_string(), cidr.masked().to_string()),
+            (printed.to_owned(), masked.to_owned())
+        );
     };
     check("192.168.0.1/24", "192.168.0.1/24", "192.168.0.0/24");
     check("1.2.3.4/0", "1.2.3.4/0", "0.0.0.0/0");
@@ -106,7 +114,10 @@ fn networks_from_text() {
 fn texts_that_are_no_networks() {
     let check = |text: &str, reason: &str| {
         let prefix = "network address parse error during conversion from string: ";
-        assert_eq!(Cidr::parse(text), Err(format!("{prefix}{prefix}netip.ParsePrefix({text:?}): {reason}")));
+        assert_eq!(
+            Cidr::parse(text),
+            Err(format!("{prefix}{prefix}netip.ParsePrefix({text:?}): {reason}"))
+        );
     };
     check("", "no '/'");
     check("1.2.3/24", "ParseAddr(\"1.2.3\"): IPv4 address too short");

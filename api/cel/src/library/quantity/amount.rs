@@ -64,7 +64,10 @@ impl Amount {
 
     /// The sum; `None` when the exponents are too far apart.
     pub(super) fn add(&self, other: &Self) -> Option<Self> {
-        if let (Self::Small { value: left, scale }, Self::Small { value: right, scale: other_scale }) = (self, other)
+        if let (
+            Self::Small { value: left, scale },
+            Self::Small { value: right, scale: other_scale },
+        ) = (self, other)
             && let Some(sum) = small_sum(*left, *scale, *right, *other_scale)
         {
             return Some(sum);
@@ -85,7 +88,9 @@ impl Amount {
 
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         match (self, other) {
-            (Self::Small { value: left, scale }, Self::Small { value: right, scale: other }) if scale == other => {
+            (Self::Small { value: left, scale }, Self::Small { value: right, scale: other })
+                if scale == other =>
+            {
                 left.cmp(right)
             }
             _ => self.to_decimal().compare(&other.to_decimal()),

@@ -58,7 +58,9 @@ impl Decimal {
         }
         let unit = power_of_ten(i64::from(self.scale) - i64::from(scale));
         // Beyond its digits a number is less than one unit.
-        let Some(unit) = unit else { return Some(Self::new(self.sign(), scale)) };
+        let Some(unit) = unit else {
+            return Some(Self::new(self.sign(), scale));
+        };
         let (quotient, rest) = (&self.unscaled / &unit, &self.unscaled % &unit);
         let carry = if rest.sign() == Sign::NoSign { 0 } else { self.sign() };
         Some(Self { unscaled: quotient + carry, scale })
@@ -82,7 +84,8 @@ impl Decimal {
 
     /// Digits before the point, below zero for leading zeros after it.
     fn magnitude(&self) -> i64 {
-        i64::try_from(self.unscaled.magnitude().to_string().len()).unwrap_or(i64::MAX) - i64::from(self.scale)
+        i64::try_from(self.unscaled.magnitude().to_string().len()).unwrap_or(i64::MAX)
+            - i64::from(self.scale)
     }
 
     /// The number as digits with `scale` of them after the point, of which there are at least as many as now.

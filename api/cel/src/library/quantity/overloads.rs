@@ -28,26 +28,42 @@ struct QuantityValue {
 pub(crate) fn overloads() -> Vec<Overload> {
     use Type::{Bool, Double, Int, String};
     let quantity = || names::object(QUANTITY);
-    let parsed = |overload: Overload| overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth));
-    let of = |function, id, result, call: Call| Overload::member(function, id, [quantity()], result, call);
-    let with =
-        |function, id, other, result, call: Call| Overload::member(function, id, [quantity(), other], result, call);
+    let parsed =
+        |overload: Overload| overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth));
+    let of = |function, id, result, call: Call| {
+        Overload::member(function, id, [quantity()], result, call)
+    };
+    let with = |function, id, other, result, call: Call| {
+        Overload::member(function, id, [quantity(), other], result, call)
+    };
     let all = [
-        parsed(Overload::global("quantity", "string_to_quantity", [String], quantity(), to_quantity)),
+        parsed(Overload::global(
+            "quantity",
+            "string_to_quantity",
+            [String],
+            quantity(),
+            to_quantity,
+        )),
         parsed(Overload::global("isQuantity", "is_quantity_string", [String], Bool, is_quantity)),
-        Overload::global("sign", "quantity_sign", [quantity()], Int, |a| answer(a, |it| Value::Int(it.sign()))),
+        Overload::global("sign", "quantity_sign", [quantity()], Int, |a| {
+            answer(a, |it| Value::Int(it.sign()))
+        }),
         with("isGreaterThan", "quantity_is_greater_than", quantity(), Bool, |a| {
             compared(a, |order| Value::Bool(order.is_gt()))
         }),
         with("isLessThan", "quantity_is_less_than", quantity(), Bool, |a| {
             compared(a, |order| Value::Bool(order.is_lt()))
         }),
-        with("compareTo", "quantity_compare_to", quantity(), Int, |a| compared(a, |order| Value::Int(order as i64))),
+        with("compareTo", "quantity_compare_to", quantity(), Int, |a| {
+            compared(a, |order| Value::Int(order as i64))
+        }),
         of("asApproximateFloat", "quantity_get_float", Double, |a| {
             answer(a, |it| Value::Double(it.as_approximate_float()))
         }),
         of("asInteger", "quantity_get_int", Int, as_integer),
-        of("isInteger", "quantity_is_integer", Bool, |a| answer(a, |it| Value::Bool(it.as_integer().is_some()))),
+        of("isInteger", "quantity_is_integer", Bool, |a| {
+            answer(a, |it| Value::Bool(it.as_integer().is_some()))
+        }),
         with("add", "quantity_add", quantity(), quantity(), |a| computed(a, Quantity::add)),
         with("add", "quantity_add_int", Int, quantity(), |a| computed(a, Quantity::add)),
         with("sub", "quantity_sub", quantity(), quantity(), |a| computed(a, Quantity::sub)),
@@ -69,7 +85,10 @@ fn is_quantity<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     Ok(Value::Bool(Quantity::parse(text(arguments, 0)?).is_ok()))
 }
 
-fn answer<'a>(arguments: &[Value<'a>], of: fn(&Quantity) -> Value<'a>) -> Result<Value<'a>, EvalError> {
+fn answer<'a>(
+    arguments: &[Value<'a>],
+    of: fn(&Quantity) -> Value<'a>,
+) -> Result<Value<'a>, EvalError> {
     receiver(arguments).map(of)
 }
 
@@ -78,7 +97,10 @@ fn as_integer<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     integer.map(Value::Int).ok_or(EvalError::new("cannot convert value to integer"))
 }
 
-fn compared<'a>(arguments: &[Value<'a>], answer: fn(Ordering) -> Value<'a>) -> Result<Value<'a>, EvalError> {
+fn compared<'a>(
+    arguments: &[Value<'a>],
+    answer: fn(Ordering) -> Value<'a>,
+) -> Result<Value<'a>, EvalError> {
     let (left, right) = (receiver(arguments)?, opaque::<QuantityValue>(arguments, 1)?);
     Ok(answer(left.cmp(&right.quantity)))
 }

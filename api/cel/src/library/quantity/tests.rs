@@ -4,7 +4,9 @@ use super::*;
 
 #[test]
 fn printed_forms() {
-    let check = |text: &str, expect: &str| assert_eq!(Quantity::parse(text).unwrap().to_string(), expect, "{text:?}");
+    let check = |text: &str, expect: &str| {
+        assert_eq!(Quantity::parse(text).unwrap().to_string(), expect, "{text:?}")
+    };
     check("0", "0");
     check("-1", "-1");
     check("1.5", "1500m");
@@ -62,8 +64,12 @@ fn printed_forms() {
 
 #[test]
 fn texts_that_are_no_quantities() {
-    let check = |text: &str, expect: &str| assert!(Quantity::parse(text).unwrap_err().starts_with(expect), "{text:?}");
-    for text in ["", " ", "1 k", "1.2.3", "1,5", "0x10", "١", "1EiB", "1e3i", "NaN", "1_000", "1p", "1k "] {
+    let check = |text: &str, expect: &str| {
+        assert!(Quantity::parse(text).unwrap_err().starts_with(expect), "{text:?}")
+    };
+    for text in
+        ["", " ", "1 k", "1.2.3", "1,5", "0x10", "١", "1EiB", "1e3i", "NaN", "1_000", "1p", "1k "]
+    {
         check(text, "quantities must match");
     }
     for text in ["1ki", "1K", "1e", "1i", "1mi", "--1", "1e99999999999999999999"] {
@@ -78,7 +84,11 @@ fn texts_that_are_no_quantities() {
 fn integers_and_doubles() {
     let check = |text: &str, integer: Option<i64>, double: f64| {
         let quantity = Quantity::parse(text).unwrap();
-        assert_eq!((quantity.as_integer(), quantity.as_approximate_float()), (integer, double), "{text}");
+        assert_eq!(
+            (quantity.as_integer(), quantity.as_approximate_float()),
+            (integer, double),
+            "{text}"
+        );
     };
     check("0", Some(0), 0.0);
     check("1Ki", Some(1024), 1024.0);
@@ -131,7 +141,11 @@ fn sums_and_differences() {
 fn order() {
     let check = |left: &str, right: &str, expect: std::cmp::Ordering| {
         let (left, right) = (Quantity::parse(left).unwrap(), Quantity::parse(right).unwrap());
-        assert_eq!((left.cmp(&right), right.cmp(&left)), (expect, expect.reverse()), "{left} {right}");
+        assert_eq!(
+            (left.cmp(&right), right.cmp(&left)),
+            (expect, expect.reverse()),
+            "{left} {right}"
+        );
     };
     check("1.5", "1500m", std::cmp::Ordering::Equal);
     check("1Ki", "1024", std::cmp::Ordering::Equal);

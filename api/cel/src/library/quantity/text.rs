@@ -6,7 +6,8 @@ use super::amount::Amount;
 use super::decimal::{Decimal, MAX_DIGITS};
 use super::value::{BINARY, DECIMAL, Family, Quantity};
 
-const MALFORMED: &str = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const MALFORMED: &str =
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const NO_NUMBER: &str = "unable to parse numeric part of quantity";
 const UNKNOWN_SUFFIX: &str = "unable to parse quantity's suffix";
 /// Letters of suffixes.
@@ -60,12 +61,20 @@ fn split(text: &str) -> Result<Parts<'_>, &'static str> {
         return Err(MALFORMED);
     }
     let value = &text[..text.len() - suffix.len()];
-    Ok(Parts { negative, value, whole: if whole.is_empty() { "0" } else { whole }, fraction, suffix })
+    Ok(Parts {
+        negative,
+        value,
+        whole: if whole.is_empty() { "0" } else { whole },
+        fraction,
+        suffix,
+    })
 }
 
 /// Family and power (of ten, or of two) of a suffix.
 fn suffix_of(suffix: &str) -> Option<(Family, i32)> {
-    let power = |table: &[&str]| table.iter().position(|known| *known == suffix).and_then(|at| i32::try_from(at).ok());
+    let power = |table: &[&str]| {
+        table.iter().position(|known| *known == suffix).and_then(|at| i32::try_from(at).ok())
+    };
     if let Some(power) = power(&DECIMAL) {
         return Some((Family::Decimal, power * 3 + NANO));
     }
@@ -97,8 +106,11 @@ fn small(parts: &Parts<'_>, family: Family, exponent: i32) -> Option<(Amount, bo
     let number: i64 = digits.parse().ok()?;
     let factor = if binary { 1_i64.checked_shl(exponent.unsigned_abs())? } else { 1 };
     let size = number.checked_mul(factor)?;
-    let is_printed_form =
-        if binary { number & 7 != 0 } else { scale % 3 == 0 && !digits.ends_with("000") && !digits.starts_with('0') };
+    let is_printed_form = if binary {
+        number & 7 != 0
+    } else {
+        scale % 3 == 0 && !digits.ends_with("000") && !digits.starts_with('0')
+    };
     let value = if parts.negative { -size } else { size };
     Some((Amount::Small { value, scale }, is_printed_form))
 }
@@ -114,7 +126,8 @@ fn large(parts: &Parts<'_>, mut family: Family, exponent: i32) -> Result<Quantit
         decimal = decimal.rounded(-NANO).ok_or(NO_NUMBER)?;
     }
     if family == Family::Binary {
-        let (sign, size) = (decimal.sign(), Decimal::new(decimal.unscaled.magnitude().clone(), decimal.scale));
+        let (sign, size) =
+            (decimal.sign(), Decimal::new(decimal.unscaled.magnitude().clone(), decimal.scale));
         let (most, one) = (Decimal::new(i64::MAX, 0), Decimal::new(1, 0));
         if size.compare(&most).is_gt() {
             decimal = Decimal::new(BigInt::from(i64::MAX) * sign, 0);
@@ -123,6 +136,9 @@ fn large(parts: &Parts<'_>, mut family: Family, exponent: i32) -> Result<Quantit
             family = Family::Decimal;
         }
     }
-    debug_assert!(decimal.unscaled.bits() <= u64::from(MAX_DIGITS) * 8, "the number of digits is bounded");
+    debug_assert!(
+        decimal.unscaled.bits() <= u64::from(MAX_DIGITS) * 8,
+        "the number of digits is bounded"
+    );
     Ok(Quantity { amount: Amount::Large(decimal), family, text: None })
 }

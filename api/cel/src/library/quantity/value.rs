@@ -41,19 +41,31 @@ impl Quantity {
     /// That many units.
     #[must_use]
     pub fn from_units(units: i64) -> Self {
-        Self { amount: Amount::Small { value: units, scale: 0 }, family: Family::Exponent, text: None }
+        Self {
+            amount: Amount::Small { value: units, scale: 0 },
+            family: Family::Exponent,
+            text: None,
+        }
     }
 
     /// The sum, in the family of the first that is not nothing; `None` when the exponents are too far apart.
     #[must_use]
     pub fn add(&self, other: &Self) -> Option<Self> {
-        Some(Self { amount: self.amount.add(&other.amount)?, family: self.family_with(other), text: None })
+        Some(Self {
+            amount: self.amount.add(&other.amount)?,
+            family: self.family_with(other),
+            text: None,
+        })
     }
 
     /// The difference, in the family of the first that is not nothing; `None` when the exponents are too far apart.
     #[must_use]
     pub fn sub(&self, other: &Self) -> Option<Self> {
-        Some(Self { amount: self.amount.sub(&other.amount)?, family: self.family_with(other), text: None })
+        Some(Self {
+            amount: self.amount.sub(&other.amount)?,
+            family: self.family_with(other),
+            text: None,
+        })
     }
 
     /// -1, 0 or 1.
@@ -114,8 +126,11 @@ impl fmt::Display for Quantity {
 
 impl Quantity {
     fn printed(&self) -> (BigInt, String) {
-        let below = |bound: i64| self.amount.compare(&Amount::Small { value: bound, scale: 0 }).is_lt();
-        let small = below(1024) && !below(-1023) && self.amount.compare(&(Self::from_units(-1024)).amount).is_gt();
+        let below =
+            |bound: i64| self.amount.compare(&Amount::Small { value: bound, scale: 0 }).is_lt();
+        let small = below(1024)
+            && !below(-1023)
+            && self.amount.compare(&(Self::from_units(-1024)).amount).is_gt();
         if self.family == Family::Binary
             && !small
             && let Some((number, power)) = self.amount.in_kibi()

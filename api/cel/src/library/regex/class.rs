@@ -82,7 +82,9 @@ fn named(text: &str, may_end: bool) -> Result<Option<Translated<'_>>, RegexError
         let (name, rest) = (&after[..end], &after[end + 2..]);
         let (name, negated) = name.strip_prefix('^').map_or((name, false), |name| (name, true));
         let found = POSIX.iter().find(|(known, _)| *known == name);
-        let Some((_, ranges)) = found else { return Err(RegexError::new(Kind::CharRange, &text[..end + 4])) };
+        let Some((_, ranges)) = found else {
+            return Err(RegexError::new(Kind::CharRange, &text[..end + 4]));
+        };
         return Ok(Some((group(ranges, negated), rest)));
     }
     if let Some(found) = unicode_class(text)? {
@@ -145,9 +147,13 @@ pub(super) fn perl(text: &str) -> Option<Translated<'_>> {
 
 /// The class `\pL`, `\p{Greek}` and the like that text begins with.
 pub(super) fn unicode_class(text: &str) -> Result<Option<Translated<'_>>, RegexError> {
-    let Some(after) = text.strip_prefix("\\p").or_else(|| text.strip_prefix("\\P")) else { return Ok(None) };
+    let Some(after) = text.strip_prefix("\\p").or_else(|| text.strip_prefix("\\P")) else {
+        return Ok(None);
+    };
     let (name, rest) = match after.strip_prefix('{') {
-        Some(braced) => braced.split_once('}').ok_or_else(|| RegexError::new(Kind::CharRange, text))?,
+        Some(braced) => {
+            braced.split_once('}').ok_or_else(|| RegexError::new(Kind::CharRange, text))?
+        }
         None => after.split_at(after.chars().next().map_or(0, char::len_utf8)),
     };
     let (bare, inverted) = name.strip_prefix('^').map_or((name, false), |bare| (bare, true));

@@ -8,7 +8,9 @@ const MAX_CODE_POINT: u32 = 0x0010_FFFF;
 /// The code point that text, which begins with a backslash, stands for, and what follows.
 pub(super) fn read(text: &str) -> Result<(u32, &str), RegexError> {
     let mut rest = text[1..].chars();
-    let Some(c) = rest.next() else { return Err(RegexError::new(Kind::TrailingBackslash, "")) };
+    let Some(c) = rest.next() else {
+        return Err(RegexError::new(Kind::TrailingBackslash, ""));
+    };
     let after = rest.as_str();
     let found = match c {
         // A single digit but zero would refer to a group.
@@ -41,7 +43,9 @@ fn octal(text: &str) -> (u32, &str) {
 /// Two digits, or any number of them in braces.
 fn hexadecimal<'t>(text: &'t str, after: &'t str) -> Result<(u32, &'t str), RegexError> {
     let mut rest = after.chars();
-    let Some(first) = rest.next() else { return Err(invalid(text, after)) };
+    let Some(first) = rest.next() else {
+        return Err(invalid(text, after));
+    };
     if first != '{' {
         let second = rest.next();
         let value = first.to_digit(16).zip(second.and_then(|second| second.to_digit(16)));
@@ -50,7 +54,9 @@ fn hexadecimal<'t>(text: &'t str, after: &'t str) -> Result<(u32, &'t str), Rege
     }
     let (mut value, mut digits) = (0, 0);
     loop {
-        let Some(c) = rest.next() else { return Err(invalid(text, rest.as_str())) };
+        let Some(c) = rest.next() else {
+            return Err(invalid(text, rest.as_str()));
+        };
         if c == '}' {
             break;
         }

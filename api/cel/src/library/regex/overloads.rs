@@ -7,7 +7,9 @@ use crate::eval::EvalError;
 use crate::library::arguments::{integer, part_of, text, text_value};
 use crate::library::cost::{estimated_size, exactly, product, size_of, sum};
 use crate::library::kinds::list;
-use crate::overload::{ArgumentEstimate, CallEstimate, Cost, Estimate, Overload, PreparedCall, Range};
+use crate::overload::{
+    ArgumentEstimate, CallEstimate, Cost, Estimate, Overload, PreparedCall, Range,
+};
 use crate::types::Type;
 use crate::value::Value;
 
@@ -17,7 +19,9 @@ const PATTERN_FACTOR: f64 = 0.25;
 /// Every overload.
 pub(crate) fn overloads() -> Vec<Overload> {
     use Type::{Bool, Int, String};
-    let found = |overload: Overload| overload.costs(Cost::Always(cost_of_matching), Estimate::Of(estimate_of_finding));
+    let found = |overload: Overload| {
+        overload.costs(Cost::Always(cost_of_matching), Estimate::Of(estimate_of_finding))
+    };
     vec![
         Overload::global("matches", "matches", [String, String], Bool, matches)
             .singleton()
@@ -28,10 +32,22 @@ pub(crate) fn overloads() -> Vec<Overload> {
             .prepared(1, |pattern| prepare(pattern, SearchMode::Matches)),
         found(Overload::member("find", "string_find_string", [String, String], String, find))
             .prepared(1, |pattern| prepare(pattern, SearchMode::First)),
-        found(Overload::member("findAll", "string_find_all_string", [String, String], list(String), find_all))
-            .prepared(1, |pattern| prepare(pattern, SearchMode::All)),
-        found(Overload::member("findAll", "string_find_all_string_int", [String, String, Int], list(String), find_all))
-            .prepared(1, |pattern| prepare(pattern, SearchMode::All)),
+        found(Overload::member(
+            "findAll",
+            "string_find_all_string",
+            [String, String],
+            list(String),
+            find_all,
+        ))
+        .prepared(1, |pattern| prepare(pattern, SearchMode::All)),
+        found(Overload::member(
+            "findAll",
+            "string_find_all_string_int",
+            [String, String, Int],
+            list(String),
+            find_all,
+        ))
+        .prepared(1, |pattern| prepare(pattern, SearchMode::All)),
     ]
 }
 
@@ -43,7 +59,10 @@ fn cost_of_matching(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64
 
 fn estimate_of_matching(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
     let text = sum(estimated_size(arguments, 0), exactly(1)).scaled(0.1);
-    CallEstimate { cost: product(text, estimated_size(arguments, 1).scaled(PATTERN_FACTOR)), size: None }
+    CallEstimate {
+        cost: product(text, estimated_size(arguments, 1).scaled(PATTERN_FACTOR)),
+        size: None,
+    }
 }
 
 /// As matching; there may be as much in the result as in the text.
@@ -67,7 +86,10 @@ struct Prepared {
     search: SearchMode,
 }
 
-fn prepare(pattern: &Value<'static>, search: SearchMode) -> Result<Box<dyn PreparedCall>, EvalError> {
+fn prepare(
+    pattern: &Value<'static>,
+    search: SearchMode,
+) -> Result<Box<dyn PreparedCall>, EvalError> {
     let text = pattern.as_str().ok_or(EvalError::no_such_overload())?;
     let pattern = Pattern::parse(text).map_err(|error| EvalError::new(error.to_string()))?;
     Ok(Box::new(Prepared { pattern, search }))
@@ -79,7 +101,11 @@ impl PreparedCall for Prepared {
     }
 }
 
-fn search<'a>(pattern: &Pattern, search: SearchMode, arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
+fn search<'a>(
+    pattern: &Pattern,
+    search: SearchMode,
+    arguments: &[Value<'a>],
+) -> Result<Value<'a>, EvalError> {
     let whole = text_value(arguments, 0)?;
     let failed = |error: super::error::RegexError| EvalError::new(error.to_string());
     match search {
@@ -90,8 +116,12 @@ fn search<'a>(pattern: &Pattern, search: SearchMode, arguments: &[Value<'a>]) ->
         }
         SearchMode::All => {
             let limit = if arguments.len() > 2 { integer(arguments, 2)? } else { -1 };
-            let found = pattern.find_all(whole, usize::try_from(limit).unwrap_or(usize::MAX)).map_err(failed)?;
-            Ok(Value::list(found.into_iter().map(|found| Value::String(part_of(whole, found))).collect()))
+            let found = pattern
+                .find_all(whole, usize::try_from(limit).unwrap_or(usize::MAX))
+                .map_err(failed)?;
+            Ok(Value::list(
+                found.into_iter().map(|found| Value::String(part_of(whole, found))).collect(),
+            ))
         }
     }
 }
@@ -99,7 +129,8 @@ fn search<'a>(pattern: &Pattern, search: SearchMode, arguments: &[Value<'a>]) ->
 fn matches<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     match arguments {
         [Value::String(_), Value::String(pattern)] => {
-            let pattern = Pattern::parse(pattern).map_err(|error| EvalError::new(error.to_string()))?;
+            let pattern =
+                Pattern::parse(pattern).map_err(|error| EvalError::new(error.to_string()))?;
             search(&pattern, SearchMode::Matches, arguments)
         }
         [Value::String(_), _] => Err(EvalError::no_such_overload()),
@@ -116,5 +147,6 @@ fn find_all<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 }
 
 fn dynamic(arguments: &[Value<'_>]) -> Result<Pattern, EvalError> {
-    Pattern::parse(text(arguments, 1)?).map_err(|error| EvalError::new(format!("Illegal regex: {error}")))
+    Pattern::parse(text(arguments, 1)?)
+        .map_err(|error| EvalError::new(format!("Illegal regex: {error}")))
 }

@@ -51,7 +51,11 @@ impl Pattern {
     }
 
     /// The matches that do not overlap, at most `limit` of them.
-    pub(crate) fn find_all<'t>(&self, text: &'t str, limit: usize) -> Result<Vec<&'t str>, RegexError> {
+    pub(crate) fn find_all<'t>(
+        &self,
+        text: &'t str,
+        limit: usize,
+    ) -> Result<Vec<&'t str>, RegexError> {
         Ok(self.regex()?.find_iter(text).take(limit).map(|found| found.as_str()).collect())
     }
 }

@@ -102,7 +102,9 @@ fn unicode_classes() {
     failing(r"(?i)^\P{Lu}$", &["a"]);
     failing(r"^\p{Cs}$", &["a"]);
     matching(r"^\P{Cs}\p{ASCII}\p{Assigned}$", &["éaa"]);
-    for name in ["Foo", "Grek", "Alphabetic", "sc=Greek", "Garay", "Script=Greek", "Emoji", "gc=Lu", ""] {
+    for name in
+        ["Foo", "Grek", "Alphabetic", "sc=Greek", "Garay", "Script=Greek", "Emoji", "gc=Lu", ""]
+    {
         assert!(Pattern::parse(&format!("\\p{{{name}}}")).is_err(), "{name}");
     }
 }
@@ -145,7 +147,11 @@ fn leftmost_first() {
 #[test]
 fn all_matches() {
     let check = |pattern: &str, text: &str, limit: usize, expect: &[&str]| {
-        assert_eq!(Pattern::parse(pattern).unwrap().find_all(text, limit).unwrap(), expect, "{pattern} {text}");
+        assert_eq!(
+            Pattern::parse(pattern).unwrap().find_all(text, limit).unwrap(),
+            expect,
+            "{pattern} {text}"
+        );
     };
     check("[0-9]*", "12 ab 345", usize::MAX, &["12", "", "", "", "345"]);
     check("", "éa", usize::MAX, &["", "", ""]);
@@ -158,7 +164,11 @@ fn all_matches() {
 #[test]
 fn errors() {
     let check = |pattern: &str, reason: &str, part: &str| {
-        assert_eq!(check(pattern), Err(format!("error parsing regexp: {reason}: `{part}`")), "{pattern}");
+        assert_eq!(
+            check(pattern),
+            Err(format!("error parsing regexp: {reason}: `{part}`")),
+            "{pattern}"
+        );
     };
     check("[", "missing closing ]", "[");
     check("([", "missing closing ]", "[");
@@ -214,17 +224,28 @@ fn limits() {
     matching("^(?:(?:a*){1000})$", &["aaa"]);
     let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
     matching(&nested(60), &["a"]);
-    assert!(check(&nested(5000)).unwrap_err().starts_with("error parsing regexp: expression nests too deeply"));
+    assert!(
+        check(&nested(5000))
+            .unwrap_err()
+            .starts_with("error parsing regexp: expression nests too deeply")
+    );
     let large = r"(?i)(\pL{1000}|x{1000})".repeat(3000);
     assert!(check(&large).unwrap_err().starts_with("error parsing regexp: expression too large"));
     for piece in [r"\pL", "(?i)[^a]", "(?i:x)", "é[b]", "a|"] {
         let text = piece.repeat((3 << 20) / piece.len());
         let checked = check(&text);
-        assert!(checked.is_ok() || checked.unwrap_err().contains("expression too large"), "{piece}");
+        assert!(
+            checked.is_ok() || checked.unwrap_err().contains("expression too large"),
+            "{piece}"
+        );
     }
     assert!(check(&"[[:".repeat(1 << 20)).unwrap_err().contains("missing closing ]"));
     let stacked = format!("a{}", "*\\Q\\E".repeat(5000));
-    assert!(check(&stacked).unwrap_err().starts_with("error parsing regexp: expression nests too deeply"));
+    assert!(
+        check(&stacked)
+            .unwrap_err()
+            .starts_with("error parsing regexp: expression nests too deeply")
+    );
 }
 
 #[test]
@@ -312,13 +333,16 @@ fn what_is_accepted_compiles() {
     ];
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = |bound: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 33).unwrap() % bound
     };
     let mut accepted = 0;
     for _ in 0..6_000 {
         let text: String = (0..=random(8)).map(|_| PIECES[random(PIECES.len())]).collect();
-        let Ok(pattern) = Pattern::parse(&text) else { continue };
+        let Ok(pattern) = Pattern::parse(&text) else {
+            continue;
+        };
         accepted += 1;
         for subject in ["", "ab é😀\n", "aA1-&]"] {
             pattern.is_match(subject).unwrap_or_else(|error| panic!("{text:?}: {error}"));

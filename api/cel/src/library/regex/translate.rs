@@ -161,7 +161,9 @@ impl<'t> Translator<'t> {
 
     fn check(&self, measure: Measure) -> Result<(), RegexError> {
         match measure {
-            Measure { depth, .. } if depth > MAX_NESTING => Err(RegexError::new(Kind::Nesting, self.whole)),
+            Measure { depth, .. } if depth > MAX_NESTING => {
+                Err(RegexError::new(Kind::Nesting, self.whole))
+            }
             Measure { size, .. } if size > MAX_SIZE => Err(RegexError::new(Kind::Size, self.whole)),
             _ => Ok(()),
         }
@@ -286,14 +288,17 @@ impl<'t> Translator<'t> {
             let start = self.whole.len() - before.len() - last.len();
             return Err(RegexError::new(Kind::NestedRepeat, &self.whole[start..start + length]));
         }
-        let Some(atom) = self.group().last else { return Err(RegexError::new(Kind::MissingRepeatArgument, written)) };
+        let Some(atom) = self.group().last else {
+            return Err(RegexError::new(Kind::MissingRepeatArgument, written));
+        };
         let measure = Measure {
             repeats: repeat.nested(atom.measure.repeats),
             size: repeat.size(atom.measure.size),
             depth: atom.measure.depth + 1,
         };
         self.check(measure)?;
-        if repeat.counted && repeat.max.unwrap_or(repeat.min) >= 2 && measure.repeats > MAX_REPEATS {
+        if repeat.counted && repeat.max.unwrap_or(repeat.min) >= 2 && measure.repeats > MAX_REPEATS
+        {
             return Err(RegexError::new(Kind::RepeatCount, written));
         }
         if atom.is_repeated {
@@ -318,7 +323,8 @@ impl<'t> Translator<'t> {
         if let Some(start) = name_start {
             let end = rest.find('>').ok_or_else(|| RegexError::new(Kind::NamedCapture, rest))?;
             let name = rest.get(start..end).unwrap_or("");
-            let valid = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let valid = !name.is_empty()
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             if !valid {
                 return Err(RegexError::new(Kind::NamedCapture, &rest[..=end]));
             }

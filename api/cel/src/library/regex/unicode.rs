@@ -74,11 +74,17 @@ pub(super) fn class(name: &str, negated: bool) -> Option<String> {
     if same_name(name, "ASCII") || same_name(name, "Assigned") {
         return Some(format!("\\{sign}{{{}}}", name.to_ascii_lowercase()));
     }
-    let named = |(short, long): &&(&str, &[&str])| same_name(name, short) || long.iter().any(|it| same_name(name, it));
+    let named = |(short, long): &&(&str, &[&str])| {
+        same_name(name, short) || long.iter().any(|it| same_name(name, it))
+    };
     if let Some((category, _)) = CATEGORIES.iter().find(named) {
         // Text has no surrogates.
         let surrogates = if negated { ANYTHING } else { NOTHING };
-        return Some(if *category == "Cs" { surrogates.to_owned() } else { format!("\\{sign}{{gc={category}}}") });
+        return Some(if *category == "Cs" {
+            surrogates.to_owned()
+        } else {
+            format!("\\{sign}{{gc={category}}}")
+        });
     }
     let script = SCRIPTS.split(' ').find(|known| same_name(name, known))?;
     Some(format!("\\{sign}{{sc={script}}}"))

@@ -20,17 +20,38 @@ const SINCE: Release = Release(33);
 pub(crate) fn overloads() -> Vec<Overload> {
     use Type::{Bool, Int, String};
     let version = || names::object(SEMVER);
-    let parsed = |overload: Overload| overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth));
+    let parsed =
+        |overload: Overload| overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth));
     let of = |function, id, call: Call| Overload::member(function, id, [version()], Int, call);
-    let with = |function, id, result, call: Call| Overload::member(function, id, [version(), version()], result, call);
+    let with = |function, id, result, call: Call| {
+        Overload::member(function, id, [version(), version()], result, call)
+    };
     let all = [
         parsed(Overload::global("semver", "string_to_semver", [String], version(), to_semver)),
-        parsed(Overload::global("semver", "string_bool_to_semver", [String, Bool], version(), to_semver)),
+        parsed(Overload::global(
+            "semver",
+            "string_bool_to_semver",
+            [String, Bool],
+            version(),
+            to_semver,
+        )),
         parsed(Overload::global("isSemver", "is_semver_string", [String], Bool, is_semver)),
-        parsed(Overload::global("isSemver", "is_semver_string_bool", [String, Bool], Bool, is_semver)),
-        with("isLessThan", "semver_is_less_than", Bool, |a| compared(a, |order| Value::Bool(order.is_lt()))),
-        with("isGreaterThan", "semver_is_greater_than", Bool, |a| compared(a, |order| Value::Bool(order.is_gt()))),
-        with("compareTo", "semver_compare_to", Int, |a| compared(a, |order| Value::Int(order as i64))),
+        parsed(Overload::global(
+            "isSemver",
+            "is_semver_string_bool",
+            [String, Bool],
+            Bool,
+            is_semver,
+        )),
+        with("isLessThan", "semver_is_less_than", Bool, |a| {
+            compared(a, |order| Value::Bool(order.is_lt()))
+        }),
+        with("isGreaterThan", "semver_is_greater_than", Bool, |a| {
+            compared(a, |order| Value::Bool(order.is_gt()))
+        }),
+        with("compareTo", "semver_compare_to", Int, |a| {
+            compared(a, |order| Value::Int(order as i64))
+        }),
         of("major", "semver_major", |a| number(a, Semver::major)),
         of("minor", "semver_minor", |a| number(a, Semver::minor)),
         of("patch", "semver_patch", |a| number(a, Semver::patch)),
@@ -55,7 +76,10 @@ fn is_semver<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     Ok(Value::Bool(read(arguments)?.is_ok()))
 }
 
-fn compared<'a>(arguments: &[Value<'a>], answer: fn(Ordering) -> Value<'a>) -> Result<Value<'a>, EvalError> {
+fn compared<'a>(
+    arguments: &[Value<'a>],
+    answer: fn(Ordering) -> Value<'a>,
+) -> Result<Value<'a>, EvalError> {
     let (left, right) = (opaque::<Semver>(arguments, 0)?, opaque::<Semver>(arguments, 1)?);
     Ok(answer(left.cmp(right)))
 }

@@ -23,7 +23,8 @@ fn versions_that_are_read() {
 
 #[test]
 fn texts_that_are_no_versions() {
-    let check = |text: &str, expect: &str| assert_eq!(Semver::parse(text).unwrap_err(), expect, "{text:?}");
+    let check =
+        |text: &str, expect: &str| assert_eq!(Semver::parse(text).unwrap_err(), expect, "{text:?}");
     check("", "Version string empty");
     check("1.0", "No Major.Minor.Patch elements found");
     check("1,0,0", "No Major.Minor.Patch elements found");
@@ -41,7 +42,10 @@ fn texts_that_are_no_versions() {
     check("1.0.0-é", "Invalid character(s) found in prerelease \"é\"");
     check("1.0.0+a_b", "Invalid character(s) found in build meta data \"a_b\"");
     check("1..0", "strconv.ParseUint: parsing \"\": invalid syntax");
-    check("18446744073709551616.0.0", "strconv.ParseUint: parsing \"18446744073709551616\": value out of range");
+    check(
+        "18446744073709551616.0.0",
+        "strconv.ParseUint: parsing \"18446744073709551616\": value out of range",
+    );
 }
 
 #[test]
@@ -65,8 +69,17 @@ fn lenient_versions() {
 
 #[test]
 fn order() {
-    let ascending =
-        ["1.0.0-1", "1.0.0-2", "1.0.0-10", "1.0.0-dev", "1.0.0-dev.1", "1.0.0-pre", "1.0.0", "1.0.1", "2.0.0"];
+    let ascending = [
+        "1.0.0-1",
+        "1.0.0-2",
+        "1.0.0-10",
+        "1.0.0-dev",
+        "1.0.0-dev.1",
+        "1.0.0-pre",
+        "1.0.0",
+        "1.0.1",
+        "2.0.0",
+    ];
     for pair in ascending.windows(2) {
         assert!(Semver::parse(pair[0]).unwrap() < Semver::parse(pair[1]).unwrap(), "{pair:?}");
     }

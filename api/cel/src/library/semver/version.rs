@@ -30,22 +30,35 @@ impl Semver {
             return Err("Version string empty".to_owned());
         }
         let parts: Vec<&str> = text.splitn(3, '.').collect();
-        let [major, minor, rest] = *parts else { return Err("No Major.Minor.Patch elements found".to_owned()) };
+        let [major, minor, rest] = *parts else {
+            return Err("No Major.Minor.Patch elements found".to_owned());
+        };
         let major = number("Major", major)?;
         let minor = number("Minor", minor)?;
-        let (rest, build) = rest.split_once('+').map_or((rest, None), |(rest, build)| (rest, Some(build)));
-        let (patch, prerelease) = rest.split_once('-').map_or((rest, None), |(patch, pre)| (patch, Some(pre)));
+        let (rest, build) =
+            rest.split_once('+').map_or((rest, None), |(rest, build)| (rest, Some(build)));
+        let (patch, prerelease) =
+            rest.split_once('-').map_or((rest, None), |(patch, pre)| (patch, Some(pre)));
         let numbers = [major, minor, number("Patch", patch)?];
-        let prerelease = prerelease.into_iter().flat_map(|all| all.split('.')).map(Identifier::parse);
+        let prerelease =
+            prerelease.into_iter().flat_map(|all| all.split('.')).map(Identifier::parse);
         let prerelease = prerelease.collect::<Result<_, _>>()?;
-        let build = build.into_iter().flat_map(|all| all.split('.')).map(build_part).collect::<Result<_, _>>()?;
+        let build = build
+            .into_iter()
+            .flat_map(|all| all.split('.'))
+            .map(build_part)
+            .collect::<Result<_, _>>()?;
         Ok(Self { numbers, prerelease, build })
     }
 
     /// Reads a version that may begin with `v`, lack its last numbers or have leading zeros.
     pub fn parse_lenient(text: &str) -> Result<Self, String> {
-        let mut parts: Vec<String> =
-            text.strip_prefix('v').unwrap_or(text).splitn(3, '.').map(without_leading_zeros).collect();
+        let mut parts: Vec<String> = text
+            .strip_prefix('v')
+            .unwrap_or(text)
+            .splitn(3, '.')
+            .map(without_leading_zeros)
+            .collect();
         if parts.len() < 3 {
             if parts.last().is_some_and(|last| last.contains(['+', '-'])) {
                 return Err("short version cannot contain PreRelease/Build meta data".to_owned());
@@ -85,7 +98,10 @@ impl Identifier {
             return if known { Ok(Self::Word(text.to_owned())) } else { Err(refused()) };
         }
         if has_leading_zeros(text) {
-            return Err(format!("Numeric PreRelease version must not contain leading zeroes {}", quoted(text)));
+            return Err(format!(
+                "Numeric PreRelease version must not contain leading zeroes {}",
+                quoted(text)
+            ));
         }
         parse_uint("ParseUint", text).map(Self::Number)
     }
@@ -167,5 +183,9 @@ fn without_leading_zeros(part: &str) -> String {
         return part.to_owned();
     }
     let bare = part.trim_start_matches('0');
-    if bare.starts_with(|c: char| c.is_ascii_digit()) { bare.to_owned() } else { format!("0{bare}") }
+    if bare.starts_with(|c: char| c.is_ascii_digit()) {
+        bare.to_owned()
+    } else {
+        format!("0{bare}")
+    }
 }

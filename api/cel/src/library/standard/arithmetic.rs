@@ -17,8 +17,11 @@ pub(super) fn overloads() -> Vec<Overload> {
     let binary = |function, id, left: Type, right: Type, result: Type, call| {
         Overload::global(function, id, [left, right], result, call).singleton()
     };
-    let same = |function, id, of: Type, call| binary(function, id, of.clone(), of.clone(), of, call);
-    let joined = |overload: Overload| overload.costs(Cost::Static(cost_of_joining), Estimate::Of(estimate_of_joining));
+    let same =
+        |function, id, of: Type, call| binary(function, id, of.clone(), of.clone(), of, call);
+    let joined = |overload: Overload| {
+        overload.costs(Cost::Static(cost_of_joining), Estimate::Of(estimate_of_joining))
+    };
     let lists = || list(param("A"));
     vec![
         joined(same("_+_", "add_bytes", Bytes, add_arguments)),
@@ -27,7 +30,8 @@ pub(super) fn overloads() -> Vec<Overload> {
         binary("_+_", "add_duration_timestamp", Duration, Timestamp, Timestamp, add_arguments),
         binary("_+_", "add_timestamp_duration", Timestamp, Duration, Timestamp, add_arguments),
         same("_+_", "add_int64", Int, add_arguments),
-        same("_+_", "add_list", lists(), add_arguments).costs(Cost::Fixed(1), Estimate::Of(estimate_of_adding_lists)),
+        same("_+_", "add_list", lists(), add_arguments)
+            .costs(Cost::Fixed(1), Estimate::Of(estimate_of_adding_lists)),
         joined(same("_+_", "add_string", String, add_arguments)),
         same("_+_", "add_uint64", Uint, add_arguments),
         same("_/_", "divide_double", Double, |arguments| binary_call(arguments, divide)),
@@ -41,14 +45,21 @@ pub(super) fn overloads() -> Vec<Overload> {
         Overload::global("-_", "negate_double", [Double], Double, negate_argument).singleton(),
         Overload::global("-_", "negate_int64", [Int], Int, negate_argument).singleton(),
         same("_-_", "subtract_double", Double, |arguments| binary_call(arguments, subtract)),
-        same("_-_", "subtract_duration_duration", Duration, |arguments| binary_call(arguments, subtract)),
+        same("_-_", "subtract_duration_duration", Duration, |arguments| {
+            binary_call(arguments, subtract)
+        }),
         same("_-_", "subtract_int64", Int, |arguments| binary_call(arguments, subtract)),
         binary("_-_", "subtract_timestamp_duration", Timestamp, Duration, Timestamp, |arguments| {
             binary_call(arguments, subtract)
         }),
-        binary("_-_", "subtract_timestamp_timestamp", Timestamp, Timestamp, Duration, |arguments| {
-            binary_call(arguments, subtract)
-        }),
+        binary(
+            "_-_",
+            "subtract_timestamp_timestamp",
+            Timestamp,
+            Timestamp,
+            Duration,
+            |arguments| binary_call(arguments, subtract),
+        ),
         same("_-_", "subtract_uint64", Uint, |arguments| binary_call(arguments, subtract)),
     ]
 }

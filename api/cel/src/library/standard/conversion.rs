@@ -13,8 +13,12 @@ use crate::value::{Text, Value};
 /// Every conversion.
 pub(super) fn overloads() -> Vec<Overload> {
     use Type::{Bool, Bytes, Double, Duration, Dyn, Int, String, Timestamp, Uint};
-    let to = |function, id, from: Type, result: Type, call: Call| Overload::global(function, id, [from], result, call);
-    let copied = |overload: Overload, estimate| overload.costs(Cost::Static(cost_of_copying), Estimate::Of(estimate));
+    let to = |function, id, from: Type, result: Type, call: Call| {
+        Overload::global(function, id, [from], result, call)
+    };
+    let copied = |overload: Overload, estimate| {
+        overload.costs(Cost::Static(cost_of_copying), Estimate::Of(estimate))
+    };
     let a = || param("A");
     vec![
         to("type", "type", a(), Type::Type(a().into()), type_of).singleton(),
@@ -60,17 +64,26 @@ fn cost_of_copying(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 
 
 /// A code point has one to four bytes; the reference engine's product wraps.
 fn estimate_of_encoding(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
-    estimate_of_copying(arguments, |size| Range { min: size.min, max: size.max.wrapping_mul(BYTES_PER_CODE_POINT_MAX) })
+    estimate_of_copying(arguments, |size| Range {
+        min: size.min,
+        max: size.max.wrapping_mul(BYTES_PER_CODE_POINT_MAX),
+    })
 }
 
 /// One to four bytes make a code point.
 fn estimate_of_decoding(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
-    estimate_of_copying(arguments, |size| Range { min: size.min / BYTES_PER_CODE_POINT_MAX, max: size.max })
+    estimate_of_copying(arguments, |size| Range {
+        min: size.min / BYTES_PER_CODE_POINT_MAX,
+        max: size.max,
+    })
 }
 
 const BYTES_PER_CODE_POINT_MAX: u64 = 4;
 
-fn estimate_of_copying(arguments: &[ArgumentEstimate<'_>], result: fn(Range) -> Range) -> CallEstimate {
+fn estimate_of_copying(
+    arguments: &[ArgumentEstimate<'_>],
+    result: fn(Range) -> Range,
+) -> CallEstimate {
     let size = arguments.first().map_or(Range { min: 0, max: 0 }, |argument| argument.size);
     CallEstimate { cost: size.scaled(0.1), size: Some(result(size)) }
 }
@@ -122,7 +135,9 @@ fn to_double<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         Value::Double(value) => Ok(Value::Double(*value)),
         Value::Int(value) => Ok(Value::Double(*value as f64)),
         Value::Uint(value) => Ok(Value::Double(*value as f64)),
-        value @ Value::String(text) => parse_double(text).map(Value::Double).ok_or_else(|| failed(value, "double")),
+        value @ Value::String(text) => {
+            parse_double(text).map(Value::Double).ok_or_else(|| failed(value, "double"))
+        }
         value => Err(failed(value, "double")),
     }
 }
@@ -130,9 +145,9 @@ fn to_double<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 fn to_duration<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     match argument(arguments)? {
         Value::Duration(value) => Ok(Value::Duration(*value)),
-        value @ Value::String(text) => {
-            Duration::parse(text).map(Value::Duration).ok_or_else(|| failed(value, "google.protobuf.Duration"))
-        }
+        value @ Value::String(text) => Duration::parse(text)
+            .map(Value::Duration)
+            .ok_or_else(|| failed(value, "google.protobuf.Duration")),
         value => Err(failed(value, "google.protobuf.Duration")),
     }
 }
@@ -145,7 +160,9 @@ fn to_int<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         Value::Double(value) => truncated_int(*value).map(Value::Int).ok_or_else(overflow),
         Value::Duration(value) => Ok(Value::Int(value.nanos())),
         Value::Timestamp(value) => Ok(Value::Int(value.unix_seconds())),
-        value @ Value::String(text) => text.parse().map(Value::Int).map_err(|_| failed(value, "int")),
+        value @ Value::String(text) => {
+            text.parse().map(Value::Int).map_err(|_| failed(value, "int"))
+        }
         value => Err(failed(value, "int")),
     }
 }
@@ -157,7 +174,9 @@ fn to_uint<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         Value::Int(value) => u64::try_from(*value).map(Value::Uint).map_err(|_| overflow()),
         Value::Double(value) => truncated_uint(*value).map(Value::Uint).ok_or_else(overflow),
         value @ Value::String(text) if text.starts_with('+') => Err(failed(value, "uint")),
-        value @ Value::String(text) => text.parse().map(Value::Uint).map_err(|_| failed(value, "uint")),
+        value @ Value::String(text) => {
+            text.parse().map(Value::Uint).map_err(|_| failed(value, "uint"))
+        }
         value => Err(failed(value, "uint")),
     }
 }
@@ -173,7 +192,9 @@ fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
         Value::Duration(value) => Value::string(value.to_string()),
         Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => Value::string(text),
-            Err(_) => return Err(EvalError::new("invalid UTF-8 in bytes, cannot convert to string")),
+            Err(_) => {
+                return Err(EvalError::new("invalid UTF-8 in bytes, cannot convert to string"));
+            }
         },
         value => return Err(failed(value, "string")),
     })
@@ -182,11 +203,15 @@ fn to_string<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 fn to_timestamp<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     match argument(arguments)? {
         Value::Timestamp(value) => Ok(Value::Timestamp(*value)),
-        Value::Int(seconds) => Timestamp::from_unix(*seconds, 0).map(Value::Timestamp).map_err(EvalError::new),
-        value @ Value::String(text) => Timestamp::parse(text).map(Value::Timestamp).map_err(|error| match error {
-            TimestampError::Malformed => failed(value, "google.protobuf.Timestamp"),
-            TimestampError::Overflow => EvalError::new("timestamp overflow"),
-        }),
+        Value::Int(seconds) => {
+            Timestamp::from_unix(*seconds, 0).map(Value::Timestamp).map_err(EvalError::new)
+        }
+        value @ Value::String(text) => {
+            Timestamp::parse(text).map(Value::Timestamp).map_err(|error| match error {
+                TimestampError::Malformed => failed(value, "google.protobuf.Timestamp"),
+                TimestampError::Overflow => EvalError::new("timestamp overflow"),
+            })
+        }
         value => Err(failed(value, "google.protobuf.Timestamp")),
     }
 }

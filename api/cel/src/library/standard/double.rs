@@ -89,7 +89,8 @@ mod tests {
 
     #[test]
     fn read() {
-        let check = |text: &str, expect: Option<f64>| assert_eq!(parse_double(text), expect, "{text}");
+        let check =
+            |text: &str, expect: Option<f64>| assert_eq!(parse_double(text), expect, "{text}");
         check("+1", Some(1.0));
         check(".5", Some(0.5));
         check("5.", Some(5.0));

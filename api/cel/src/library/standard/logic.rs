@@ -13,13 +13,24 @@ pub(super) fn overloads() -> Vec<Overload> {
     let a = || param("A");
     let (cost, estimate) = (Cost::Always(cost_of_comparing), Estimate::Of(estimate_of_equality));
     vec![
-        Overload::global("_?_:_", "conditional", [Type::Bool, a(), a()], a(), in_evaluator).singleton(),
-        Overload::global("_&&_", "logical_and", [Type::Bool, Type::Bool], Type::Bool, in_evaluator).singleton(),
-        Overload::global("_||_", "logical_or", [Type::Bool, Type::Bool], Type::Bool, in_evaluator).singleton(),
-        Overload::global("!_", "logical_not", [Type::Bool], Type::Bool, not).singleton(),
-        Overload::global("@not_strictly_false", "not_strictly_false", [Type::Bool], Type::Bool, in_evaluator)
+        Overload::global("_?_:_", "conditional", [Type::Bool, a(), a()], a(), in_evaluator)
             .singleton(),
-        Overload::global("_==_", "equals", [a(), a()], Type::Bool, equal).singleton().costs(cost, estimate),
+        Overload::global("_&&_", "logical_and", [Type::Bool, Type::Bool], Type::Bool, in_evaluator)
+            .singleton(),
+        Overload::global("_||_", "logical_or", [Type::Bool, Type::Bool], Type::Bool, in_evaluator)
+            .singleton(),
+        Overload::global("!_", "logical_not", [Type::Bool], Type::Bool, not).singleton(),
+        Overload::global(
+            "@not_strictly_false",
+            "not_strictly_false",
+            [Type::Bool],
+            Type::Bool,
+            in_evaluator,
+        )
+        .singleton(),
+        Overload::global("_==_", "equals", [a(), a()], Type::Bool, equal)
+            .singleton()
+            .costs(cost, estimate),
         Overload::global("_!=_", "not_equals", [a(), a()], Type::Bool, unequal)
             .singleton()
             .costs(cost, Estimate::Of(estimate_of_comparing)),

@@ -23,7 +23,8 @@ pub(super) fn overloads() -> Vec<Overload> {
         Overload::global("@in", "in_list", [a(), list(a())], Type::Bool, contains_call)
             .singleton()
             .costs(Cost::Static(size_of_list), Estimate::Of(estimate_of_list)),
-        Overload::global("@in", "in_map", [a(), map(a(), b())], Type::Bool, contains_call).singleton(),
+        Overload::global("@in", "in_map", [a(), map(a(), b())], Type::Bool, contains_call)
+            .singleton(),
         Overload::global("_[_]", "index_list", [list(a()), Type::Int], a(), index).singleton(),
         Overload::global("_[_]", "index_map", [map(a(), b()), a()], b(), index).singleton(),
     ]

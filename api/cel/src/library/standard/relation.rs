@@ -110,17 +110,25 @@ pub(super) fn overloads() -> Vec<Overload> {
         for (id, operands) in ids.into_iter().zip(OPERANDS) {
             let since = if operands[0] == operands[1] { Release::FIRST } else { SINCE_MIXED };
             let sized = matches!(operands[0], Type::String | Type::Bytes);
-            let overload = Overload::global(function, id, operands, Type::Bool, call).singleton().since(since);
-            let (cost, estimate) = (Cost::Static(cost_of_comparing), Estimate::Of(estimate_of_comparing));
+            let overload =
+                Overload::global(function, id, operands, Type::Bool, call).singleton().since(since);
+            let (cost, estimate) =
+                (Cost::Static(cost_of_comparing), Estimate::Of(estimate_of_comparing));
             overloads.push(if sized { overload.costs(cost, estimate) } else { overload });
         }
     }
     overloads
 }
 
-fn relate<'a>(arguments: &[Value<'a>], function: &str, holds: fn(Ordering) -> bool) -> Result<Value<'a>, EvalError> {
+fn relate<'a>(
+    arguments: &[Value<'a>],
+    function: &str,
+    holds: fn(Ordering) -> bool,
+) -> Result<Value<'a>, EvalError> {
     match arguments {
-        [left, _] if !left.is_ordered() => Err(EvalError::new(format!("no such overload: {function}"))),
+        [left, _] if !left.is_ordered() => {
+            Err(EvalError::new(format!("no such overload: {function}")))
+        }
         [left, right] => left.order(right).map(holds).map(Value::Bool),
         _ => Err(EvalError::no_such_overload()),
     }

@@ -16,6 +16,8 @@ pub(crate) fn show(value: &Value<'_>) -> String {
         Value::Timestamp(value) => value.to_string(),
         Value::Duration(value) => value.to_string(),
         Value::Opaque(value) => value.text(),
-        Value::List(_) | Value::Map(_) | Value::Optional(_) | Value::Error(_) => value.type_name().to_owned(),
+        Value::List(_) | Value::Map(_) | Value::Optional(_) | Value::Error(_) => {
+            value.type_name().to_owned()
+        }
     }
 }

@@ -45,7 +45,8 @@ fn cost_of_edge(arguments: &[Value<'_>], _result: Option<&Value<'_>>) -> u64 {
 
 /// A tenth of the argument: the reference engine estimates by the other operand than it counts.
 fn estimate_of_edge(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
-    let cost = arguments.get(1).map_or(Range { min: 1, max: 1 }, |argument| argument.size.scaled(0.1));
+    let cost =
+        arguments.get(1).map_or(Range { min: 1, max: 1 }, |argument| argument.size.scaled(0.1));
     CallEstimate { cost, size: None }
 }
 

@@ -40,7 +40,10 @@ pub(super) fn estimate_of_splitting(arguments: &[ArgumentEstimate<'_>]) -> CallE
         Some(Literal::Int(limit)) => u64::try_from(*limit).ok(),
         _ => None,
     };
-    CallEstimate { cost: text.scaled(0.2), size: Some(Range { min: 0, max: limit.unwrap_or(text.max) }) }
+    CallEstimate {
+        cost: text.scaled(0.2),
+        size: Some(Range { min: 0, max: limit.unwrap_or(text.max) }),
+    }
 }
 
 /// All elements and the separators between them.
@@ -63,6 +66,7 @@ pub(super) fn estimate_of_joining(arguments: &[ArgumentEstimate<'_>]) -> CallEst
 /// Every character may need an escape, and two quotes are added; what does not fit 64 bits wraps, as for the reference engine.
 pub(super) fn estimate_of_quoting(arguments: &[ArgumentEstimate<'_>]) -> CallEstimate {
     let text = estimated_size(arguments, 0);
-    let size = Range { min: text.min.wrapping_add(2), max: text.max.wrapping_mul(2).wrapping_add(2) };
+    let size =
+        Range { min: text.min.wrapping_add(2), max: text.max.wrapping_mul(2).wrapping_add(2) };
     CallEstimate { cost: text.scaled(0.1), size: Some(size) }
 }

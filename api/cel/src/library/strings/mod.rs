@@ -30,8 +30,12 @@ const SINCE_FORMAT: Release = Release(29);
 pub(super) fn overloads() -> Vec<Overload> {
     use Type::{Int, String};
     let texts = || list(String);
-    let scanned = |overload: Overload| overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth_sized));
-    let searched = |overload: Overload| overload.costs(Cost::Always(traversal), Estimate::Of(estimated_traversal));
+    let scanned = |overload: Overload| {
+        overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth_sized))
+    };
+    let searched = |overload: Overload| {
+        overload.costs(Cost::Always(traversal), Estimate::Of(estimated_traversal))
+    };
     let replaced = |overload: Overload| {
         overload.costs(Cost::Always(super::cost::fifth), Estimate::Of(cost::estimate_of_replacing))
     };
@@ -47,11 +51,35 @@ pub(super) fn overloads() -> Vec<Overload> {
     vec![
         member("charAt", "string_char_at_int", &[String, Int], String, char_at),
         searched(member("indexOf", "string_index_of_string", &[String, String], Int, index_of)),
-        searched(member("indexOf", "string_index_of_string_int", &[String, String, Int], Int, index_of)),
-        searched(member("lastIndexOf", "string_last_index_of_string", &[String, String], Int, last_index_of)),
-        searched(member("lastIndexOf", "string_last_index_of_string_int", &[String, String, Int], Int, last_index_of)),
+        searched(member(
+            "indexOf",
+            "string_index_of_string_int",
+            &[String, String, Int],
+            Int,
+            index_of,
+        )),
+        searched(member(
+            "lastIndexOf",
+            "string_last_index_of_string",
+            &[String, String],
+            Int,
+            last_index_of,
+        )),
+        searched(member(
+            "lastIndexOf",
+            "string_last_index_of_string_int",
+            &[String, String, Int],
+            Int,
+            last_index_of,
+        )),
         scanned(member("lowerAscii", "string_lower_ascii", &[String], String, lower_ascii)),
-        replaced(member("replace", "string_replace_string_string", &[String, String, String], String, replace)),
+        replaced(member(
+            "replace",
+            "string_replace_string_string",
+            &[String, String, String],
+            String,
+            replace,
+        )),
         replaced(member(
             "replace",
             "string_replace_string_string_int",
@@ -62,7 +90,13 @@ pub(super) fn overloads() -> Vec<Overload> {
         parted(member("split", "string_split_string", &[String, String], texts(), split)),
         parted(member("split", "string_split_string_int", &[String, String, Int], texts(), split)),
         scanned(member("substring", "string_substring_int", &[String, Int], String, substring)),
-        scanned(member("substring", "string_substring_int_int", &[String, Int, Int], String, substring)),
+        scanned(member(
+            "substring",
+            "string_substring_int_int",
+            &[String, Int, Int],
+            String,
+            substring,
+        )),
         scanned(member("trim", "string_trim", &[String], String, trimmed)),
         scanned(member("upperAscii", "string_upper_ascii", &[String], String, upper_ascii)),
         joined(member("join", "list_join", &[texts()], String, join)),
@@ -101,7 +135,9 @@ fn char_at<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 
 fn index_of<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     let from = integer_or(arguments, 2, 0)?;
-    text::index_of(argument(arguments, 0)?, argument(arguments, 1)?, from).map(Value::Int).map_err(misplaced)
+    text::index_of(argument(arguments, 0)?, argument(arguments, 1)?, from)
+        .map(Value::Int)
+        .map_err(misplaced)
 }
 
 fn last_index_of<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
@@ -109,7 +145,9 @@ fn last_index_of<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
     if arguments.len() < 3 {
         return Ok(Value::Int(text::last_index_of(whole, searched)));
     }
-    text::last_index_of_until(whole, searched, integer(arguments, 2)?).map(Value::Int).map_err(misplaced)
+    text::last_index_of_until(whole, searched, integer(arguments, 2)?)
+        .map(Value::Int)
+        .map_err(misplaced)
 }
 
 fn lower_ascii<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
@@ -121,8 +159,11 @@ fn upper_ascii<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 }
 
 fn replace<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let (whole, old, new) = (argument(arguments, 0)?, argument(arguments, 1)?, argument(arguments, 2)?);
-    text::replace(whole, old, new, integer_or(arguments, 3, -1)?).map(Value::string).ok_or_else(too_long)
+    let (whole, old, new) =
+        (argument(arguments, 0)?, argument(arguments, 1)?, argument(arguments, 2)?);
+    text::replace(whole, old, new, integer_or(arguments, 3, -1)?)
+        .map(Value::string)
+        .ok_or_else(too_long)
 }
 
 fn split<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
@@ -146,7 +187,9 @@ fn trimmed<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
 }
 
 fn join<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let Some(Value::List(items)) = arguments.first() else { return Err(EvalError::no_such_overload()) };
+    let Some(Value::List(items)) = arguments.first() else {
+        return Err(EvalError::no_such_overload());
+    };
     let separator = if arguments.len() > 1 { argument(arguments, 1)? } else { "" };
     joined(items, separator).map(Value::string)
 }
@@ -169,7 +212,9 @@ fn joined(items: &List<'_>, separator: &str) -> Result<String, EvalError> {
 }
 
 fn formatted<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let Some(Value::List(items)) = arguments.get(1) else { return Err(EvalError::no_such_overload()) };
+    let Some(Value::List(items)) = arguments.get(1) else {
+        return Err(EvalError::no_such_overload());
+    };
     format::format(argument(arguments, 0)?, items).map(Value::string).map_err(EvalError::new)
 }
 

@@ -17,7 +17,8 @@ fn characters() {
 
 #[test]
 fn places() {
-    let check = |text: &str, part: &str, from: i64, expect| assert_eq!(index_of(text, part, from), expect);
+    let check =
+        |text: &str, part: &str, from: i64, expect| assert_eq!(index_of(text, part, from), expect);
     check("abc", "c", 0, Ok(2));
     check("abc", "", 7, Ok(7));
     check("abc", "", -1, Ok(-1));
@@ -25,7 +26,9 @@ fn places() {
     check("", "a", 0, Ok(-1));
     check("abc", "a", -1, Err(INDEX(-1)));
     check("é😀é", "é", 1, Ok(2));
-    let check = |text: &str, part: &str, from: i64, expect| assert_eq!(last_index_of_until(text, part, from), expect);
+    let check = |text: &str, part: &str, from: i64, expect| {
+        assert_eq!(last_index_of_until(text, part, from), expect)
+    };
     check("abcabc", "c", 1, Ok(-1));
     check("aaa", "aa", 1, Ok(1));
     check("aaa", "aa", 3, Ok(-1));
@@ -35,7 +38,10 @@ fn places() {
     check("ta©o©αT", "©", 3, Ok(2));
     check("abc", "", 7, Ok(7));
     check("abc", "a", -1, Err(INDEX(-1)));
-    assert_eq!((last_index_of("é😀é", "é"), last_index_of("abc", ""), last_index_of("a", "b")), (2, 3, -1));
+    assert_eq!(
+        (last_index_of("é😀é", "é"), last_index_of("abc", ""), last_index_of("a", "b")),
+        (2, 3, -1)
+    );
 }
 
 #[test]

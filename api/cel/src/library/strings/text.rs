@@ -21,7 +21,9 @@ impl std::fmt::Display for Misplaced {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Index(index) => write!(f, "index out of range: {index}"),
-            Self::Range { start, end } => write!(f, "invalid substring range. start: {start}, end: {end}"),
+            Self::Range { start, end } => {
+                write!(f, "invalid substring range. start: {start}, end: {end}")
+            }
         }
     }
 }
@@ -56,7 +58,9 @@ pub(super) fn index_of(text: &str, part: &str, from: i64) -> Result<i64, Misplac
     if from < 0 {
         return Err(Misplaced::Index(from));
     }
-    let Ok(start) = offset_of(text, from) else { return Ok(-1) };
+    let Ok(start) = offset_of(text, from) else {
+        return Ok(-1);
+    };
     Ok(text[start..].find(part).map_or(-1, |at| index_at(text, start + at)))
 }
 

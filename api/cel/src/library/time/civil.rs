@@ -31,7 +31,8 @@ impl Civil {
         let shifted = days + DAYS_TO_EPOCH;
         let era = shifted.div_euclid(DAYS_PER_ERA);
         let day_of_era = shifted.rem_euclid(DAYS_PER_ERA);
-        let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let year_of_era =
+            (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         // Months counted from March, so that the leap day comes last.
         let from_march = (5 * day_of_year + 2) / 153;

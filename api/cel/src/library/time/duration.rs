@@ -144,7 +144,8 @@ fn sum_of_terms(mut rest: &str) -> Option<u64> {
         }
         let mut term = whole * unit;
         if fraction.digits > 0 {
-            term = term.checked_add((fraction.digits as f64 * (unit as f64 / fraction.scale)) as u64)?;
+            term =
+                term.checked_add((fraction.digits as f64 * (unit as f64 / fraction.scale)) as u64)?;
         }
         // Two terms of the greatest magnitude come out as none, as they do for the reference engine.
         sum = sum.wrapping_add(term);

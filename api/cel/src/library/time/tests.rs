@@ -22,9 +22,10 @@ fn durations_from_text() {
     check("2562047h47m16.854775807s", Some(i64::MAX));
     check("-2562047h47m16.854775808s", Some(i64::MIN));
     check("0.9223372036854775807999s", Some(922_337_203));
-    for text in
-        ["", "1", "s", "+", ".s", "1d", "1H", "1 s", " 1s", "1s ", "0x1s", "1s1", "-(1s)", "∞s", "3000000h", "٣s"]
-    {
+    for text in [
+        "", "1", "s", "+", ".s", "1d", "1H", "1 s", " 1s", "1s ", "0x1s", "1s1", "-(1s)", "∞s",
+        "3000000h", "٣s",
+    ] {
         check(text, None);
     }
     check("2562047h47m16.854775808s", None);
@@ -33,7 +34,8 @@ fn durations_from_text() {
 
 #[test]
 fn durations_as_text() {
-    let check = |nanos: i64, expect: &str| assert_eq!(Duration::from_nanos(nanos).to_string(), expect);
+    let check =
+        |nanos: i64, expect: &str| assert_eq!(Duration::from_nanos(nanos).to_string(), expect);
     check(0, "0s");
     check(1, "0.000000001s");
     check(-1, "-0.000000001s");
@@ -46,7 +48,10 @@ fn durations_as_text() {
 #[test]
 fn durations_in_units() {
     let of = |text: &str| Duration::parse(text).unwrap();
-    assert_eq!((of("36h").hours(), of("-83m59s").minutes(), of("-1.9999s").milliseconds()), (36, -83, -1999));
+    assert_eq!(
+        (of("36h").hours(), of("-83m59s").minutes(), of("-1.9999s").milliseconds()),
+        (36, -83, -1999)
+    );
     assert_eq!(of("59.999999999s").seconds(), 59);
     // Doubles have no room for the nanosecond that lacks.
     assert_eq!(of("16777216.999999999s").seconds(), 16_777_217);
@@ -78,7 +83,9 @@ fn timestamps_from_text() {
 
 #[test]
 fn texts_that_are_no_timestamps() {
-    let check = |text: &str, expect: TimestampError| assert_eq!(Timestamp::parse(text), Err(expect), "{text:?}");
+    let check = |text: &str, expect: TimestampError| {
+        assert_eq!(Timestamp::parse(text), Err(expect), "{text:?}")
+    };
     for text in [
         "",
         " ",
@@ -109,13 +116,17 @@ fn texts_that_are_no_timestamps() {
 
 #[test]
 fn timestamps_as_text() {
-    let check = |text: &str, expect: &str| assert_eq!(Timestamp::parse(text).unwrap().to_string(), expect);
+    let check =
+        |text: &str, expect: &str| assert_eq!(Timestamp::parse(text).unwrap().to_string(), expect);
     check("2020-01-01T00:00:00.100Z", "2020-01-01T00:00:00.1Z");
     check("2020-01-01T00:00:00+00:00", "2020-01-01T00:00:00Z");
     check("2022-05-06T07:08:09-02:30", "2022-05-06T07:08:09-02:30");
     check("0000-12-31T23:00:00-01:00", "0000-12-31T23:00:00-01:00");
     let later = Timestamp::parse("2020-01-01T23:00:00.7+01:00").unwrap();
-    assert_eq!(later.checked_add(Duration::parse("1h0.3s").unwrap()).unwrap().to_string(), "2020-01-02T00:00:01+01:00");
+    assert_eq!(
+        later.checked_add(Duration::parse("1h0.3s").unwrap()).unwrap().to_string(),
+        "2020-01-02T00:00:01+01:00"
+    );
 }
 
 #[test]
@@ -177,5 +188,8 @@ fn zones_that_are_none() {
     check("/UTC", "time: invalid location name");
     check(":", "strconv.Atoi: parsing \"\": invalid syntax");
     check("+05:30:00", "strconv.Atoi: parsing \"30:00\": invalid syntax");
-    check("99999999999999999999:0", "strconv.Atoi: parsing \"99999999999999999999\": value out of range");
+    check(
+        "99999999999999999999:0",
+        "strconv.Atoi: parsing \"99999999999999999999\": value out of range",
+    );
 }

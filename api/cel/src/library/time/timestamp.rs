@@ -47,7 +47,8 @@ impl TimestampError {
 impl Timestamp {
     /// `seconds` and `nanos` after 1970 began, in UTC; an error outside the years 1 to 9999.
     pub fn from_unix(seconds: i64, nanos: u32) -> Result<Self, &'static str> {
-        let known = (MIN_SECONDS..=MAX_SECONDS).contains(&seconds) && i64::from(nanos) < NANOS_PER_SECOND;
+        let known =
+            (MIN_SECONDS..=MAX_SECONDS).contains(&seconds) && i64::from(nanos) < NANOS_PER_SECOND;
         if known { Ok(Self { seconds, nanos, offset: 0 }) } else { Err(TIMESTAMP_OVERFLOW) }
     }
 
@@ -216,7 +217,9 @@ fn read(text: &[u8]) -> Option<(i64, u32, i32)> {
 fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
     let (head, tail) = rest.split_at_checked(count)?;
     *rest = tail;
-    head.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
+    head.iter().try_fold(0, |value, byte| {
+        byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0'))
+    })
 }
 
 fn literal(rest: &mut &[u8], expected: u8) -> Option<()> {
@@ -227,13 +230,17 @@ fn literal(rest: &mut &[u8], expected: u8) -> Option<()> {
 
 /// Nanoseconds of a fraction, of which there may be none; digits beyond the ninth are cut.
 fn fraction(rest: &mut &[u8]) -> u32 {
-    let [b'.' | b',', tail @ ..] = *rest else { return 0 };
+    let [b'.' | b',', tail @ ..] = *rest else {
+        return 0;
+    };
     let count = tail.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if count == 0 {
         return 0;
     }
     *rest = &tail[count..];
-    let digit = |at: usize| if at < count { u32::from(tail[at] - b'0') } else { 0 };
+    let digit = |at: usize| {
+        if at < count { u32::from(tail[at] - b'0') } else { 0 }
+    };
     (0..FRACTION_DIGITS).fold(0, |value, at| value * 10 + digit(at))
 }
 

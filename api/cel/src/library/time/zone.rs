@@ -34,6 +34,9 @@ fn named_offset(zone: &str, at: Timestamp) -> Result<i64, String> {
     let unknown = || format!("unknown time zone {zone}");
     // The database finds names whatever their case.
     let found = if TZ_NAMES.contains(&zone) { find_tz(zone.as_bytes()) } else { None };
-    let local = found.ok_or_else(unknown)?.find_local_time_type(at.unix_seconds()).map_err(|_| unknown())?;
+    let local = found
+        .ok_or_else(unknown)?
+        .find_local_time_type(at.unix_seconds())
+        .map_err(|_| unknown())?;
     Ok(i64::from(local.ut_offset()))
 }

@@ -36,8 +36,10 @@ pub(super) fn must_escape(byte: u8, part: UrlPart) -> bool {
 
 /// Whether text, taken as it is, could be an encoded path or fragment.
 pub(super) fn is_encoded(text: &[u8], part: UrlPart) -> bool {
-    text.iter()
-        .all(|byte| matches!(byte, b'!' | b'\'' | b'(' | b')' | b'*' | b'[' | b']' | b'%') || !must_escape(*byte, part))
+    text.iter().all(|byte| {
+        matches!(byte, b'!' | b'\'' | b'(' | b')' | b'*' | b'[' | b']' | b'%')
+            || !must_escape(*byte, part)
+    })
 }
 
 /// The bytes, encoded for a part.
@@ -81,9 +83,12 @@ pub(super) fn unescape(text: &[u8], part: UrlPart) -> Result<Vec<u8>, String> {
 
 /// The byte after a percent sign, and what follows; `None` where it is not allowed.
 fn escaped_byte(tail: &[u8], part: UrlPart) -> Option<(u8, &[u8])> {
-    let [high, low, after @ ..] = tail else { return None };
+    let [high, low, after @ ..] = tail else {
+        return None;
+    };
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    let value = u8::try_from(digit(high)? * 16 + digit(low)?).expect("two hexadecimal digits fit a byte");
+    let value =
+        u8::try_from(digit(high)? * 16 + digit(low)?).expect("two hexadecimal digits fit a byte");
     let allowed = match part {
         _ if value == b'%' => true,
         UrlPart::Host => value >= 0x80,

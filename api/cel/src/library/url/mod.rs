@@ -75,11 +75,15 @@ impl Url {
 
     /// The query's parameters in order; those that cannot be decoded are left out.
     pub fn query(&self) -> impl Iterator<Item = (String, String)> {
-        self.raw_query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let decoded = |text: &str| unescape(text.as_bytes(), UrlPart::Query).ok().map(|bytes| text_of(&bytes));
-            Some((decoded(name)?, decoded(value)?))
-        })
+        self.raw_query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')).filter_map(
+            |pair| {
+                let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+                let decoded = |text: &str| {
+                    unescape(text.as_bytes(), UrlPart::Query).ok().map(|bytes| text_of(&bytes))
+                };
+                Some((decoded(name)?, decoded(value)?))
+            },
+        )
     }
 
     fn split_port(&self) -> (&[u8], &[u8]) {
@@ -129,7 +133,9 @@ impl fmt::Display for Url {
         }
         match () {
             () if self.fragment.is_empty() => Ok(()),
-            () if is_encoded(self.raw_fragment.as_bytes(), UrlPart::Fragment) => write!(f, "#{}", self.raw_fragment),
+            () if is_encoded(self.raw_fragment.as_bytes(), UrlPart::Fragment) => {
+                write!(f, "#{}", self.raw_fragment)
+            }
             () => write!(f, "#{}", text_of(&escape(&self.fragment, UrlPart::Fragment))),
         }
     }

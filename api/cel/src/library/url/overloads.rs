@@ -14,7 +14,9 @@ use crate::value::{Opaque, Table, Value};
 
 /// Every overload.
 pub(crate) fn overloads() -> Vec<Overload> {
-    let part = |function, id, call: Call| Overload::member(function, id, [names::object(URL)], Type::String, call);
+    let part = |function, id, call: Call| {
+        Overload::member(function, id, [names::object(URL)], Type::String, call)
+    };
     let query = map(Type::String, list(Type::String));
     vec![
         Overload::global("url", "string_to_url", [Type::String], names::object(URL), to_url)
@@ -30,7 +32,8 @@ pub(crate) fn overloads() -> Vec<Overload> {
 }
 
 fn to_url<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let failed = |reason| EvalError::new(format!("URL parse error during conversion from string: {reason}"));
+    let failed =
+        |reason| EvalError::new(format!("URL parse error during conversion from string: {reason}"));
     Url::parse(text(arguments, 0)?).map(Value::opaque).map_err(failed)
 }
 

@@ -20,7 +20,8 @@ impl Url {
         Self::check(text)?;
         let (head, fragment) = text.split_once('#').unwrap_or((text, ""));
         let mut url = read(head, Form::Reference).map_err(|reason| failure(head, &reason))?;
-        url.fragment = unescape(fragment.as_bytes(), UrlPart::Fragment).map_err(|reason| failure(text, &reason))?;
+        url.fragment = unescape(fragment.as_bytes(), UrlPart::Fragment)
+            .map_err(|reason| failure(text, &reason))?;
         url.raw_fragment = fragment.to_owned();
         Ok(url)
     }
@@ -84,7 +85,10 @@ fn split_scheme(text: &str) -> Result<(&str, &str), String> {
     let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.')));
     match end {
         Some(0) if text.starts_with(':') => Err("missing protocol scheme".to_owned()),
-        Some(end) if text[end..].starts_with(':') && text.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+        Some(end)
+            if text[end..].starts_with(':')
+                && text.starts_with(|c: char| c.is_ascii_alphabetic()) =>
+        {
             Ok((&text[..end], &text[end + 1..]))
         }
         _ => Ok(("", text)),
@@ -92,7 +96,9 @@ fn split_scheme(text: &str) -> Result<(&str, &str), String> {
 }
 
 fn read_authority(text: &str) -> Result<(Option<User>, Vec<u8>), String> {
-    let Some((user, host)) = text.rsplit_once('@') else { return Ok((None, read_host(text)?)) };
+    let Some((user, host)) = text.rsplit_once('@') else {
+        return Ok((None, read_host(text)?));
+    };
     let host = read_host(host)?;
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);
     if !user.chars().all(allowed) {
@@ -103,7 +109,8 @@ fn read_authority(text: &str) -> Result<(Option<User>, Vec<u8>), String> {
         None => (user, None),
     };
     let name = unescape(name.as_bytes(), UrlPart::User)?;
-    let password = password.map(|password| unescape(password.as_bytes(), UrlPart::User)).transpose()?;
+    let password =
+        password.map(|password| unescape(password.as_bytes(), UrlPart::User)).transpose()?;
     Ok((Some(User { name, password }), host))
 }
 
@@ -124,7 +131,9 @@ fn read_literal(host: &[u8], open: usize) -> Result<Vec<u8>, String> {
     let port = &host[close + 1..];
     check_port(port)?;
     let port = unescape(port, UrlPart::Host)?;
-    let Some(name) = host.get(open + 1..close) else { return Err("missing ']' in host".to_owned()) };
+    let Some(name) = host.get(open + 1..close) else {
+        return Err("missing ']' in host".to_owned());
+    };
     let zone = name.windows(3).position(|window| window == b"%25").unwrap_or(name.len());
     let mut address = unescape(&name[..zone], UrlPart::Host)?;
     address.extend(unescape(&name[zone..], UrlPart::Zone)?);
@@ -142,7 +151,11 @@ pub(super) fn is_port(text: &[u8]) -> bool {
 }
 
 fn check_port(text: &[u8]) -> Result<(), String> {
-    if is_port(text) { Ok(()) } else { Err(format!("invalid port {} after host", quoted_bytes(text))) }
+    if is_port(text) {
+        Ok(())
+    } else {
+        Err(format!("invalid port {} after host", quoted_bytes(text)))
+    }
 }
 
 impl Url {

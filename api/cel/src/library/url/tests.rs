@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn urls_that_are_read() {
-    let check = |text: &str, expect: &str| assert_eq!(Url::parse(text).unwrap().to_string(), expect);
+    let check =
+        |text: &str, expect: &str| assert_eq!(Url::parse(text).unwrap().to_string(), expect);
     for same in [
         "https://user:pw@example.com:8443/a/b?x=1&y=2#frag",
         "/abs/path",
@@ -67,7 +68,8 @@ fn texts_that_are_no_urls() {
 fn parts() {
     let check = |text: &str, expect: [&str; 5]| {
         let url = Url::parse(text).unwrap();
-        let parts = [url.scheme().to_owned(), url.host(), url.hostname(), url.port(), url.escaped_path()];
+        let parts =
+            [url.scheme().to_owned(), url.host(), url.hostname(), url.port(), url.escaped_path()];
         assert_eq!(parts, expect);
     };
     check("https://example.com", ["https", "example.com", "example.com", "", ""]);
@@ -85,7 +87,8 @@ fn parts() {
 fn queries() {
     let check = |text: &str, expect: &[(&str, &str)]| {
         let url = Url::parse(text).unwrap();
-        let owned: Vec<_> = expect.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+        let owned: Vec<_> =
+            expect.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
         assert_eq!(url.query().collect::<Vec<_>>(), owned);
     };
     check("http://h/?q=a%20b+c&q=c&r", &[("q", "a b c"), ("q", "c"), ("r", "")]);

@@ -57,14 +57,46 @@ pub(super) struct DecisionPoint {
 /// A part of an alternative, with its states.
 #[derive(Debug)]
 pub(super) enum RuleStep {
-    Token { state: StateId, label: Label, kind: TokenKind },
-    Set { state: StateId, label: Label, of: Tokens },
-    Rule { state: StateId, label: Label, rule: Rule, precedence: u8 },
-    Optional { decision: usize, body: Vec<RuleStep> },
-    Star { decision: usize, back: StateId, body: Vec<RuleStep> },
-    Plus { start: StateId, decision: usize, body: Vec<RuleStep> },
-    Choice { decision: usize, alternatives: Vec<Vec<RuleStep>> },
-    Recursion { decision: usize, back: StateId, inner: Option<usize>, alternatives: Vec<Vec<RuleStep>> },
+    Token {
+        state: StateId,
+        label: Label,
+        kind: TokenKind,
+    },
+    Set {
+        state: StateId,
+        label: Label,
+        of: Tokens,
+    },
+    Rule {
+        state: StateId,
+        label: Label,
+        rule: Rule,
+        precedence: u8,
+    },
+    Optional {
+        decision: usize,
+        body: Vec<RuleStep>,
+    },
+    Star {
+        decision: usize,
+        back: StateId,
+        body: Vec<RuleStep>,
+    },
+    Plus {
+        start: StateId,
+        decision: usize,
+        body: Vec<RuleStep>,
+    },
+    Choice {
+        decision: usize,
+        alternatives: Vec<Vec<RuleStep>>,
+    },
+    Recursion {
+        decision: usize,
+        back: StateId,
+        inner: Option<usize>,
+        alternatives: Vec<Vec<RuleStep>>,
+    },
 }
 
 /// The automaton.
@@ -96,9 +128,11 @@ impl Automaton {
             automaton.epsilon(last, stop_of(rule));
         }
         automaton.connect_returns();
-        automaton.next_tokens = (0..automaton.states.len()).map(|id| automaton.look(id as StateId, None)).collect();
+        automaton.next_tokens =
+            (0..automaton.states.len()).map(|id| automaton.look(id as StateId, None)).collect();
         for index in 0..automaton.decisions.len() {
-            automaton.decisions[index].by_token = automaton.tokens_of_alternatives(automaton.decisions[index].state);
+            automaton.decisions[index].by_token =
+                automaton.tokens_of_alternatives(automaton.decisions[index].state);
         }
         automaton
     }
@@ -149,11 +183,13 @@ impl Automaton {
     fn part(&mut self, rule: Rule, part: &Part) -> (RuleStep, Ends) {
         match *part {
             Part::Token(label, kind) => {
-                let (state, end) = self.pair(rule, Transition::Tokens { of: Tokens::of(kind), to: 0 });
+                let (state, end) =
+                    self.pair(rule, Transition::Tokens { of: Tokens::of(kind), to: 0 });
                 (RuleStep::Token { state, label, kind }, (state, end))
             }
             Part::Set(label, kinds) => {
-                let of = kinds.iter().fold(Tokens::default(), |set, kind| set.and(Tokens::of(*kind)));
+                let of =
+                    kinds.iter().fold(Tokens::default(), |set, kind| set.and(Tokens::of(*kind)));
                 let (state, end) = self.pair(rule, Transition::Tokens { of, to: 0 });
                 (RuleStep::Set { state, label, of }, (state, end))
             }
@@ -163,7 +199,8 @@ impl Automaton {
                 (RuleStep::Rule { state, label, rule: called, precedence }, (state, end))
             }
             Part::Optional(parts) => {
-                let (start, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
+                let (start, end) =
+                    (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
                 let decision = self.decision(start, false);
                 let (body, (first, last)) = self.sequence(rule, parts);
                 self.epsilon(start, first);
@@ -178,7 +215,8 @@ impl Automaton {
                 (RuleStep::Star { decision, back, body }, (entry, end))
             }
             Part::Plus(parts) => {
-                let (start, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
+                let (start, end) =
+                    (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
                 let back = self.state(StateKind::LoopBack, rule);
                 let decision = self.decision(back, false);
                 let (body, (first, last)) = self.sequence(rule, parts);
@@ -196,7 +234,9 @@ impl Automaton {
         let (from, end) = (self.state(StateKind::Basic, rule), self.state(StateKind::Basic, rule));
         let transition = match transition {
             Transition::Tokens { of, .. } => Transition::Tokens { of, to: end },
-            Transition::Rule { rule, precedence, .. } => Transition::Rule { rule, precedence, follow: end },
+            Transition::Rule { rule, precedence, .. } => {
+                Transition::Rule { rule, precedence, follow: end }
+            }
             other => other,
         };
         self.add(from, transition);
@@ -205,7 +245,8 @@ impl Automaton {
 
     /// Entry, way back and end of a star loop around a body.
     fn star(&mut self, rule: Rule, (first, last): Ends) -> (StateId, StateId, StateId) {
-        let (entry, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
+        let (entry, end) =
+            (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
         let back = self.state(StateKind::LoopBack, rule);
         self.epsilon(entry, first);
         self.epsilon(entry, end);
@@ -215,7 +256,8 @@ impl Automaton {
     }
 
     fn choice(&mut self, rule: Rule, parts: &[&[Part]]) -> (Vec<RuleStep>, Ends) {
-        let (start, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
+        let (start, end) =
+            (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
         let decision = self.decision(start, false);
         let mut alternatives = Vec::new();
         for parts in parts {
@@ -227,9 +269,15 @@ impl Automaton {
         (vec![RuleStep::Choice { decision, alternatives }], (start, end))
     }
 
-    fn recursion(&mut self, rule: Rule, prefix: &[Part], parts: &[(u8, &[Part])]) -> (Vec<RuleStep>, Ends) {
+    fn recursion(
+        &mut self,
+        rule: Rule,
+        prefix: &[Part],
+        parts: &[(u8, &[Part])],
+    ) -> (Vec<RuleStep>, Ends) {
         let (mut steps, (first, prefix_end)) = self.sequence(rule, prefix);
-        let (start, end) = (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
+        let (start, end) =
+            (self.state(StateKind::Decision, rule), self.state(StateKind::BlockEnd, rule));
         let inner = (parts.len() > 1).then(|| self.decision(start, false));
         let mut alternatives = Vec::new();
         for (precedence, parts) in parts {
@@ -251,7 +299,9 @@ impl Automaton {
     fn connect_returns(&mut self) {
         for id in 0..self.states.len() {
             for index in 0..self.states[id].transitions.len() {
-                let Transition::Rule { rule, precedence, follow } = self.states[id].transitions[index] else {
+                let Transition::Rule { rule, precedence, follow } =
+                    self.states[id].transitions[index]
+                else {
                     continue;
                 };
                 let is_recursive = matches!(body(rule), Body::LeftRecursive(..));

@@ -22,7 +22,8 @@ impl Automaton {
 
     /// Tokens that can follow a state; with the calls that led to its rule, innermost last, across the ends of rules too.
     pub(super) fn look(&self, state: StateId, callers: Option<&[StateId]>) -> Tokens {
-        let mut look = Look { automaton: self, found: Tokens::default(), visited: Vec::new(), called: 0 };
+        let mut look =
+            Look { automaton: self, found: Tokens::default(), visited: Vec::new(), called: 0 };
         let mut stack: Vec<StateId> = callers.unwrap_or_default().to_vec();
         look.from(state, &mut stack, callers.is_some());
         look.found
@@ -32,7 +33,9 @@ impl Automaton {
     pub(super) fn tokens_of_alternatives(&self, decision: StateId) -> Option<Vec<Tokens>> {
         let mut sets = Vec::new();
         for transition in &self.states[decision as usize].transitions {
-            let Transition::Epsilon { to, .. } = transition else { return None };
+            let Transition::Epsilon { to, .. } = transition else {
+                return None;
+            };
             let mut reached = vec![false; self.states.len()];
             let mut set = Tokens::default();
             if !self.first_tokens(*to, &mut reached, &mut set) {
@@ -40,8 +43,10 @@ impl Automaton {
             }
             sets.push(set);
         }
-        let is_disjoint =
-            sets.iter().enumerate().all(|(index, set)| sets[..index].iter().all(|one| one.0 & set.0 == 0));
+        let is_disjoint = sets
+            .iter()
+            .enumerate()
+            .all(|(index, set)| sets[..index].iter().all(|one| one.0 & set.0 == 0));
         is_disjoint.then_some(sets)
     }
 
@@ -94,7 +99,9 @@ impl Look<'_> {
         }
         for transition in transitions {
             match *transition {
-                Transition::Epsilon { to, .. } | Transition::Precedence { to, .. } => self.from(to, stack, to_the_end),
+                Transition::Epsilon { to, .. } | Transition::Precedence { to, .. } => {
+                    self.from(to, stack, to_the_end)
+                }
                 Transition::Tokens { of, .. } => self.found = self.found.and(of),
                 Transition::Rule { rule, follow, .. } => {
                     let bit = 1 << rule as u32;

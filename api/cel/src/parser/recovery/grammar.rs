@@ -139,8 +139,14 @@ const BODIES: [Body; RULES] = [
     ]),
     MEMBER,
     Body::Alternatives(PRIMARY),
-    Body::Alternatives(&[&[rule(Label::First, Rule::Expr), Star(&[COMMA, rule(Label::First, Rule::Expr)])]]),
-    Body::Alternatives(&[&[rule(Label::First, Rule::OptExpr), Star(&[COMMA, rule(Label::First, Rule::OptExpr)])]]),
+    Body::Alternatives(&[&[
+        rule(Label::First, Rule::Expr),
+        Star(&[COMMA, rule(Label::First, Rule::Expr)]),
+    ]]),
+    Body::Alternatives(&[&[
+        rule(Label::First, Rule::OptExpr),
+        Star(&[COMMA, rule(Label::First, Rule::OptExpr)]),
+    ]]),
     Body::Alternatives(&[&[
         rule(Label::First, Rule::OptField),
         COLON,
@@ -169,7 +175,15 @@ const RELATION: Body = Body::LeftRecursive(
         &[
             Set(
                 Label::Operator,
-                &[K::Less, K::LessEquals, K::GreaterEquals, K::Greater, K::Equals, K::NotEquals, K::In],
+                &[
+                    K::Less,
+                    K::LessEquals,
+                    K::GreaterEquals,
+                    K::Greater,
+                    K::Equals,
+                    K::NotEquals,
+                    K::In,
+                ],
             ),
             Part::Rule(Label::Second, Rule::Relation, 2),
         ],
@@ -179,8 +193,17 @@ const RELATION: Body = Body::LeftRecursive(
 const CALC: Body = Body::LeftRecursive(
     &[rule(Label::First, Rule::Unary)],
     &[
-        (2, &[Set(Label::Operator, &[K::Star, K::Slash, K::Percent]), Part::Rule(Label::Second, Rule::Calc, 3)]),
-        (1, &[Set(Label::Operator, &[K::Plus, K::Minus]), Part::Rule(Label::Second, Rule::Calc, 2)]),
+        (
+            2,
+            &[
+                Set(Label::Operator, &[K::Star, K::Slash, K::Percent]),
+                Part::Rule(Label::Second, Rule::Calc, 3),
+            ],
+        ),
+        (
+            1,
+            &[Set(Label::Operator, &[K::Plus, K::Minus]), Part::Rule(Label::Second, Rule::Calc, 2)],
+        ),
     ],
 );
 
@@ -188,7 +211,16 @@ const MEMBER: Body = Body::LeftRecursive(
     &[rule(Label::First, Rule::Primary)],
     &[
         (3, &[Token(Label::Operator, K::Dot), OPTIONAL_MARK, rule(Label::Name, Rule::EscapeIdent)]),
-        (2, &[Token(Label::Operator, K::Dot), NAME, Token(Label::Open, K::LeftParen), ARGUMENTS_OF_MEMBER, CLOSE]),
+        (
+            2,
+            &[
+                Token(Label::Operator, K::Dot),
+                NAME,
+                Token(Label::Open, K::LeftParen),
+                ARGUMENTS_OF_MEMBER,
+                CLOSE,
+            ],
+        ),
         (
             1,
             &[

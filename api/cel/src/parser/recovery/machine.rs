@@ -36,9 +36,22 @@ impl From<GivenUp> for Trouble {
 /// What remains to be done.
 pub(super) enum Frame<'a> {
     Sequence(&'a [RuleStep], usize),
-    Again { decision: usize, back: StateId, body: &'a [RuleStep] },
-    RecursionAgain { decision: usize, back: StateId, inner: Option<usize>, alternatives: &'a [Vec<RuleStep>] },
-    Rule { label: Label, caller: Option<NodeId>, is_recursive: bool },
+    Again {
+        decision: usize,
+        back: StateId,
+        body: &'a [RuleStep],
+    },
+    RecursionAgain {
+        decision: usize,
+        back: StateId,
+        inner: Option<usize>,
+        alternatives: &'a [Vec<RuleStep>],
+    },
+    Rule {
+        label: Label,
+        caller: Option<NodeId>,
+        is_recursive: bool,
+    },
 }
 
 pub(super) struct Machine<'a, 's> {
@@ -62,7 +75,11 @@ pub(super) struct Machine<'a, 's> {
 }
 
 impl<'a, 's> Machine<'a, 's> {
-    pub(super) fn new(automaton: &'a Automaton, source: &'s str, lexed: &'s Lexed) -> Machine<'a, 's> {
+    pub(super) fn new(
+        automaton: &'a Automaton,
+        source: &'s str,
+        lexed: &'s Lexed,
+    ) -> Machine<'a, 's> {
         Machine {
             automaton,
             predictor: Predictor::new(automaton),
@@ -106,7 +123,8 @@ impl<'a, 's> Machine<'a, 's> {
                     self.again(decision, back, body)
                 }
                 Frame::RecursionAgain { decision, back, inner, alternatives } => {
-                    let (decision, back, inner, alternatives) = (*decision, *back, *inner, *alternatives);
+                    let (decision, back, inner, alternatives) =
+                        (*decision, *back, *inner, *alternatives);
                     self.recurse(decision, back, inner, alternatives)
                 }
                 Frame::Rule { .. } => {
@@ -146,7 +164,9 @@ impl<'a, 's> Machine<'a, 's> {
             }
             RuleStep::Choice { decision, alternatives } => {
                 let chosen = self.decide(*decision, None)?;
-                let Some(chosen) = chosen else { return Err(self.no_alternative(self.at)) };
+                let Some(chosen) = chosen else {
+                    return Err(self.no_alternative(self.at));
+                };
                 if let Some(context) = self.context {
                     self.nodes[context].alternative = chosen;
                 }
@@ -181,7 +201,12 @@ impl<'a, 's> Machine<'a, 's> {
         }
     }
 
-    fn again(&mut self, decision: usize, back: StateId, body: &'a [RuleStep]) -> Result<(), Trouble> {
+    fn again(
+        &mut self,
+        decision: usize,
+        back: StateId,
+        body: &'a [RuleStep],
+    ) -> Result<(), Trouble> {
         if self.decide(decision, Some(back))? == Some(1) {
             self.frames.push(Frame::Sequence(body, 0));
         } else {
@@ -228,12 +253,26 @@ impl<'a, 's> Machine<'a, 's> {
         Ok(())
     }
 
-    fn enter(&mut self, rule: Rule, precedence: u8, label: Label, caller: Option<StateId>) -> Result<(), GivenUp> {
+    fn enter(
+        &mut self,
+        rule: Rule,
+        precedence: u8,
+        label: Label,
+        caller: Option<StateId>,
+    ) -> Result<(), GivenUp> {
         let is_recursive = matches!(rule, Rule::Relation | Rule::Calc | Rule::Member);
         let parent = self.context;
         let alternative = u8::from(is_recursive);
         let (parts, children) = (Vec::new(), Vec::new());
-        self.nodes.push(TreeNode { rule, alternative, parent, caller, start: self.at, parts, children });
+        self.nodes.push(TreeNode {
+            rule,
+            alternative,
+            parent,
+            caller,
+            start: self.at,
+            parts,
+            children,
+        });
         let node = self.nodes.len() - 1;
         self.state = start_of(rule);
         self.context = Some(node);
@@ -247,7 +286,9 @@ impl<'a, 's> Machine<'a, 's> {
     }
 
     fn leave(&mut self) {
-        let (Some(Frame::Rule { label, caller, is_recursive }), Some(node)) = (self.frames.pop(), self.context) else {
+        let (Some(Frame::Rule { label, caller, is_recursive }), Some(node)) =
+            (self.frames.pop(), self.context)
+        else {
             return;
         };
         let rule = self.nodes[node].rule;
@@ -290,7 +331,12 @@ impl<'a, 's> Machine<'a, 's> {
             return Ok(by_token(sets, self.kind(0)));
         }
         let precedence = self.precedences.last().copied().unwrap_or(0);
-        let situation = Situation { tokens: &self.lexed.tokens, at: self.at, precedence, callers: self.follows() };
+        let situation = Situation {
+            tokens: &self.lexed.tokens,
+            at: self.at,
+            precedence,
+            callers: self.follows(),
+        };
         let chosen = self.predictor.choose(decision, &situation);
         self.fetch(self.predictor.farthest)?;
         match chosen {
@@ -344,7 +390,8 @@ impl<'a, 's> Machine<'a, 's> {
         let mut follows = Vec::new();
         let mut context = self.context;
         while let Some(node) = context {
-            follows.extend(self.nodes[node].caller.and_then(|caller| self.automaton.follow(caller)));
+            follows
+                .extend(self.nodes[node].caller.and_then(|caller| self.automaton.follow(caller)));
             context = self.nodes[node].parent;
         }
         follows.reverse();

@@ -5,7 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::automaton::{Automaton, DecisionPoint, StateId, StateKind, Tokens, Transition, start_of};
+use super::automaton::{
+    Automaton, DecisionPoint, StateId, StateKind, Tokens, Transition, start_of,
+};
 use super::grammar::Rule;
 use crate::parser::token::{Token, TokenKind};
 
@@ -82,7 +84,11 @@ impl<'a> Predictor<'a> {
     }
 
     /// The alternative to take, from 1.
-    pub(super) fn choose(&mut self, decision: usize, situation: &Situation<'_>) -> Result<u8, NoAlternative> {
+    pub(super) fn choose(
+        &mut self,
+        decision: usize,
+        situation: &Situation<'_>,
+    ) -> Result<u8, NoAlternative> {
         let of = &self.automaton.decisions[decision];
         let precedence = if of.is_precedence { situation.precedence } else { 0 };
         let mut current = match self.starts.get(&(decision, precedence)) {
@@ -105,13 +111,15 @@ impl<'a> Predictor<'a> {
                 None => {
                     let configs = self.known[current].configs.clone();
                     let reached = self.reach(of, &configs, kind, false);
-                    let next = (!reached.is_empty()).then(|| self.remember(decision, reached, true));
+                    let next =
+                        (!reached.is_empty()).then(|| self.remember(decision, reached, true));
                     self.known[current].next.insert(kind as u8, next);
                     next
                 }
             };
             let Some(next) = next else {
-                return finished(self.automaton, &self.known[current].configs).ok_or(NoAlternative(at));
+                return finished(self.automaton, &self.known[current].configs)
+                    .ok_or(NoAlternative(at));
             };
             if self.known[next].is_ambiguous {
                 return self.choose_in_context(of, situation);
@@ -124,13 +132,19 @@ impl<'a> Predictor<'a> {
         }
     }
 
-    fn choose_in_context(&mut self, of: &DecisionPoint, situation: &Situation<'_>) -> Result<u8, NoAlternative> {
+    fn choose_in_context(
+        &mut self,
+        of: &DecisionPoint,
+        situation: &Situation<'_>,
+    ) -> Result<u8, NoAlternative> {
         let stack = situation.callers.iter().fold(0, |stack, caller| self.push(*caller, stack));
         let mut configs = self.start(of, stack, true, situation.precedence);
         let (mut at, before) = (situation.at, self.looked_at);
         loop {
             let kind = self.kind(situation, at);
-            if self.looked_at - before > CONFIGURATIONS_MAX || self.looked_at > ALL_CONFIGURATIONS_MAX {
+            if self.looked_at - before > CONFIGURATIONS_MAX
+                || self.looked_at > ALL_CONFIGURATIONS_MAX
+            {
                 return Ok(1);
             }
             let reached = self.reach(of, &configs, kind, true);
@@ -159,32 +173,61 @@ impl<'a> Predictor<'a> {
     }
 
     fn remember(&mut self, decision: usize, mut configs: Vec<Config>, decides: bool) -> usize {
-        configs.sort_by_key(|config| (config.state, config.alternative, config.stack, config.is_outside));
+        configs.sort_by_key(|config| {
+            (config.state, config.alternative, config.stack, config.is_outside)
+        });
         if let Some(known) = self.known_ids.get(&(decision, configs.clone())) {
             return *known;
         }
         let chosen = if decides { unique(&configs) } else { None };
         let is_ambiguous = decides && chosen.is_none() && is_conflict(self.automaton, &configs);
-        self.known.push(Known { configs: configs.clone(), chosen, is_ambiguous, next: HashMap::new() });
+        self.known.push(Known {
+            configs: configs.clone(),
+            chosen,
+            is_ambiguous,
+            next: HashMap::new(),
+        });
         self.known_ids.insert((decision, configs), self.known.len() - 1);
         self.known.len() - 1
     }
 
     /// Places before the first token, of every alternative.
-    fn start(&mut self, of: &DecisionPoint, stack: StackId, in_context: bool, precedence: u8) -> Vec<Config> {
+    fn start(
+        &mut self,
+        of: &DecisionPoint,
+        stack: StackId,
+        in_context: bool,
+        precedence: u8,
+    ) -> Vec<Config> {
         let mut closure = Closure::new(in_context, false, Some(precedence), of, self.automaton);
-        for (index, transition) in self.automaton.states[of.state as usize].transitions.iter().enumerate() {
-            let Transition::Epsilon { to, .. } = *transition else { continue };
+        for (index, transition) in
+            self.automaton.states[of.state as usize].transitions.iter().enumerate()
+        {
+            let Transition::Epsilon { to, .. } = *transition else {
+                continue;
+            };
             let alternative = index as u8 + 1;
-            let config =
-                Config { state: to, alternative, stack, is_outside: false, precedence: None, is_unfiltered: false };
+            let config = Config {
+                state: to,
+                alternative,
+                stack,
+                is_outside: false,
+                precedence: None,
+                is_unfiltered: false,
+            };
             closure.close(self, config, 0);
         }
         closure.found
     }
 
     /// Places after a token.
-    fn reach(&mut self, of: &DecisionPoint, from: &[Config], kind: TokenKind, in_context: bool) -> Vec<Config> {
+    fn reach(
+        &mut self,
+        of: &DecisionPoint,
+        from: &[Config],
+        kind: TokenKind,
+        in_context: bool,
+    ) -> Vec<Config> {
         let (mut moved, mut stopped): (Vec<Config>, Vec<Config>) = (Vec::new(), Vec::new());
         let mut known = HashSet::new();
         for config in from {
@@ -210,16 +253,22 @@ impl<'a> Predictor<'a> {
         if stopped.is_empty() && kind != TokenKind::End && unique(&moved).is_some() {
             return moved;
         }
-        let mut closure = Closure::new(in_context, kind == TokenKind::End, None, of, self.automaton);
+        let mut closure =
+            Closure::new(in_context, kind == TokenKind::End, None, of, self.automaton);
         for config in moved {
             closure.close(self, config, 0);
         }
         let mut reached = closure.found;
         if kind == TokenKind::End {
-            reached.retain(|config| self.automaton.states[config.state as usize].kind == StateKind::RuleStop);
+            reached.retain(|config| {
+                self.automaton.states[config.state as usize].kind == StateKind::RuleStop
+            });
         }
-        let has_stop =
-            || reached.iter().any(|config| self.automaton.states[config.state as usize].kind == StateKind::RuleStop);
+        let has_stop = || {
+            reached.iter().any(|config| {
+                self.automaton.states[config.state as usize].kind == StateKind::RuleStop
+            })
+        };
         if !stopped.is_empty() && (!in_context || !has_stop()) {
             reached.extend(stopped);
         }
@@ -251,7 +300,16 @@ impl<'d> Closure<'d> {
     ) -> Closure<'d> {
         let loop_rule = of.is_precedence.then(|| automaton.states[of.state as usize].rule);
         let (known, passed) = (HashSet::new(), HashSet::new());
-        Closure { found: Vec::new(), known, passed, in_context, end_is_free, precedence, loop_rule, automaton }
+        Closure {
+            found: Vec::new(),
+            known,
+            passed,
+            in_context,
+            end_is_free,
+            precedence,
+            loop_rule,
+            automaton,
+        }
     }
 
     fn add(&mut self, config: Config) {
@@ -297,7 +355,8 @@ impl<'d> Closure<'d> {
     ) {
         match transition {
             Transition::Epsilon { to, returned } if is_stop => {
-                let is_unfiltered = config.is_unfiltered || (returned.is_some() && returned == self.loop_rule);
+                let is_unfiltered =
+                    config.is_unfiltered || (returned.is_some() && returned == self.loop_rule);
                 let next = Config { state: to, is_outside: true, is_unfiltered, ..config };
                 if self.passed.insert(next) {
                     open.push((next, depth - 1));
@@ -338,11 +397,15 @@ impl<'d> Closure<'d> {
 fn by_precedence(configs: Vec<Config>, open_precedence: u8) -> Vec<Config> {
     let going_on: Vec<Config> = configs
         .iter()
-        .filter(|config| config.alternative == 1 && config.precedence.is_none_or(|needed| needed >= open_precedence))
+        .filter(|config| {
+            config.alternative == 1
+                && config.precedence.is_none_or(|needed| needed >= open_precedence)
+        })
         .map(|config| Config { precedence: None, ..*config })
         .collect();
-    let same_place =
-        |config: &Config| going_on.iter().any(|other| (other.state, other.stack) == (config.state, config.stack));
+    let same_place = |config: &Config| {
+        going_on.iter().any(|other| (other.state, other.stack) == (config.state, config.stack))
+    };
     let leaving = configs
         .iter()
         .filter(|config| config.alternative != 1 && (config.is_unfiltered || !same_place(config)))
@@ -358,13 +421,18 @@ fn unique(configs: &[Config]) -> Option<u8> {
 /// The first of the alternatives that finished the rule in which the decision is made.
 fn finished(automaton: &Automaton, configs: &[Config]) -> Option<u8> {
     let is_finished = |config: &&Config| {
-        config.is_outside || (automaton.states[config.state as usize].kind == StateKind::RuleStop && config.stack == 0)
+        config.is_outside
+            || (automaton.states[config.state as usize].kind == StateKind::RuleStop
+                && config.stack == 0)
     };
     configs.iter().filter(is_finished).map(|config| config.alternative).min()
 }
 
 /// The alternatives at each place, as bits.
-fn alternatives_by<K: std::hash::Hash + Eq>(configs: &[Config], key: impl Fn(&Config) -> K) -> Vec<u16> {
+fn alternatives_by<K: std::hash::Hash + Eq>(
+    configs: &[Config],
+    key: impl Fn(&Config) -> K,
+) -> Vec<u16> {
     let mut sets: HashMap<K, u16> = HashMap::new();
     for config in configs {
         *sets.entry(key(config)).or_default() |= 1 << config.alternative;
@@ -374,7 +442,10 @@ fn alternatives_by<K: std::hash::Hash + Eq>(configs: &[Config], key: impl Fn(&Co
 
 /// Whether looking further ahead without the callers cannot tell the alternatives apart.
 fn is_conflict(automaton: &Automaton, configs: &[Config]) -> bool {
-    if configs.iter().all(|config| automaton.states[config.state as usize].kind == StateKind::RuleStop) {
+    if configs
+        .iter()
+        .all(|config| automaton.states[config.state as usize].kind == StateKind::RuleStop)
+    {
         return true;
     }
     let places = alternatives_by(configs, |config| (config.state, config.stack));

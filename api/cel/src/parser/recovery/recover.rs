@@ -83,7 +83,10 @@ impl Machine<'_, '_> {
 
     /// Tokens that can follow this rule or one of those that called it.
     fn recovery_set(&self) -> Tokens {
-        let sets = self.follows().into_iter().map(|follow| self.automaton.next_tokens(follow).without_epsilon());
+        let sets = self
+            .follows()
+            .into_iter()
+            .map(|follow| self.automaton.next_tokens(follow).without_epsilon());
         sets.fold(Tokens::default(), Tokens::and)
     }
 
@@ -127,7 +130,11 @@ impl Machine<'_, '_> {
 
     fn display(&self, token: usize) -> String {
         let token = self.lexed.tokens[token];
-        if token.kind == TokenKind::End { "'<EOF>'".to_owned() } else { self.quoted(token.start, token.end) }
+        if token.kind == TokenKind::End {
+            "'<EOF>'".to_owned()
+        } else {
+            self.quoted(token.start, token.end)
+        }
     }
 
     fn quoted(&self, start: u32, end: u32) -> String {
@@ -140,7 +147,11 @@ impl Machine<'_, '_> {
             return Ok(());
         }
         self.is_recovering = true;
-        let message = format!("extraneous input {} expecting {}", self.display(self.at), self.expected().names());
+        let message = format!(
+            "extraneous input {} expecting {}",
+            self.display(self.at),
+            self.expected().names()
+        );
         self.report_token(self.at, &message)
     }
 
@@ -156,7 +167,10 @@ impl Machine<'_, '_> {
     fn count_recovery(&mut self) -> Result<(), GivenUp> {
         if self.recoveries == RECOVERIES_MAX {
             self.recoveries += 1;
-            self.report_token(self.at, &format!("error recovery attempt limit exceeded: {RECOVERIES_MAX}"))?;
+            self.report_token(
+                self.at,
+                &format!("error recovery attempt limit exceeded: {RECOVERIES_MAX}"),
+            )?;
             return Err(GivenUp);
         }
         self.recoveries += 1;
@@ -192,7 +206,11 @@ impl Machine<'_, '_> {
         self.is_recovering = true;
         match exception {
             Exception::Mismatch { expected } => {
-                let message = format!("mismatched input {} expecting {}", self.display(self.at), expected.names());
+                let message = format!(
+                    "mismatched input {} expecting {}",
+                    self.display(self.at),
+                    expected.names()
+                );
                 self.report_token(self.at, &message)
             }
             Exception::NoAlternative { start, at } => {
@@ -207,9 +225,13 @@ impl Machine<'_, '_> {
         if tokens[start].kind == TokenKind::End {
             return "no viable alternative at input '<EOF>'".to_owned();
         }
-        let reserved = matches!(tokens[at].kind, TokenKind::True | TokenKind::False | TokenKind::Null);
+        let reserved =
+            matches!(tokens[at].kind, TokenKind::True | TokenKind::False | TokenKind::Null);
         if reserved && tokens[at].start == tokens[start].start + 1 {
-            return format!("mismatched input {} expecting IDENTIFIER", TOKEN_NAMES[tokens[at].kind as usize]);
+            return format!(
+                "mismatched input {} expecting IDENTIFIER",
+                TOKEN_NAMES[tokens[at].kind as usize]
+            );
         }
         let mut text = String::new();
         let (mut from, end) = (tokens[start].start, tokens[at].end);
@@ -229,7 +251,8 @@ impl Machine<'_, '_> {
         let mut skipped = 0;
         while self.kind(0) != TokenKind::End && !until.has(self.kind(0)) {
             if skipped >= limit {
-                let message = format!("error recovery token lookahead limit exceeded: {SKIPPED_TOKENS_MAX}");
+                let message =
+                    format!("error recovery token lookahead limit exceeded: {SKIPPED_TOKENS_MAX}");
                 self.issues.push(Issue { place: Place::NONE, message });
                 return Err(GivenUp);
             }

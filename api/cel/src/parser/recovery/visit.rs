@@ -24,7 +24,11 @@ pub(super) struct Visitor<'b, 's> {
 type Visited<T> = Result<T, GivenUp>;
 
 impl<'b, 's> Visitor<'b, 's> {
-    pub(super) fn new(builder: &'b mut Builder<'s>, nodes: &'b [TreeNode], tokens: &'b [Token]) -> Visitor<'b, 's> {
+    pub(super) fn new(
+        builder: &'b mut Builder<'s>,
+        nodes: &'b [TreeNode],
+        tokens: &'b [Token],
+    ) -> Visitor<'b, 's> {
         Visitor { builder, nodes, tokens, depth: 0 }
     }
 
@@ -53,9 +57,9 @@ impl<'b, 's> Visitor<'b, 's> {
 
     fn text(&self, leaf: Leaf) -> String {
         match leaf {
-            Leaf::Read(token) => {
-                self.builder.source[self.tokens[token].start as usize..self.tokens[token].end as usize].to_owned()
-            }
+            Leaf::Read(token) => self.builder.source
+                [self.tokens[token].start as usize..self.tokens[token].end as usize]
+                .to_owned(),
             Leaf::Missing(_) => "<missing undefined>".to_owned(),
         }
     }
@@ -82,7 +86,9 @@ impl<'b, 's> Visitor<'b, 's> {
             let of = &self.nodes[node];
             let has_operator = || of.leaf(Label::Operator).is_some();
             node = match (of.rule, of.alternative) {
-                (Rule::Expr | Rule::Or | Rule::And, _) if !has_operator() => of.node(Label::First)?,
+                (Rule::Expr | Rule::Or | Rule::And, _) if !has_operator() => {
+                    of.node(Label::First)?
+                }
                 (Rule::Relation, _) if !has_operator() => self.child(of, Rule::Calc)?,
                 (Rule::Calc, _) if !has_operator() => self.child(of, Rule::Unary)?,
                 (Rule::Unary, 1) => self.child(of, Rule::Member)?,
@@ -95,7 +101,9 @@ impl<'b, 's> Visitor<'b, 's> {
     }
 
     fn visit(&mut self, node: Option<NodeId>) -> Visited<Expr> {
-        let Some(node) = node.and_then(|node| self.unnest(node)) else { return Ok(self.unread(0)) };
+        let Some(node) = node.and_then(|node| self.unnest(node)) else {
+            return Ok(self.unread(0));
+        };
         let nodes = self.nodes;
         let of = &nodes[node];
         let is_counted = match of.rule {
@@ -163,11 +171,13 @@ impl<'b, 's> Visitor<'b, 's> {
 
     fn binary(&mut self, of: &TreeNode) -> Visited<Expr> {
         let kind = of.leaf(Label::Operator).map_or(TokenKind::End, |leaf| self.kind(leaf));
-        let function = relation_operator(kind).or_else(|| calc_operator(kind).map(|(function, _)| function));
+        let function =
+            relation_operator(kind).or_else(|| calc_operator(kind).map(|(function, _)| function));
         let Some(function) = function else {
             return Ok(self.builder.report(self.at(of), "operator not found"));
         };
-        let mut operands = of.children.iter().copied().filter(|child| self.nodes[*child].rule == of.rule);
+        let mut operands =
+            of.children.iter().copied().filter(|child| self.nodes[*child].rule == of.rule);
         let (left, right) = (operands.next(), operands.next());
         let left = self.visit(left)?;
         let id = self.operator_id(of);
@@ -218,7 +228,9 @@ impl<'b, 's> Visitor<'b, 's> {
 
     fn member_call(&mut self, of: &TreeNode) -> Visited<Expr> {
         let operand = self.visit(self.child(of, Rule::Member))?;
-        let Some(name) = of.leaf(Label::Name) else { return Ok(self.unread(self.at(of))) };
+        let Some(name) = of.leaf(Label::Name) else {
+            return Ok(self.unread(self.at(of)));
+        };
         let open = of.leaf(Label::Open).map_or(0, |leaf| self.leaf_at(leaf));
         let id = self.builder.id(open);
         let arguments = self.arguments(of.node(Label::Second))?;
@@ -240,7 +252,9 @@ impl<'b, 's> Visitor<'b, 's> {
     }
 
     fn named(&mut self, of: &TreeNode) -> Visited<Expr> {
-        let Some(name) = of.leaf(Label::Name) else { return Ok(self.unread(self.at(of))) };
+        let Some(name) = of.leaf(Label::Name) else {
+            return Ok(self.unread(self.at(of)));
+        };
         let text = self.text(name);
         if let Some(error) = self.builder.reserved(self.at(of), &text) {
             return Ok(error);
@@ -259,7 +273,9 @@ impl<'b, 's> Visitor<'b, 's> {
         let id = self.operator_id(of);
         let (mut elements, mut optional) = (Vec::new(), Vec::new());
         let nodes = self.nodes;
-        for element in of.node(Label::First).map(|list| nodes[list].nodes(Label::First)).unwrap_or_default() {
+        for element in
+            of.node(Label::First).map(|list| nodes[list].nodes(Label::First)).unwrap_or_default()
+        {
             if nodes[element].leaf(Label::Optional).is_some() {
                 optional.push(elements.len() as u32);
             }
@@ -276,12 +292,16 @@ impl<'b, 's> Visitor<'b, 's> {
 
     fn entries(&mut self, list: Option<NodeId>) -> Visited<Vec<Entry>> {
         let nodes = self.nodes;
-        let Some(list) = list.map(|list| &nodes[list]) else { return Ok(Vec::new()) };
+        let Some(list) = list.map(|list| &nodes[list]) else {
+            return Ok(Vec::new());
+        };
         let (keys, values) = (list.nodes(Label::First), list.nodes(Label::Value));
         let mut entries = Vec::new();
         for (index, colon) in list.leaves(Label::Colon).into_iter().enumerate() {
             let id = self.builder.id(self.leaf_at(colon));
-            let (Some(key), Some(value)) = (keys.get(index), values.get(index)) else { return Ok(Vec::new()) };
+            let (Some(key), Some(value)) = (keys.get(index), values.get(index)) else {
+                return Ok(Vec::new());
+            };
             let optional = nodes[*key].leaf(Label::Optional).is_some();
             let key = self.visit(nodes[*key].node(Label::First))?;
             let value = self.visit(Some(*value))?;
@@ -291,21 +311,29 @@ impl<'b, 's> Visitor<'b, 's> {
     }
 
     fn message(&mut self, of: &TreeNode) -> Visited<Expr> {
-        let names: Vec<String> = of.leaves(Label::Name).into_iter().map(|leaf| self.text(leaf)).collect();
+        let names: Vec<String> =
+            of.leaves(Label::Name).into_iter().map(|leaf| self.text(leaf)).collect();
         let dot = if of.leaf(Label::LeadingDot).is_some() { "." } else { "" };
         let type_name = format!("{dot}{}", names.join("."));
         let id = self.operator_id(of);
         let fields = self.fields(of.node(Label::First))?;
-        Ok(Expr { id, kind: ExprKind::Message { type_name: self.builder.name(&type_name), fields } })
+        Ok(Expr {
+            id,
+            kind: ExprKind::Message { type_name: self.builder.name(&type_name), fields },
+        })
     }
 
     fn fields(&mut self, list: Option<NodeId>) -> Visited<Vec<FieldEntry>> {
         let nodes = self.nodes;
-        let Some(list) = list.map(|list| &nodes[list]) else { return Ok(Vec::new()) };
+        let Some(list) = list.map(|list| &nodes[list]) else {
+            return Ok(Vec::new());
+        };
         let (colons, values) = (list.leaves(Label::Colon), list.nodes(Label::Value));
         let mut fields = Vec::new();
         for (index, field) in list.nodes(Label::First).into_iter().enumerate() {
-            let (Some(colon), Some(value)) = (colons.get(index), values.get(index)) else { return Ok(Vec::new()) };
+            let (Some(colon), Some(value)) = (colons.get(index), values.get(index)) else {
+                return Ok(Vec::new());
+            };
             let id = self.builder.id(self.leaf_at(*colon));
             let optional = nodes[field].leaf(Label::Optional).is_some();
             let name = match nodes[field].node(Label::First).ok_or("unsupported ident kind") {
@@ -326,7 +354,9 @@ impl<'b, 's> Visitor<'b, 's> {
     }
 
     fn literal(&mut self, of: &TreeNode) -> Visited<Expr> {
-        let Some(token) = of.leaf(Label::Value) else { return Ok(self.unread(self.at(of))) };
+        let Some(token) = of.leaf(Label::Value) else {
+            return Ok(self.unread(self.at(of)));
+        };
         let (at, text, kind) = (self.at(of), self.text(token), self.kind(token));
         let negative = of.leaf(Label::Sign).is_some();
         Ok(literal_expr(self.builder, at, kind, &text, negative).unwrap_or_else(|| self.unread(at)))

@@ -116,7 +116,9 @@ impl<'a> Map<'a> {
     pub(super) fn undeclared(&self) -> Vec<(Text<'a>, Value<'a>)> {
         if let Some((map, Shape::Object(object))) = self.as_tree() {
             let hidden = map.iter().filter(|(key, _)| object.field_of_key(key).is_none());
-            return hidden.map(|(key, value)| (Text::Borrowed(key), Shape::DYN.read(value))).collect();
+            return hidden
+                .map(|(key, value)| (Text::Borrowed(key), Shape::DYN.read(value)))
+                .collect();
         }
         if let Some(view) = self.as_json()
             && let Shape::Object(object) = view.shape

@@ -2,7 +2,10 @@
 
 /// The text from the first byte on that is no white space.
 pub(super) fn value_at(text: &[u8]) -> &[u8] {
-    let start = text.iter().position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t')).unwrap_or(text.len());
+    let start = text
+        .iter()
+        .position(|byte| !matches!(byte, b' ' | b'\n' | b'\r' | b'\t'))
+        .unwrap_or(text.len());
     &text[start..]
 }
 

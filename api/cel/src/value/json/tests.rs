@@ -31,7 +31,8 @@ fn text_and_tree_read_alike() {
 
 #[test]
 fn fields_and_elements_are_found() {
-    let value = Shape::DYN.read_json(br#"{"spec": {"replicas": 3, "x\u0061": "y"}, "list": [10, 20]}"#);
+    let value =
+        Shape::DYN.read_json(br#"{"spec": {"replicas": 3, "x\u0061": "y"}, "list": [10, 20]}"#);
     let Value::Map(map) = value else { panic!("a map") };
     let Some(Value::Map(spec)) = map.get_str("spec") else { panic!("a map") };
     assert!(matches!(spec.get_str("replicas"), Some(Value::Int(3))));
@@ -52,7 +53,10 @@ fn declared_data_reads_as_declared() {
             Field {
                 name: "tags".into(),
                 key: "tags".into(),
-                shape: Shape::List(Arc::new(ListShape { element: Shape::String, semantics: ListSemantics::Set })),
+                shape: Shape::List(Arc::new(ListShape {
+                    element: Shape::String,
+                    semantics: ListSemantics::Set,
+                })),
             },
         ],
     )));

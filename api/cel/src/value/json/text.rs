@@ -16,7 +16,8 @@ pub(super) fn string(json: &[u8]) -> Option<Text<'_>> {
 
 /// Whether `json` is the text `expected` in quotes.
 pub(super) fn is_string(json: &[u8], expected: &str) -> bool {
-    let inner = json.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or_default();
+    let inner =
+        json.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or_default();
     if inner.contains(&b'\\') {
         return string(json).is_some_and(|text| *text == *expected);
     }
@@ -78,7 +79,9 @@ fn unit(rest: &mut std::str::Chars<'_>) -> Option<u32> {
 
 /// The number that `json` begins with, an integer when it is written as one and fits.
 pub(super) fn number(json: &[u8]) -> Option<data::Value> {
-    let end = json.iter().position(|byte| !matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'));
+    let end = json
+        .iter()
+        .position(|byte| !matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'));
     let text = std::str::from_utf8(&json[..end.unwrap_or(json.len())]).ok()?;
     if let Ok(value) = text.parse() {
         return Some(data::Value::Int(value));

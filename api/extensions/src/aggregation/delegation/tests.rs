@@ -18,10 +18,12 @@ async fn a_version_is_delegated_by_an_api_service_that_names_a_service() {
         let metadata = json!({"name": "v1beta1.metrics.example.com", "uid": "u"});
         let object = Value::from(json!({"metadata": metadata, "spec": spec}));
         let value = stored_codec::encode(services, &object).unwrap();
-        let operations = vec![Operation::Put { key: services.key(None, "v1beta1.metrics.example.com"), value }];
+        let operations =
+            vec![Operation::Put { key: services.key(None, "v1beta1.metrics.example.com"), value }];
         store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
         let snapshot = store.snapshot();
-        let is = |version| is_delegated(names, &catalogue, &snapshot, "metrics.example.com", version);
+        let is =
+            |version| is_delegated(names, &catalogue, &snapshot, "metrics.example.com", version);
         assert_eq!((is("v1beta1"), is("v1")), (expect, false), "{spec}");
     };
     check(json!({"group": "metrics.example.com", "version": "v1beta1"}), false).await;

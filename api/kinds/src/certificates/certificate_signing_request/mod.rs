@@ -38,9 +38,11 @@ impl Strategy for CertificateSigningRequest {
     fn ignored(&self, part: Part) -> &'static [&'static str] {
         match part {
             // The specification never changes, so it has no field managers.
-            Part::Main | Part::Finalize | Part::Scale | Part::Binding | Part::EphemeralContainers => {
-                &["spec", "status"]
-            }
+            Part::Main
+            | Part::Finalize
+            | Part::Scale
+            | Part::Binding
+            | Part::EphemeralContainers => &["spec", "status"],
             Part::Approval => &["spec", "status.certificate"],
             Part::Status => &["spec"],
         }
@@ -53,9 +55,11 @@ impl Strategy for CertificateSigningRequest {
     fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
         restore(old, new, &["spec"]);
         match part {
-            Part::Main | Part::Finalize | Part::Scale | Part::Binding | Part::EphemeralContainers => {
-                restore(old, new, &["status"])
-            }
+            Part::Main
+            | Part::Finalize
+            | Part::Scale
+            | Part::Binding
+            | Part::EphemeralContainers => restore(old, new, &["status"]),
             Part::Approval => restore(old, new, &["status", "certificate"]),
             Part::Status => conditions::keep_decision(old, new),
         }
@@ -68,7 +72,9 @@ impl Strategy for CertificateSigningRequest {
     }
 
     fn created_by(&self, who: Option<UserInfo<'_>>, object: &mut Value) {
-        let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
+        let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else {
+            return;
+        };
         for field in AUTHOR_FIELDS {
             spec.remove(field);
         }
@@ -88,7 +94,9 @@ impl Strategy for CertificateSigningRequest {
         let asked = signer_of(new);
         match (part, old) {
             (Part::Main, None) => refuse_masters(names, new).map(|()| None),
-            (Part::Approval, Some(_)) => Ok(Some(signer::permission(names, "approve", "approve requests with", asked))),
+            (Part::Approval, Some(_)) => {
+                Ok(Some(signer::permission(names, "approve", "approve requests with", asked)))
+            }
             (Part::Status, Some(old)) if old.get("status") != new.get("status") => {
                 Ok(Some(signer::permission(names, "sign", "sign requests with", asked)))
             }
@@ -128,7 +136,9 @@ impl Strategy for CertificateSigningRequest {
 
     fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = conditions::check_change(part, old, new);
-        let certificate = |object: &Value| object.str_at(&["status", "certificate"]).unwrap_or_default().to_owned();
+        let certificate = |object: &Value| {
+            object.str_at(&["status", "certificate"]).unwrap_or_default().to_owned()
+        };
         let (before, after) = (certificate(old), certificate(new));
         let mut forbid = |why: &str| causes.push(Cause::forbidden("status.certificate", why));
         if !before.is_empty() && before != after {
@@ -151,7 +161,9 @@ fn signer_of(object: &Value) -> &str {
 fn refuse_masters(names: &Names, object: &Value) -> Result<(), String> {
     let request = object.at(&["spec", "request"]).cloned().unwrap_or_default();
     let asked = signer_of(object);
-    if asked == names.signer_client && pem_text::organizations(&bytes(&request)).iter().any(|o| o == GROUP_MASTERS) {
+    if asked == names.signer_client
+        && pem_text::organizations(&bytes(&request)).iter().any(|o| o == GROUP_MASTERS)
+    {
         return Err(format!("use of {asked} signer with {GROUP_MASTERS} group is not allowed"));
     }
     Ok(())
@@ -183,7 +195,10 @@ fn check_certificate(object: &Value) -> Result<(), String> {
     }
     for block in &blocks {
         if block.label != CERTIFICATE {
-            return Err(format!("only {CERTIFICATE} PEM blocks are allowed, found {:?}", block.label));
+            return Err(format!(
+                "only {CERTIFICATE} PEM blocks are allowed, found {:?}",
+                block.label
+            ));
         }
         if block.has_headers {
             return Err("no PEM block headers are permitted".to_owned());

@@ -40,7 +40,8 @@ fn object(change: serde_json::Value) -> Value {
 #[track_caller]
 fn check(change: serde_json::Value, expect: &[&str]) {
     let causes = CertificateSigningRequest.validate(Naming::Svc.names(), &object(change));
-    let shown: Vec<_> = causes.iter().map(|cause| format!("{} {}", cause.reason.as_str(), cause.field)).collect();
+    let shown: Vec<_> =
+        causes.iter().map(|cause| format!("{} {}", cause.reason.as_str(), cause.field)).collect();
     assert_eq!(shown, expect);
 }
 
@@ -52,15 +53,23 @@ fn values_of_a_request() {
     check(json!({"spec": {"usages": []}}), &["FieldValueRequired spec.usages"]);
     check(json!({"spec": {"usages": ["any", "any"]}}), &["FieldValueDuplicate spec.usages[1]"]);
     check(json!({"spec": {"signerName": "a"}}), &["FieldValueInvalid spec.signerName"]);
-    check(json!({"spec": {"signerName": "svc.io/legacy-unknown"}}), &["FieldValueInvalid spec.signerName"]);
+    check(
+        json!({"spec": {"signerName": "svc.io/legacy-unknown"}}),
+        &["FieldValueInvalid spec.signerName"],
+    );
     check(json!({"spec": {"expirationSeconds": 600}}), &[]);
-    check(json!({"spec": {"expirationSeconds": 599}}), &["FieldValueInvalid spec.expirationSeconds"]);
+    check(
+        json!({"spec": {"expirationSeconds": 599}}),
+        &["FieldValueInvalid spec.expirationSeconds"],
+    );
 }
 
 #[test]
 fn an_issued_certificate_is_one() {
     let wrong = &["FieldValueInvalid status.certificate"][..];
-    let check = |text: &str, expect: &[&str]| check(json!({"status": {"certificate": encoded(text)}}), expect);
+    let check = |text: &str, expect: &[&str]| {
+        check(json!({"status": {"certificate": encoded(text)}}), expect)
+    };
     let good = certificate();
     check(&good, &[]);
     check(&format!("text\n{good}text\n{}", certificate()), &[]);
@@ -73,7 +82,8 @@ fn an_issued_certificate_is_one() {
 
 #[test]
 fn the_creator_comes_from_the_caller() {
-    let mut new = object(json!({"spec": {"username": "mallory", "uid": "0", "extra": {"a": ["b"]}}}));
+    let mut new =
+        object(json!({"spec": {"username": "mallory", "uid": "0", "extra": {"a": ["b"]}}}));
     let groups = ["dev".to_owned()];
     let who = UserInfo { name: "alice", uid: "", groups: &groups, extra: &[] };
     CertificateSigningRequest.created_by(Some(who), &mut new);
@@ -85,7 +95,9 @@ fn the_creator_comes_from_the_caller() {
 
 #[test]
 fn each_part_changes_its_own_fields() {
-    let old = Value::from(json!({"spec": {"a": 1}, "status": {"certificate": "x", "conditions": [{"type": "Other"}]}}));
+    let old = Value::from(
+        json!({"spec": {"a": 1}, "status": {"certificate": "x", "conditions": [{"type": "Other"}]}}),
+    );
     let asked = json!({"spec": {"a": 2}, "status": {"certificate": "y", "conditions": [{"type": "Approved"}]}});
     let check = |part: Part, expect: serde_json::Value| {
         let mut new = Value::from(asked.clone());
@@ -105,7 +117,12 @@ fn a_certificate_comes_once_and_after_approval() {
             Value::from(json!({"status": {"certificate": certificate, "conditions": conditions}}))
         };
         let (before, after) = (object(old), object(new));
-        let causes = CertificateSigningRequest.validate_update(Naming::Svc.names(), Part::Status, &before, &after);
+        let causes = CertificateSigningRequest.validate_update(
+            Naming::Svc.names(),
+            Part::Status,
+            &before,
+            &after,
+        );
         assert_eq!(causes.len(), expect, "{old:?} {new:?} {causes:?}");
     };
     check(("", &["Approved"]), ("x", &["Approved"]), 0);
@@ -122,7 +139,9 @@ fn a_certificate_comes_once_and_after_approval() {
 fn writes_need_permissions_of_the_signer() {
     let names = Naming::Svc.names();
     let verb = |part: Part, old: Option<&Value>, new: &Value| {
-        CertificateSigningRequest.permission(names, part, old, new).map(|found| found.map(|found| found.verb))
+        CertificateSigningRequest
+            .permission(names, part, old, new)
+            .map(|found| found.map(|found| found.verb))
     };
     let (plain, issued) = (object(json!({})), object(json!({"status": {"certificate": "x"}})));
     assert_eq!(verb(Part::Main, None, &plain), Ok(None));

@@ -55,26 +55,38 @@ fn check_node_requirement(requirement: &Field<'_>, causes: &mut Vec<Cause>) {
             causes.push(values.required("must be specified when `operator` is 'In' or 'NotIn'"));
         }
         "Exists" | "DoesNotExist" if !values.is_empty() => {
-            causes.push(values.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+            causes.push(
+                values.forbidden(
+                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                ),
+            );
         }
         "Gt" | "Lt" if values.items().len() != 1 => {
-            causes.push(values.required("must be specified single value when `operator` is 'Lt' or 'Gt'"));
+            causes.push(
+                values.required("must be specified single value when `operator` is 'Lt' or 'Gt'"),
+            );
         }
         "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt" => {}
-        other => causes.push(Cause::invalid(operator.path(), other, "not a valid selector operator")),
+        other => {
+            causes.push(Cause::invalid(operator.path(), other, "not a valid selector operator"))
+        }
     }
 }
 
 /// Checks a requirement on fields: `metadata.name` is the only field.
 fn check_field_requirement(requirement: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (key, operator, values) = (requirement.get("key"), requirement.get("operator"), requirement.get("values"));
+    let (key, operator, values) =
+        (requirement.get("key"), requirement.get("operator"), requirement.get("values"));
     match operator.text() {
         "In" | "NotIn" if values.items().len() != 1 => {
-            let why = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+            let why =
+                "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
             causes.push(values.required(why));
         }
         "In" | "NotIn" => {}
-        other => causes.push(Cause::invalid(operator.path(), other, "not a valid selector operator")),
+        other => {
+            causes.push(Cause::invalid(operator.path(), other, "not a valid selector operator"))
+        }
     }
     if key.text() != "metadata.name" {
         causes.push(Cause::invalid(key.path(), key.text(), "not a valid field selector key"));
@@ -131,8 +143,10 @@ mod tests {
         let object = Value::from(affinity);
         let mut causes = Vec::new();
         check(&Field::root(&object), &mut causes);
-        let found: Vec<String> =
-            shown(&causes).iter().map(|cause| cause.replace(REQUIRED, "R").replace(PREFERRED, "P")).collect();
+        let found: Vec<String> = shown(&causes)
+            .iter()
+            .map(|cause| cause.replace(REQUIRED, "R").replace(PREFERRED, "P"))
+            .collect();
         assert_eq!(found, expect);
     }
 
@@ -144,8 +158,12 @@ mod tests {
         let at = "nodeAffinity.R.nodeSelectorTerms[0].matchExpressions[0]";
         run(required(term("disk", "In", &["ssd"])), &[]);
         run(required(term("disk", "Gt", &["1", "2"])), &[&format!("Required {at}.values")]);
-        run(required(term("a b", "Like", &[])), &[&format!("Invalid {at}.operator"), &format!("Invalid {at}.key")]);
-        let fields = json!([{"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["u"]}]}]);
+        run(
+            required(term("a b", "Like", &[])),
+            &[&format!("Invalid {at}.operator"), &format!("Invalid {at}.key")],
+        );
+        let fields =
+            json!([{"matchFields": [{"key": "metadata.uid", "operator": "In", "values": ["u"]}]}]);
         run(required(fields), &["Invalid nodeAffinity.R.nodeSelectorTerms[0].matchFields[0].key"]);
         run(
             json!({"nodeAffinity": {PREFERRED: [{"weight": 0, "preference": {}}]}}),

@@ -53,7 +53,11 @@ pub(super) fn check_one(context: &PodContext<'_>, container: &Field<'_>, causes:
     if image.text().trim() != image.text() {
         causes.push(image.invalid("must not have leading or trailing whitespace"));
     }
-    rules::one_of(&container.get("terminationMessagePolicy"), &["FallbackToLogsOnError", "File"], causes);
+    rules::one_of(
+        &container.get("terminationMessagePolicy"),
+        &["FallbackToLogsOnError", "File"],
+        causes,
+    );
     ports::check(&container.get("ports"), causes);
     env::check(&container.get("env"), causes);
     env::check_env_from(&container.get("envFrom"), causes);
@@ -64,7 +68,11 @@ pub(super) fn check_one(context: &PodContext<'_>, container: &Field<'_>, causes:
     security::check_container(&container.get("securityContext"), causes);
 }
 
-fn check_distinct_name<'v>(container: &Field<'v>, names: &mut HashSet<&'v str>, causes: &mut Vec<Cause>) {
+fn check_distinct_name<'v>(
+    container: &Field<'v>,
+    names: &mut HashSet<&'v str>,
+    causes: &mut Vec<Cause>,
+) {
     let name = container.get("name");
     if !name.is_empty() && !names.insert(name.text()) {
         causes.push(name.duplicate());
@@ -83,7 +91,9 @@ fn check_init_container(container: &Field<'_>, grace: Option<i64>, causes: &mut 
     for field in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
         let part = container.get(field);
         if part.is_set() {
-            causes.push(part.forbidden("may not be set for init containers without restartPolicy=Always"));
+            causes.push(
+                part.forbidden("may not be set for init containers without restartPolicy=Always"),
+            );
         }
     }
 }
@@ -112,7 +122,11 @@ mod tests {
         let good = |name: &str| json!({"name": name, "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
         let run = |spec: serde_json::Value, expect: &[&str]| {
             let object = Value::from(spec);
-            let context = PodContext { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
+            let context = PodContext {
+                names: Naming::Svc.names(),
+                volumes: HashSet::new(),
+                claims: HashSet::new(),
+            };
             let mut causes = Vec::new();
             check(&context, &Field::root(&object), &mut causes);
             assert_eq!(shown(&causes), expect, "{object:?}");
@@ -131,11 +145,17 @@ mod tests {
         run(with("name", json!("A_b")), &["Invalid containers[0].name"]);
         run(with("image", json!("")), &["Required containers[0].image"]);
         run(with("image", json!(" app ")), &["Invalid containers[0].image"]);
-        run(with("imagePullPolicy", json!("Sometimes")), &["NotSupported containers[0].imagePullPolicy"]);
+        run(
+            with("imagePullPolicy", json!("Sometimes")),
+            &["NotSupported containers[0].imagePullPolicy"],
+        );
         let twice = json!([{"resourceName": "cpu", "restartPolicy": "NotRequired"}, {"resourceName": "cpu", "restartPolicy": "Odd"}]);
         run(
             with("resizePolicy", twice),
-            &["Duplicate containers[0].resizePolicy", "NotSupported containers[0].resizePolicy[1].restartPolicy"],
+            &[
+                "Duplicate containers[0].resizePolicy",
+                "NotSupported containers[0].resizePolicy[1].restartPolicy",
+            ],
         );
         let mut init = good("i");
         init["livenessProbe"] = json!({"tcpSocket": {"port": 1}});

@@ -78,9 +78,16 @@ fn tag(image: &str) -> &str {
 
 /// Defaults requests to limits.
 fn default_requests(container: &mut Value) {
-    let Some(limits) = container.at(&["resources", "limits"]).and_then(Value::as_map).cloned() else { return };
-    let Some(resources) = container.get_mut("resources").and_then(Value::as_map_mut) else { return };
-    let Some(requests) = resources.map_mut("requests") else { return };
+    let Some(limits) = container.at(&["resources", "limits"]).and_then(Value::as_map).cloned()
+    else {
+        return;
+    };
+    let Some(resources) = container.get_mut("resources").and_then(Value::as_map_mut) else {
+        return;
+    };
+    let Some(requests) = resources.map_mut("requests") else {
+        return;
+    };
     requests.add_missing(limits);
 }
 
@@ -96,22 +103,31 @@ fn default_host_ports(container: &mut Value) {
 /// Defaults pod-level resources (KEP-2837), where any are set: huge pages and requests from the
 /// containers.
 fn default_pod_resources(spec: &mut Map) {
-    let own = |field: &str| spec.get("resources").and_then(|own| own.get(field)).and_then(Value::as_map).cloned();
+    let own = |field: &str| {
+        spec.get("resources").and_then(|own| own.get(field)).and_then(Value::as_map).cloned()
+    };
     let (limits, requests) = (own("limits"), own("requests"));
     if limits.is_none() && requests.is_none() {
         return;
     }
-    let (mut all_limits, mut all_requests) = (limits.clone().unwrap_or_default(), requests.unwrap_or_default());
+    let (mut all_limits, mut all_requests) =
+        (limits.clone().unwrap_or_default(), requests.unwrap_or_default());
     let huge = totals(spec, "limits").into_iter();
-    let huge = huge.filter(|(name, _)| name.starts_with(HUGE_PAGES) && !all_requests.contains_key(name));
+    let huge =
+        huge.filter(|(name, _)| name.starts_with(HUGE_PAGES) && !all_requests.contains_key(name));
     all_limits.add_missing(huge.map(|(name, sum)| (name, sum.to_string())).collect());
     if limits.is_some() {
-        let summed = totals(spec, "requests").into_iter().filter(|(name, _)| SUMMED.contains(&name.as_str()));
+        let summed = totals(spec, "requests")
+            .into_iter()
+            .filter(|(name, _)| SUMMED.contains(&name.as_str()));
         all_requests.add_missing(summed.map(|(name, sum)| (name, sum.to_string())).collect());
     }
-    let requested = all_limits.iter().filter(|(name, _)| SUMMED.contains(name) || name.starts_with(HUGE_PAGES));
+    let requested =
+        all_limits.iter().filter(|(name, _)| SUMMED.contains(name) || name.starts_with(HUGE_PAGES));
     all_requests.add_missing(requested.map(|(name, limit)| (name, limit.clone())).collect());
-    let Some(resources) = spec.map_mut("resources") else { return };
+    let Some(resources) = spec.map_mut("resources") else {
+        return;
+    };
     for (field, amounts) in [("limits", all_limits), ("requests", all_requests)] {
         if !amounts.is_empty() {
             resources.insert(field, amounts);
@@ -125,10 +141,13 @@ fn totals(spec: &Map, field: &str) -> BTreeMap<String, Quantity> {
     let mut totals: BTreeMap<String, Quantity> = BTreeMap::new();
     for list in ["containers", "initContainers"] {
         for container in spec.get(list).and_then(Value::as_list).unwrap_or_default() {
-            let alone = list == "initContainers" && container.str_at(&["restartPolicy"]) != Some("Always");
+            let alone =
+                list == "initContainers" && container.str_at(&["restartPolicy"]) != Some("Always");
             let amounts = container.at(&["resources", field]).and_then(Value::as_map);
             for (name, amount) in amounts.into_iter().flat_map(|amounts| amounts.iter()) {
-                let Some(amount) = amount.as_str().and_then(Quantity::parse) else { continue };
+                let Some(amount) = amount.as_str().and_then(Quantity::parse) else {
+                    continue;
+                };
                 match totals.get_mut(name) {
                     Some(total) if alone => *total = (*total).max(amount),
                     Some(total) => *total = *total + amount,
@@ -199,7 +218,10 @@ mod tests {
             check(pod, given, whole);
         };
         with(json!({}), json!({}));
-        with(json!({"limits": {"cpu": "4"}}), json!({"limits": {"cpu": "4"}, "requests": {"cpu": "2"}}));
+        with(
+            json!({"limits": {"cpu": "4"}}),
+            json!({"limits": {"cpu": "4"}, "requests": {"cpu": "2"}}),
+        );
         with(
             json!({"limits": {"memory": "1Gi", "hugepages-2Mi": "2Mi"}, "requests": {"cpu": "1"}}),
             json!({"limits": {"memory": "1Gi", "hugepages-2Mi": "2Mi"},

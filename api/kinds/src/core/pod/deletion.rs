@@ -24,8 +24,7 @@ mod tests {
     #[test]
     fn periods() {
         let check = |node: &str, phase: &str, own: i64, asked: Option<i64>, expect: i64| {
-            let pod =
-                json!({"spec": {"nodeName": node, "terminationGracePeriodSeconds": own}, "status": {"phase": phase}});
+            let pod = json!({"spec": {"nodeName": node, "terminationGracePeriodSeconds": own}, "status": {"phase": phase}});
             assert_eq!(grace_seconds(&pod.into(), asked), expect, "{node} {phase} {own} {asked:?}");
         };
         check("n", "Running", 30, None, 30);

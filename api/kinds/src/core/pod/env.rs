@@ -29,8 +29,10 @@ const OTHER_FIELDS: [&str; 8] = [
     "status.nominatedNodeName",
     "spec.host",
 ];
-const SOURCES: [&str; 5] = ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
-const MEMORY_DIVISORS: [&str; 13] = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
+const SOURCES: [&str; 5] =
+    ["fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef"];
+const MEMORY_DIVISORS: [&str; 13] =
+    ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
 /// Checks `env`.
 pub(super) fn check(env: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -47,15 +49,26 @@ pub(super) fn check(env: &Field<'_>, causes: &mut Vec<Cause>) {
 pub(super) fn check_env_from(list: &Field<'_>, causes: &mut Vec<Cause>) {
     for from in list.items() {
         rules::optional_name(&from.get("prefix"), variable_name, causes);
-        let given: Vec<Field<'_>> =
-            ["configMapRef", "secretRef"].iter().map(|field| from.get(field)).filter(Field::is_set).collect();
+        let given: Vec<Field<'_>> = ["configMapRef", "secretRef"]
+            .iter()
+            .map(|field| from.get(field))
+            .filter(Field::is_set)
+            .collect();
         for source in &given {
             rules::name(&source.get("name"), name::dns_subdomain, causes);
         }
         match given.len() {
-            0 => causes.push(Cause::invalid(from.path(), "", "must specify one of: `configMapRef` or `secretRef`")),
+            0 => causes.push(Cause::invalid(
+                from.path(),
+                "",
+                "must specify one of: `configMapRef` or `secretRef`",
+            )),
             1 => {}
-            _ => causes.push(Cause::invalid(from.path(), "", "may not have more than one field specified at a time")),
+            _ => causes.push(Cause::invalid(
+                from.path(),
+                "",
+                "may not have more than one field specified at a time",
+            )),
         }
     }
 }
@@ -75,7 +88,9 @@ fn check_source(variable: &Field<'_>, source: &Field<'_>, causes: &mut Vec<Cause
             "fieldRef" => check_field(&part, &ENV_FIELDS, true, causes),
             "resourceFieldRef" => check_resource_field(&part, false, causes),
             "fileKeyRef" => {
-                ["key", "path", "volumeName"].iter().for_each(|field| rules::required(&part.get(field), causes));
+                ["key", "path", "volumeName"]
+                    .iter()
+                    .for_each(|field| rules::required(&part.get(field), causes));
             }
             _ => {
                 rules::required(&part.get("name"), causes);
@@ -87,14 +102,27 @@ fn check_source(variable: &Field<'_>, source: &Field<'_>, causes: &mut Vec<Cause
         let why = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`";
         causes.push(Cause::invalid(source.path(), "", why));
     } else if !variable.get("value").is_empty() {
-        causes.push(Cause::invalid(source.path(), "", "may not be specified when `value` is not empty"));
+        causes.push(Cause::invalid(
+            source.path(),
+            "",
+            "may not be specified when `value` is not empty",
+        ));
     } else if given.len() > 1 {
-        causes.push(Cause::invalid(source.path(), "", "may not have more than one field specified at a time"));
+        causes.push(Cause::invalid(
+            source.path(),
+            "",
+            "may not have more than one field specified at a time",
+        ));
     }
 }
 
 /// Checks an ObjectFieldSelector; `keys` allows a single label or annotation by its key.
-pub(super) fn check_field(reference: &Field<'_>, supported: &[&str], keys: bool, causes: &mut Vec<Cause>) {
+pub(super) fn check_field(
+    reference: &Field<'_>,
+    supported: &[&str],
+    keys: bool,
+    causes: &mut Vec<Cause>,
+) {
     rules::required(&reference.get("apiVersion"), causes);
     let path = reference.get("fieldPath");
     let text = path.text();
@@ -110,7 +138,9 @@ pub(super) fn check_field(reference: &Field<'_>, supported: &[&str], keys: bool,
             _ => causes.push(Cause::invalid(path.path(), map, "does not support subscript")),
         }
     } else if !ENV_FIELDS.contains(&text) && !OTHER_FIELDS.contains(&text) {
-        causes.push(path.invalid(&format!("error converting fieldPath: field label not supported: {text}")));
+        causes.push(
+            path.invalid(&format!("error converting fieldPath: field label not supported: {text}")),
+        );
     } else if !supported.contains(&text) {
         causes.push(path.not_supported(supported));
     }
@@ -137,7 +167,10 @@ pub(super) fn check_resource_field(reference: &Field<'_>, named: bool, causes: &
             causes.push(resource.not_supported(&all));
         }
         Some("cpu") if !unset && !["1m", "1"].contains(&divisor.text()) => {
-            causes.push(divisor.invalid("only divisor's values 1m and 1 are supported with the cpu resource"));
+            causes.push(
+                divisor
+                    .invalid("only divisor's values 1m and 1 are supported with the cpu resource"),
+            );
         }
         Some(kind) if kind != "cpu" && !unset && !MEMORY_DIVISORS.contains(&divisor.text()) => {
             let why = format!(
@@ -152,7 +185,9 @@ pub(super) fn check_resource_field(reference: &Field<'_>, named: bool, causes: &
 /// The resource of a selector such as `limits.cpu`.
 fn known_amount(text: &str) -> Option<&str> {
     let kind = text.strip_prefix("limits.").or_else(|| text.strip_prefix("requests."));
-    kind.filter(|kind| matches!(*kind, "cpu" | "memory" | "ephemeral-storage") || kind.starts_with("hugepages-"))
+    kind.filter(|kind| {
+        matches!(*kind, "cpu" | "memory" | "ephemeral-storage") || kind.starts_with("hugepages-")
+    })
 }
 
 #[cfg(test)]
@@ -184,15 +219,25 @@ mod tests {
         check(field("metadata.finalizers"), &[&format!("Invalid {path}")]);
         check(field("status.phase"), &[&format!("NotSupported {path}")]);
         check(field(""), &[&format!("Required {path}")]);
-        let resource =
-            |name: &str, divisor: &str| from(json!({"resourceFieldRef": {"resource": name, "divisor": divisor}}));
+        let resource = |name: &str, divisor: &str| {
+            from(json!({"resourceFieldRef": {"resource": name, "divisor": divisor}}))
+        };
         check(resource("limits.cpu", "0"), &[]);
         check(resource("limits.cpu", "1k"), &["Invalid e[0].valueFrom.resourceFieldRef.divisor"]);
-        check(resource("requests.memory", "1m"), &["Invalid e[0].valueFrom.resourceFieldRef.divisor"]);
-        check(resource("limits.gpu", "0"), &["NotSupported e[0].valueFrom.resourceFieldRef.resource"]);
+        check(
+            resource("requests.memory", "1m"),
+            &["Invalid e[0].valueFrom.resourceFieldRef.divisor"],
+        );
+        check(
+            resource("limits.gpu", "0"),
+            &["NotSupported e[0].valueFrom.resourceFieldRef.resource"],
+        );
         check(
             from(json!({"secretKeyRef": {"key": "a/b"}})),
-            &["Required e[0].valueFrom.secretKeyRef.name", "Invalid e[0].valueFrom.secretKeyRef.key"],
+            &[
+                "Required e[0].valueFrom.secretKeyRef.name",
+                "Invalid e[0].valueFrom.secretKeyRef.key",
+            ],
         );
         let mut both = field("metadata.name");
         both["value"] = "x".into();
@@ -210,6 +255,9 @@ mod tests {
         check(json!({"prefix": "P_", "secretRef": {"name": "s"}}), &[]);
         check(json!({"configMapRef": {}}), &["Required e[0].configMapRef.name"]);
         check(json!({"prefix": "a="}), &["Invalid e[0].prefix", "Invalid e[0]"]);
-        check(json!({"configMapRef": {"name": "a"}, "secretRef": {"name": "a"}}), &["Invalid e[0]"]);
+        check(
+            json!({"configMapRef": {"name": "a"}, "secretRef": {"name": "a"}}),
+            &["Invalid e[0]"],
+        );
     }
 }

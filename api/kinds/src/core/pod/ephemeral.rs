@@ -9,8 +9,15 @@ use super::containers::{self, PodContext};
 use crate::field::Field;
 
 /// The fields that an ephemeral container must not have.
-const NOT_ALLOWED: [&str; 7] =
-    ["ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resizePolicy", "restartPolicy"];
+const NOT_ALLOWED: [&str; 7] = [
+    "ports",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
+    "lifecycle",
+    "resizePolicy",
+    "restartPolicy",
+];
 
 /// The path of the list.
 const LIST: [&str; 2] = ["spec", "ephemeralContainers"];
@@ -19,7 +26,9 @@ const LIST: [&str; 2] = ["spec", "ephemeralContainers"];
 pub(super) fn check(context: &PodContext<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let hosts: HashSet<&str> = ["containers", "initContainers"]
         .into_iter()
-        .flat_map(|list| spec.get(list).items().map(|container| container.get("name").text()).collect::<Vec<_>>())
+        .flat_map(|list| {
+            spec.get(list).items().map(|container| container.get("name").text()).collect::<Vec<_>>()
+        })
         .collect();
     let mut names = hosts.clone();
     for container in spec.get("ephemeralContainers").items() {
@@ -80,7 +89,10 @@ pub(super) fn check_update(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
             Some(now) if *now != container.value() => "changed",
             Some(_) => continue,
         };
-        causes.push(after.forbidden(&format!("existing ephemeral containers {:?} may not be {became}", name.text())));
+        causes.push(after.forbidden(&format!(
+            "existing ephemeral containers {:?} may not be {became}",
+            name.text()
+        )));
     }
 }
 
@@ -94,19 +106,27 @@ mod tests {
     #[test]
     fn ephemeral_containers() {
         let run = |change: serde_json::Value, expect: &[&str]| {
-            let mut container =
-                json!({"name": "e", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+            let mut container = json!({"name": "e", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
             for (key, value) in change.as_object().unwrap() {
                 container[key] = value.clone();
             }
-            let object = Value::from(json!({"containers": [{"name": "c"}], "ephemeralContainers": [container]}));
-            let context = PodContext { names: Naming::Svc.names(), volumes: HashSet::new(), claims: HashSet::new() };
+            let object = Value::from(
+                json!({"containers": [{"name": "c"}], "ephemeralContainers": [container]}),
+            );
+            let context = PodContext {
+                names: Naming::Svc.names(),
+                volumes: HashSet::new(),
+                claims: HashSet::new(),
+            };
             let mut causes = Vec::new();
             check(&context, &Field::root(&object), &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         run(json!({"targetContainerName": "c"}), &[]);
-        run(json!({"targetContainerName": "d"}), &["NotFound ephemeralContainers[0].targetContainerName"]);
+        run(
+            json!({"targetContainerName": "d"}),
+            &["NotFound ephemeralContainers[0].targetContainerName"],
+        );
         run(json!({"name": "c"}), &["Duplicate ephemeralContainers[0].name"]);
         let port = json!([{"containerPort": 1, "protocol": "TCP"}]);
         run(json!({"ports": port}), &["Forbidden ephemeralContainers[0].ports"]);
@@ -119,7 +139,11 @@ mod tests {
         };
         let check = |ephemeral_containers: serde_json::Value, expect: &[&str]| {
             let mut causes = Vec::new();
-            check_update(&pod(json!([{"name": "e", "image": "a"}])), &pod(ephemeral_containers), &mut causes);
+            check_update(
+                &pod(json!([{"name": "e", "image": "a"}])),
+                &pod(ephemeral_containers),
+                &mut causes,
+            );
             assert_eq!(shown(&causes), expect);
         };
         check(json!([{"name": "f"}, {"name": "e", "image": "a"}]), &[]);
@@ -129,7 +153,9 @@ mod tests {
 
     #[test]
     fn nothing_else_changes() {
-        let old = Value::from(json!({"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "n"}, "status": {}}));
+        let old = Value::from(
+            json!({"metadata": {"labels": {"a": "b"}}, "spec": {"nodeName": "n"}, "status": {}}),
+        );
         let ephemeral_containers = json!([{"name": "e"}]);
         let mut new =
             json!({"metadata": {"managedFields": []}, "spec": {"nodeName": "m", "ephemeralContainers": ephemeral_containers}}).into();

@@ -31,7 +31,13 @@ pub(super) fn check_probes(container: &Field<'_>, causes: &mut Vec<Cause>) {
 
 fn check_probe(probe: &Field<'_>, causes: &mut Vec<Cause>) {
     check_handler(probe, &HANDLERS[..4], None, causes);
-    for field in ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"] {
+    for field in [
+        "initialDelaySeconds",
+        "timeoutSeconds",
+        "periodSeconds",
+        "successThreshold",
+        "failureThreshold",
+    ] {
         rules::not_negative(&probe.get(field), causes);
     }
 }
@@ -71,7 +77,8 @@ fn check_handler(handler: &Field<'_>, known: &[&str], grace: Option<i64>, causes
 fn check_sleep(sleep: &Field<'_>, grace: Option<i64>, causes: &mut Vec<Cause>) {
     let seconds = sleep.get("seconds").int().unwrap_or_default();
     if let Some(grace) = grace.filter(|grace| !(0..=*grace).contains(&seconds)) {
-        let why = format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
+        let why =
+            format!("must be non-negative and less than terminationGracePeriodSeconds ({grace})");
         causes.push(Cause::invalid(sleep.path(), seconds, &why));
     }
 }
@@ -163,7 +170,8 @@ mod tests {
             json!({"tcpSocket": {"port": 1}, "periodSeconds": -2}),
             &["Invalid c.readinessProbe.periodSeconds"],
         );
-        let http = json!({"httpGet": {"port": "a_b", "scheme": "FTP", "httpHeaders": [{"name": "a b"}]}});
+        let http =
+            json!({"httpGet": {"port": "a_b", "scheme": "FTP", "httpHeaders": [{"name": "a b"}]}});
         check(
             "startupProbe",
             http,

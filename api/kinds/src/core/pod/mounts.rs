@@ -55,8 +55,9 @@ fn check_propagation(mount: &Field<'_>, privileged: bool, causes: &mut Vec<Cause
     let (propagation, recursive) = (mount.get("mountPropagation"), mount.get("recursiveReadOnly"));
     rules::optional_one_of(&propagation, &["Bidirectional", "HostToContainer", "None"], causes);
     if propagation.text() == "Bidirectional" && !privileged {
-        causes
-            .push(propagation.forbidden("Bidirectional mount propagation is available only to privileged containers"));
+        causes.push(propagation.forbidden(
+            "Bidirectional mount propagation is available only to privileged containers",
+        ));
     }
     rules::optional_one_of(&recursive, &["Disabled", "Enabled", "IfPossible"], causes);
     if matches!(recursive.text(), "Enabled" | "IfPossible") {
@@ -64,7 +65,11 @@ fn check_propagation(mount: &Field<'_>, privileged: bool, causes: &mut Vec<Cause
             causes.push(recursive.forbidden("may only be specified when readOnly is true"));
         }
         if !matches!(propagation.text(), "" | "None") {
-            causes.push(recursive.forbidden("may only be specified when mountPropagation is None or not specified"));
+            causes.push(
+                recursive.forbidden(
+                    "may only be specified when mountPropagation is None or not specified",
+                ),
+            );
         }
     }
 }
@@ -89,9 +94,16 @@ mod tests {
         run(json!([at("/a"), at("/a")]), &["Invalid volumeMounts[1].mountPath"]);
         run(
             json!([{"name": "w", "mountPath": "/a"}, {"mountPath": ""}]),
-            &["NotFound volumeMounts[0].name", "Required volumeMounts[1].name", "Required volumeMounts[1].mountPath"],
+            &[
+                "NotFound volumeMounts[0].name",
+                "Required volumeMounts[1].name",
+                "Required volumeMounts[1].mountPath",
+            ],
         );
-        run(json!([{"name": "v", "mountPath": "/a", "subPath": "../x"}]), &["Invalid volumeMounts[0].subPath"]);
+        run(
+            json!([{"name": "v", "mountPath": "/a", "subPath": "../x"}]),
+            &["Invalid volumeMounts[0].subPath"],
+        );
         run(
             json!([{"name": "v", "mountPath": "/a", "mountPropagation": "Bidirectional"}]),
             &["Forbidden volumeMounts[0].mountPropagation"],

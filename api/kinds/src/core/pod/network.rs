@@ -30,16 +30,23 @@ pub(super) fn check_dns(spec: &Field<'_>, causes: &mut Vec<Cause>) {
             return;
         }
         if servers.is_empty() {
-            causes.push(servers.required("must provide at least one DNS nameserver when `dnsPolicy` is None"));
+            causes.push(
+                servers
+                    .required("must provide at least one DNS nameserver when `dnsPolicy` is None"),
+            );
             return;
         }
     }
     if servers.items().len() > MAX_NAMESERVERS {
-        causes.push(servers.invalid(&format!("must not have more than {MAX_NAMESERVERS} nameservers")));
+        causes.push(
+            servers.invalid(&format!("must not have more than {MAX_NAMESERVERS} nameservers")),
+        );
     }
     servers.items().for_each(|server| rules::address(&server, causes));
     if searches.items().len() > MAX_SEARCHES {
-        causes.push(searches.invalid(&format!("must not have more than {MAX_SEARCHES} search paths")));
+        causes.push(
+            searches.invalid(&format!("must not have more than {MAX_SEARCHES} search paths")),
+        );
     }
     let chars: usize = searches.items().map(|domain| domain.text().len() + 1).sum();
     if chars > MAX_SEARCH_CHARS + 1 {
@@ -62,14 +69,17 @@ pub(super) fn check_names(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     let other = spec.get("hostnameOverride");
     rules::optional_name(&other, name::dns_subdomain, causes);
     if other.is_set() && spec.get("hostNetwork").is_true() {
-        causes.push(spec.get("hostNetwork").invalid("may not be true when `hostnameOverride` is set"));
+        causes.push(
+            spec.get("hostNetwork").invalid("may not be true when `hostnameOverride` is set"),
+        );
     }
 }
 
 /// Why a text is no DNS label; dots have a message of their own.
 fn label_without_dots(text: &str) -> Vec<String> {
     let wrong = name::dns_label(text);
-    if !wrong.is_empty() && text.contains('.') && name::dns_label(&text.replace('.', "")).is_empty() {
+    if !wrong.is_empty() && text.contains('.') && name::dns_label(&text.replace('.', "")).is_empty()
+    {
         return vec!["must not contain dots".to_owned()];
     }
     wrong
@@ -105,11 +115,15 @@ mod tests {
         check(json!({"dnsPolicy": "None", "dnsConfig": {}}), &["Required dnsConfig.nameservers"]);
         let config = |config: serde_json::Value| json!({"dnsConfig": config});
         check(
-            config(json!({"nameservers": ["10.9.9.9"], "searches": [".", "a_b.c."], "options": [{"name": "n"}]})),
+            config(
+                json!({"nameservers": ["10.9.9.9"], "searches": [".", "a_b.c."], "options": [{"name": "n"}]}),
+            ),
             &[],
         );
         check(
-            config(json!({"nameservers": ["x", "1.1.1.1", "1.1.1.2", "1.1.1.3"], "searches": ["-"], "options": [{}]})),
+            config(
+                json!({"nameservers": ["x", "1.1.1.1", "1.1.1.2", "1.1.1.3"], "searches": ["-"], "options": [{}]}),
+            ),
             &[
                 "Invalid dnsConfig.nameservers",
                 "Invalid dnsConfig.nameservers[0]",
@@ -128,7 +142,10 @@ mod tests {
             assert_eq!(shown(&causes), expect);
         };
         check(json!({"hostname": "h", "subdomain": "s"}), &[]);
-        check(json!({"hostname": "a.b", "subdomain": "A"}), &["Invalid hostname", "Invalid subdomain"]);
+        check(
+            json!({"hostname": "a.b", "subdomain": "A"}),
+            &["Invalid hostname", "Invalid subdomain"],
+        );
         assert_eq!(label_without_dots("a.b"), ["must not contain dots"]);
     }
 }

@@ -11,7 +11,9 @@ fn deprecation(names: &Names, key: &str) -> Option<String> {
     let (since, now) = match (below, name) {
         ("beta.", "arch" | "os") => ("v1.14", names.domain_key(name)),
         ("beta.", "instance-type") => ("v1.17", format!("node.{}", names.domain_key(name))),
-        ("failure-domain.beta.", "region" | "zone") => ("v1.17", format!("topology.{}", names.domain_key(name))),
+        ("failure-domain.beta.", "region" | "zone") => {
+            ("v1.17", format!("topology.{}", names.domain_key(name)))
+        }
         _ => return None,
     };
     Some(format!("deprecated since {since}; use {} instead", quoted(&now)))
@@ -51,12 +53,18 @@ mod tests {
         let arch = "deprecated since v1.14; use \"kubernetes.io/arch\" instead";
         check(Naming::Kubernetes, "beta.kubernetes.io/arch", Some(arch));
         check(Naming::Svc, "beta.kubernetes.io/arch", None);
-        check(Naming::Svc, "beta.svc.io/os", Some("deprecated since v1.14; use \"svc.io/os\" instead"));
+        check(
+            Naming::Svc,
+            "beta.svc.io/os",
+            Some("deprecated since v1.14; use \"svc.io/os\" instead"),
+        );
         let kind = "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead";
         check(Naming::Kubernetes, "beta.kubernetes.io/instance-type", Some(kind));
         let zone = "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead";
         check(Naming::Kubernetes, "failure-domain.beta.kubernetes.io/zone", Some(zone));
-        for key in ["kubernetes.io/arch", "beta.kubernetes.io/zone", "arch", "beta.example.com/os", ""] {
+        for key in
+            ["kubernetes.io/arch", "beta.kubernetes.io/zone", "arch", "beta.example.com/os", ""]
+        {
             check(Naming::Kubernetes, key, None);
         }
     }

@@ -68,7 +68,9 @@ fn check_windows(spec: &Field<'_>, causes: &mut Vec<Cause>) {
     refuse(&spec.get("securityContext"), &LINUX_POD_SETTINGS);
     refuse(spec, &LINUX_POD);
     for list in CONTAINERS {
-        spec.get(list).items().for_each(|container| refuse(&container.get("securityContext"), &LINUX_SETTINGS));
+        spec.get(list)
+            .items()
+            .for_each(|container| refuse(&container.get("securityContext"), &LINUX_SETTINGS));
     }
 }
 
@@ -94,7 +96,10 @@ mod tests {
         run(
             "linux",
             of_windows,
-            &["Forbidden securityContext.windowsOptions", "Forbidden initContainers[0].securityContext.windowsOptions"],
+            &[
+                "Forbidden securityContext.windowsOptions",
+                "Forbidden initContainers[0].securityContext.windowsOptions",
+            ],
         );
         let of_linux = json!({"hostPID": true, "hostUsers": false, "securityContext": {"fsGroup": 1, "sysctls": [{}]},
             "containers": [{"securityContext": {"privileged": false, "runAsUser": 0}}]});

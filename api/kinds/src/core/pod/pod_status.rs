@@ -12,7 +12,8 @@ use quorate_meta::net::{self, NOT_AN_ADDRESS};
 /// Conditions without a qualified name.
 const KNOWN_CONDITIONS: [&str; 3] = ["PodScheduled", "Ready", "Initialized"];
 /// The status list of each of [`CONTAINERS`].
-const STATUSES: [&str; 3] = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"];
+const STATUSES: [&str; 3] =
+    ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"];
 
 /// Aligns `podIP` and `podIPs`. `podIP` wins where they differ, for clients that know only it.
 pub(super) fn align_addresses(status: &mut Map) {
@@ -42,7 +43,12 @@ pub(super) fn check_change(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     check_claims(&spec.get("resourceClaims"), &after.get("resourceClaimStatuses"), causes);
     check_addresses(&before.get("podIPs"), &after.get("podIPs"), causes);
     let (host, hosts) = (after.get("hostIP"), after.get("hostIPs"));
-    if let Some(first) = hosts.items().next().map(|first| first.get("ip")).filter(|first| first.text() != host.text()) {
+    if let Some(first) = hosts
+        .items()
+        .next()
+        .map(|first| first.get("ip"))
+        .filter(|first| first.text() != host.text())
+    {
         causes.push(Cause::invalid(first.path(), first.text(), "must be equal to `hostIP`"));
     }
     check_addresses(&before.get("hostIPs"), &hosts, causes);
@@ -54,23 +60,33 @@ fn check_conditions(conditions: &Field<'_>, causes: &mut Vec<Cause>) {
         if !KNOWN_CONDITIONS.contains(&kind) {
             // Kubernetes reports this path with a capital letter.
             let path = condition.path().child("Type");
-            causes.extend(name::qualified_name(kind).iter().map(|why| Cause::invalid(&path, kind, why)));
+            causes.extend(
+                name::qualified_name(kind).iter().map(|why| Cause::invalid(&path, kind, why)),
+            );
         }
     }
 }
 
 /// Checks that a terminated container only runs again where it may restart.
-fn check_terminated(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, &Field<'_>), causes: &mut Vec<Cause>) {
+fn check_terminated(
+    spec: &Field<'_>,
+    list: &str,
+    (before, after): (&Field<'_>, &Field<'_>),
+    causes: &mut Vec<Cause>,
+) {
     let has_ended = |status: &Field<'_>| status.get("state.terminated").is_set();
     for status in before.items().filter(has_ended) {
         let own = status.get("name").text();
-        let runs = after.items().any(|status| status.get("name").text() == own && !has_ended(&status));
+        let runs =
+            after.items().any(|status| status.get("name").text() == own && !has_ended(&status));
         let code = status.get("state.terminated.exitCode").int().unwrap_or_default();
         let containers = spec.get(list);
         let container = containers.items().find(|container| container.get("name").text() == own);
         let restarts = list != "ephemeralContainers" && restarts(spec, container.as_ref(), code);
         if runs && !restarts {
-            causes.push(status.get("state").forbidden("may not be transitioned to non-terminated state"));
+            causes.push(
+                status.get("state").forbidden("may not be transitioned to non-terminated state"),
+            );
         }
     }
 }
@@ -78,17 +94,24 @@ fn check_terminated(spec: &Field<'_>, list: &str, (before, after): (&Field<'_>, 
 /// Whether a container restarts after this exit code: its restart rules come first, then its
 /// restart policy, then that of the pod.
 fn restarts(spec: &Field<'_>, container: Option<&Field<'_>>, code: i64) -> bool {
-    let own = container.map(|container| container.get("restartPolicy")).filter(|policy| !policy.is_empty());
+    let own = container
+        .map(|container| container.get("restartPolicy"))
+        .filter(|policy| !policy.is_empty());
     if let (Some(container), Some(_)) = (container, &own) {
         let matches = |rule: &Field<'_>| {
-            let listed = rule.get("exitCodes.values").items().any(|value| value.int() == Some(code));
+            let listed =
+                rule.get("exitCodes.values").items().any(|value| value.int() == Some(code));
             match rule.get("exitCodes.operator").text() {
                 "In" => listed,
                 "NotIn" => !listed,
                 _ => false,
             }
         };
-        let rule = container.get("restartPolicyRules").items().find(matches).map(|rule| rule.get("action").text());
+        let rule = container
+            .get("restartPolicyRules")
+            .items()
+            .find(matches)
+            .map(|rule| rule.get("action").text());
         if rule == Some("Restart") {
             return true;
         }
@@ -164,7 +187,12 @@ mod tests {
         pod(&["10.0.0.1", "10.0.0.2"], &["Invalid status.podIPs"]);
         pod(&["10.0.0.1", "fd00::1", "fd00::2"], &["Invalid status.podIPs"]);
         let host = |one: &str, expect: &[&str]| {
-            check(json!({}), json!({}), json!({"hostIP": one, "hostIPs": [{"ip": "10.0.0.1"}]}), expect);
+            check(
+                json!({}),
+                json!({}),
+                json!({"hostIP": one, "hostIPs": [{"ip": "10.0.0.1"}]}),
+                expect,
+            );
         };
         host("10.0.0.1", &[]);
         host("10.0.0.2", &["Invalid status.hostIPs[0].ip"]);
@@ -180,9 +208,18 @@ mod tests {
         run(json!({}), json!({}));
         let both = |one: &str, first: &str| json!({"podIP": one, "podIPs": [{"ip": first}, {"ip": "fd00::1"}]});
         run(both("10.0.0.1", "10.0.0.1"), both("10.0.0.1", "10.0.0.1"));
-        run(both("10.0.0.9", "10.0.0.1"), json!({"podIP": "10.0.0.9", "podIPs": [{"ip": "10.0.0.9"}]}));
-        run(json!({"podIP": "10.0.0.9"}), json!({"podIP": "10.0.0.9", "podIPs": [{"ip": "10.0.0.9"}]}));
-        run(json!({"podIPs": [{"ip": "fd00::1"}]}), json!({"podIP": "fd00::1", "podIPs": [{"ip": "fd00::1"}]}));
+        run(
+            both("10.0.0.9", "10.0.0.1"),
+            json!({"podIP": "10.0.0.9", "podIPs": [{"ip": "10.0.0.9"}]}),
+        );
+        run(
+            json!({"podIP": "10.0.0.9"}),
+            json!({"podIP": "10.0.0.9", "podIPs": [{"ip": "10.0.0.9"}]}),
+        );
+        run(
+            json!({"podIPs": [{"ip": "fd00::1"}]}),
+            json!({"podIP": "fd00::1", "podIPs": [{"ip": "fd00::1"}]}),
+        );
     }
 
     #[test]
@@ -213,7 +250,12 @@ mod tests {
             let of = |state: Json| json!({list: [{"name": "c", "state": state}]});
             let at = format!("Forbidden status.{list}[0].state");
             let expect = if expect { vec![] } else { vec![at.as_str()] };
-            check(spec, of(json!({"terminated": {"exitCode": code}})), of(json!({"running": {}})), &expect);
+            check(
+                spec,
+                of(json!({"terminated": {"exitCode": code}})),
+                of(json!({"running": {}})),
+                &expect,
+            );
         };
         let pod = |policy: &str| json!({"restartPolicy": policy, "containers": [{"name": "c"}]});
         run(pod("Always"), "containerStatuses", 0, true);

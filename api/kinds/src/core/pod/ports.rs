@@ -38,8 +38,11 @@ pub(super) fn check_host_conflicts(containers: &Field<'_>, causes: &mut Vec<Caus
     for container in containers.items() {
         for port in container.get("ports").items() {
             let host = port.get("hostPort");
-            let Some(number) = host.int().filter(|number| *number != 0) else { continue };
-            let wanted = format!("{}/{}/{number}", port.get("protocol").text(), port.get("hostIP").text());
+            let Some(number) = host.int().filter(|number| *number != 0) else {
+                continue;
+            };
+            let wanted =
+                format!("{}/{}/{number}", port.get("protocol").text(), port.get("hostIP").text());
             if taken.contains(&wanted) {
                 causes.push(Cause::duplicate(host.path(), wanted.as_str()));
             }
@@ -84,15 +87,22 @@ mod tests {
         check(json!({"containerPort": 70000, "protocol": "TCP"}), &["Invalid p[0].containerPort"]);
         check(json!({"containerPort": 0, "protocol": "TCP"}), &["Required p[0].containerPort"]);
         check(json!({"containerPort": 1, "protocol": "ICMP"}), &["NotSupported p[0].protocol"]);
-        check(json!({"containerPort": 1, "protocol": "UDP", "name": "Has_Upper"}), &["Invalid p[0].name"]);
-        check(json!({"containerPort": 1, "hostPort": 65536, "protocol": "UDP"}), &["Invalid p[0].hostPort"]);
+        check(
+            json!({"containerPort": 1, "protocol": "UDP", "name": "Has_Upper"}),
+            &["Invalid p[0].name"],
+        );
+        check(
+            json!({"containerPort": 1, "hostPort": 65536, "protocol": "UDP"}),
+            &["Invalid p[0].hostPort"],
+        );
     }
 
     #[test]
     fn ports_of_the_host() {
         let port = |own: i64, host: i64| json!({"containerPort": own, "hostPort": host, "protocol": "TCP"});
-        let object =
-            Value::from(json!({"c": [{"ports": [port(1, 80)]}, {"ports": [port(2, 80), port(3, 0), port(4, 81)]}]}));
+        let object = Value::from(
+            json!({"c": [{"ports": [port(1, 80)]}, {"ports": [port(2, 80), port(3, 0), port(4, 81)]}]}),
+        );
         let containers = Field::root(&object).get("c");
         let mut causes = Vec::new();
         check_host_conflicts(&containers, &mut causes);

@@ -13,7 +13,12 @@ use crate::resource_names::{self, is_huge_pages, is_native, may_overcommit, page
 const COMPUTE: [&str; 2] = ["cpu", "memory"];
 
 /// Checks requests and limits; `claims` are the names of the pod's resource claims.
-pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<String>, causes: &mut Vec<Cause>) {
+pub(super) fn check(
+    names: &Names,
+    resources: &Field<'_>,
+    claims: &HashSet<String>,
+    causes: &mut Vec<Cause>,
+) {
     let (limits, requests) = (resources.get("limits"), resources.get("requests"));
     let mut huge = false;
     let mut compute = false;
@@ -52,11 +57,18 @@ pub(super) fn check(names: &Names, resources: &Field<'_>, claims: &HashSet<Strin
 fn check_pages(resource: &str, amount: &Field<'_>, causes: &mut Vec<Cause>) {
     let given = self::amount(amount.value());
     if page_size(resource).is_none_or(|size| given.units() % size != 0) {
-        causes.push(amount.invalid(&format!("{given} is not positive integer multiple of {resource}")));
+        causes.push(
+            amount.invalid(&format!("{given} is not positive integer multiple of {resource}")),
+        );
     }
 }
 
-fn check_against_limits(names: &Names, requests: &Field<'_>, limits: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_against_limits(
+    names: &Names,
+    requests: &Field<'_>,
+    limits: &Field<'_>,
+    causes: &mut Vec<Cause>,
+) {
     for (resource, request) in requests.entries() {
         let amount = amount(request.value());
         let limit = limits.value().get(resource);
@@ -78,7 +90,12 @@ fn check_against_limits(names: &Names, requests: &Field<'_>, limits: &Field<'_>,
 }
 
 /// Checks a quantity: not negative, and whole for countable resources.
-pub(crate) fn check_amount(names: &Names, resource: &str, amount: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn check_amount(
+    names: &Names,
+    resource: &str,
+    amount: &Field<'_>,
+    causes: &mut Vec<Cause>,
+) {
     let quantity = self::amount(amount.value());
     if quantity.is_negative() {
         causes.push(amount.invalid("must be greater than or equal to 0"));
@@ -111,10 +128,13 @@ fn amount(value: &Value) -> Quantity {
 /// The QoS class of a specification, from the requests and limits of CPU and memory.
 pub(super) fn qos_class(spec: &Value) -> &'static str {
     let own = spec.get("resources").filter(|own| {
-        ["limits", "requests"].iter().any(|field| own.get(field).is_some_and(|amounts| !amounts.is_empty()))
+        ["limits", "requests"]
+            .iter()
+            .any(|field| own.get(field).is_some_and(|amounts| !amounts.is_empty()))
     });
-    let containers =
-        CONTAINERS[..2].iter().flat_map(|field| spec.get(field).and_then(Value::as_list).unwrap_or_default());
+    let containers = CONTAINERS[..2]
+        .iter()
+        .flat_map(|field| spec.get(field).and_then(Value::as_list).unwrap_or_default());
     let holders: Vec<&Value> = match own {
         Some(own) => vec![own],
         None => containers.filter_map(|container| container.get("resources")).collect(),
@@ -123,7 +143,9 @@ pub(super) fn qos_class(spec: &Value) -> &'static str {
         holder.at(&[field, name]).map(amount).filter(|amount| *amount > Quantity::ZERO)
     };
     let any = |holder: &&Value| {
-        COMPUTE.iter().any(|name| ["limits", "requests"].iter().any(|field| set(holder, field, name).is_some()))
+        COMPUTE.iter().any(|name| {
+            ["limits", "requests"].iter().any(|field| set(holder, field, name).is_some())
+        })
     };
     if !holders.iter().any(any) {
         return "BestEffort";
@@ -168,21 +190,32 @@ mod tests {
         );
         check(json!({"limits": {"gpu": "1"}}), &["Invalid r.limits[gpu]"; 2]);
         check(json!({"limits": {"a/b/c": "1"}}), &["Invalid r.limits[a/b/c]"; 2]);
-        check(json!({"limits": {"example.com/gpu": "500m"}}), &["Invalid r.limits[example.com/gpu]"]);
+        check(
+            json!({"limits": {"example.com/gpu": "500m"}}),
+            &["Invalid r.limits[example.com/gpu]"],
+        );
         check(json!({"limits": {"hugepages-2Mi": "2Mi"}}), &["Forbidden r"]);
         let pages = |amount: &str| json!({"limits": {"cpu": 1, "hugepages-2Mi": amount}});
         check(pages("4Mi"), &[]);
         check(pages("3Mi"), &["Invalid r.limits[hugepages-2Mi]"]);
-        check(json!({"limits": {"cpu": 1, "hugepages-x": "2Mi"}}), &["Invalid r.limits[hugepages-x]"]);
+        check(
+            json!({"limits": {"cpu": 1, "hugepages-x": "2Mi"}}),
+            &["Invalid r.limits[hugepages-x]"],
+        );
         check(
             json!({"claims": [{"name": "known"}, {"name": "other"}, {"name": "known"}, {}]}),
-            &["NotFound r.claims[1].name", "Duplicate r.claims[2].name", "Required r.claims[3].name"],
+            &[
+                "NotFound r.claims[1].name",
+                "Duplicate r.claims[2].name",
+                "Required r.claims[3].name",
+            ],
         );
     }
 
     #[test]
     fn classes() {
-        let check = |spec: serde_json::Value, expect: &str| assert_eq!(qos_class(&spec.into()), expect);
+        let check =
+            |spec: serde_json::Value, expect: &str| assert_eq!(qos_class(&spec.into()), expect);
         let with = |resources: serde_json::Value| json!({"containers": [{"resources": resources}]});
         check(with(json!({})), "BestEffort");
         check(with(json!({"limits": {"example.com/gpu": "2"}})), "BestEffort");

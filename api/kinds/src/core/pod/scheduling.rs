@@ -18,7 +18,8 @@ const INCLUSION: [&str; 2] = ["Honor", "Ignore"];
 pub(crate) fn check_tolerations(tolerations: &Field<'_>, causes: &mut Vec<Cause>) {
     for toleration in tolerations.items() {
         let part = |field: &str| toleration.get(field);
-        let (key, operator, value, effect) = (part("key"), part("operator"), part("value"), part("effect"));
+        let (key, operator, value, effect) =
+            (part("key"), part("operator"), part("value"), part("effect"));
         if !key.is_empty() {
             causes.extend(key.invalid_for(&name::qualified_name(key.text())));
         } else if operator.text() != "Exists" {
@@ -32,7 +33,9 @@ pub(crate) fn check_tolerations(tolerations: &Field<'_>, causes: &mut Vec<Cause>
         match operator.text() {
             "" | "Equal" => {
                 let wrong = name::label_value(value.text());
-                causes.extend(wrong.iter().map(|why| Cause::invalid(operator.path(), value.text(), why)));
+                causes.extend(
+                    wrong.iter().map(|why| Cause::invalid(operator.path(), value.text(), why)),
+                );
             }
             "Exists" if !value.is_empty() => {
                 let why = "value must be empty when `operator` is 'Exists'";
@@ -57,7 +60,8 @@ pub(super) fn check_topology_spread(constraints: &Field<'_>, causes: &mut Vec<Ca
     let mut pairs = HashSet::new();
     for constraint in constraints.items() {
         let part = |field: &str| constraint.get(field);
-        let (skew, topology, when) = (part("maxSkew"), part("topologyKey"), part("whenUnsatisfiable"));
+        let (skew, topology, when) =
+            (part("maxSkew"), part("topologyKey"), part("whenUnsatisfiable"));
         if skew.int().unwrap_or_default() <= 0 {
             causes.push(skew.invalid("must be greater than zero"));
         }
@@ -71,14 +75,19 @@ pub(super) fn check_topology_spread(constraints: &Field<'_>, causes: &mut Vec<Ca
         }
         if !pairs.insert((topology.text(), when.text())) {
             let pair = format!("{{{}, {}}}", topology.text(), when.text());
-            causes.push(Cause::duplicate(constraint.path().child("{topologyKey, whenUnsatisfiable}"), pair));
+            causes.push(Cause::duplicate(
+                constraint.path().child("{topologyKey, whenUnsatisfiable}"),
+                pair,
+            ));
         }
         let domains = part("minDomains");
         if domains.int().is_some_and(|domains| domains <= 0) {
             causes.push(domains.invalid("must be greater than zero"));
         }
         if domains.is_set() && when.text() != "DoNotSchedule" {
-            causes.push(domains.invalid("can only use minDomains if whenUnsatisfiable=DoNotSchedule"));
+            causes.push(
+                domains.invalid("can only use minDomains if whenUnsatisfiable=DoNotSchedule"),
+            );
         }
         for field in ["nodeAffinityPolicy", "nodeTaintsPolicy"] {
             rules::optional_one_of(&part(field), &INCLUSION, causes);
@@ -113,7 +122,8 @@ pub(super) fn check_claims(claims: &Field<'_>, causes: &mut Vec<Cause>) {
         if !own.is_empty() && !seen.insert(own.text()) {
             causes.push(Cause::duplicate(own.path(), own.text()));
         }
-        let sources = ["resourceClaimName", "resourceClaimTemplateName"].map(|field| claim.get(field));
+        let sources =
+            ["resourceClaimName", "resourceClaimTemplateName"].map(|field| claim.get(field));
         match sources.iter().filter(|source| source.is_set()).count() {
             0 => causes.push(claim.invalid("must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")),
             1 => {}
@@ -129,7 +139,9 @@ pub(super) fn check_claims(claims: &Field<'_>, causes: &mut Vec<Cause>) {
 
 /// Whether every old toleration is still present; only `tolerationSeconds` may differ.
 pub(super) fn only_adds_tolerations(old: &Value, new: &Value) -> bool {
-    let lists = |spec: &Value| spec.get("tolerations").and_then(Value::as_list).unwrap_or_default().to_vec();
+    let lists = |spec: &Value| {
+        spec.get("tolerations").and_then(Value::as_list).unwrap_or_default().to_vec()
+    };
     let plain = |mut toleration: Value| {
         toleration.remove_at(&["tolerationSeconds"]);
         json::to_vec(&toleration)
@@ -157,21 +169,30 @@ mod tests {
             assert_eq!(run(check_tolerations, json!([toleration])), expect);
         };
         check(json!({"operator": "Exists"}), &[]);
-        check(json!({"key": "k", "value": "v", "effect": "NoExecute", "tolerationSeconds": 1}), &[]);
+        check(
+            json!({"key": "k", "value": "v", "effect": "NoExecute", "tolerationSeconds": 1}),
+            &[],
+        );
         check(json!({"operator": "Equal", "value": "x"}), &["Invalid l[0].operator"]);
         check(json!({"key": "k", "operator": "Exists", "value": "x"}), &["Invalid l[0].operator"]);
         check(
             json!({"key": "k", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 5}),
             &["Invalid l[0].effect"],
         );
-        check(json!({"key": "a b", "effect": "Odd"}), &["Invalid l[0].key", "NotSupported l[0].effect"]);
+        check(
+            json!({"key": "a b", "effect": "Odd"}),
+            &["Invalid l[0].key", "NotSupported l[0].effect"],
+        );
         check(json!({"key": "k", "operator": "Like"}), &["NotSupported l[0].operator"]);
     }
 
     #[test]
     fn spread() {
-        let check = |list: serde_json::Value, expect: &[&str]| assert_eq!(run(check_topology_spread, list), expect);
-        let good = json!({"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"});
+        let check = |list: serde_json::Value, expect: &[&str]| {
+            assert_eq!(run(check_topology_spread, list), expect)
+        };
+        let good =
+            json!({"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"});
         check(json!([good]), &[]);
         check(json!([good, good]), &["Duplicate l[1].{topologyKey, whenUnsatisfiable}"]);
         check(
@@ -186,7 +207,8 @@ mod tests {
 
     #[test]
     fn claims() {
-        let check = |list: serde_json::Value, expect: &[&str]| assert_eq!(run(check_claims, list), expect);
+        let check =
+            |list: serde_json::Value, expect: &[&str]| assert_eq!(run(check_claims, list), expect);
         check(json!([{"name": "a", "resourceClaimName": "c"}]), &[]);
         check(
             json!([{"name": "a"}, {"name": "a", "resourceClaimName": "c", "resourceClaimTemplateName": "t"}]),

@@ -20,9 +20,15 @@ pub(super) fn check_container(context: &Field<'_>, causes: &mut Vec<Cause>) {
     let escalation = context.get("allowPrivilegeEscalation");
     if escalation.value().as_bool() == Some(false) {
         if context.get("privileged").is_true() {
-            causes.push(context.invalid("cannot set `allowPrivilegeEscalation` to false and `privileged` to true"));
+            causes.push(context.invalid(
+                "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
+            ));
         }
-        if context.get("capabilities.add").items().any(|capability| capability.text() == "CAP_SYS_ADMIN") {
+        if context
+            .get("capabilities.add")
+            .items()
+            .any(|capability| capability.text() == "CAP_SYS_ADMIN")
+        {
             causes.push(
                 context.invalid("cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"),
             );
@@ -95,7 +101,9 @@ fn check_sysctls(list: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn is_sysctl(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_');
+    let inner = |byte: u8| {
+        byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_')
+    };
     let part = |part: &str| {
         let ends = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
         part.bytes().all(inner) && ends(part.as_bytes().first()) && ends(part.as_bytes().last())
@@ -116,7 +124,9 @@ fn check_profiles(context: &Field<'_>, causes: &mut Vec<Cause>) {
             if local.is_empty() {
                 causes.push(local.required(&format!("must be set when {field} type is Localhost")));
             } else if field == "seccompProfile" {
-                causes.extend(local.invalid_for(&super::volume_files::local_path_problems(local.text())));
+                causes.extend(
+                    local.invalid_for(&super::volume_files::local_path_problems(local.text())),
+                );
             } else if local.text().trim() != local.text() {
                 causes.push(local.invalid("must not be padded with whitespace"));
             }
@@ -155,11 +165,15 @@ mod tests {
         };
         let context = |context: serde_json::Value| json!({"securityContext": context});
         check(
-            context(json!({"fsGroup": 2000, "supplementalGroups": [7], "sysctls": [{"name": "net.core/so_max"}]})),
+            context(
+                json!({"fsGroup": 2000, "supplementalGroups": [7], "sysctls": [{"name": "net.core/so_max"}]}),
+            ),
             &[],
         );
         check(
-            context(json!({"runAsUser": -1, "fsGroup": 2_147_483_648_i64, "supplementalGroups": [-7]})),
+            context(
+                json!({"runAsUser": -1, "fsGroup": 2_147_483_648_i64, "supplementalGroups": [-7]}),
+            ),
             &[
                 "Invalid securityContext.fsGroup",
                 "Invalid securityContext.runAsUser",
@@ -175,7 +189,10 @@ mod tests {
                 "Duplicate securityContext.sysctls[3].name",
             ],
         );
-        check(json!({"shareProcessNamespace": true, "hostPID": true}), &["Invalid shareProcessNamespace"]);
+        check(
+            json!({"shareProcessNamespace": true, "hostPID": true}),
+            &["Invalid shareProcessNamespace"],
+        );
         check(json!({"hostUsers": false, "hostIPC": true}), &["Forbidden hostIPC"]);
     }
 
@@ -189,12 +206,21 @@ mod tests {
         };
         check(json!({"runAsUser": 0, "privileged": true}), &[]);
         check(json!({"allowPrivilegeEscalation": false, "privileged": true}), &["Invalid s"]);
-        check(json!({"allowPrivilegeEscalation": false, "capabilities": {"add": ["CAP_SYS_ADMIN"]}}), &["Invalid s"]);
-        check(json!({"seccompProfile": {"type": "Localhost"}}), &["Required s.seccompProfile.localhostProfile"]);
+        check(
+            json!({"allowPrivilegeEscalation": false, "capabilities": {"add": ["CAP_SYS_ADMIN"]}}),
+            &["Invalid s"],
+        );
+        check(
+            json!({"seccompProfile": {"type": "Localhost"}}),
+            &["Required s.seccompProfile.localhostProfile"],
+        );
         check(
             json!({"seccompProfile": {"type": "Unconfined", "localhostProfile": "x"}}),
             &["Invalid s.seccompProfile.localhostProfile"],
         );
-        check(json!({"appArmorProfile": {"type": "Odd"}}), &["NotSupported s.appArmorProfile.type"]);
+        check(
+            json!({"appArmorProfile": {"type": "Odd"}}),
+            &["NotSupported s.appArmorProfile.type"],
+        );
     }
 }

@@ -14,11 +14,20 @@ const MAX_DEADLINE: i64 = 2_147_483_647;
 
 /// Checks a specification. A template may omit what only pods need; `further` are names of volumes
 /// that are added to its pods.
-pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Vec<&str>, causes: &mut Vec<Cause>) {
+pub(super) fn check(
+    names: &Names,
+    spec: &Field<'_>,
+    template: bool,
+    further: Vec<&str>,
+    causes: &mut Vec<Cause>,
+) {
     volumes::check(&spec.get("volumes"), causes);
     let (volumes, claims) = (spec.get("volumes"), spec.get("resourceClaims"));
-    let texts = |list: &Field<'_>| list.items().map(|item| item.get("name").text().to_owned()).collect::<HashSet<_>>();
-    let volumes = texts(&volumes).into_iter().chain(further.into_iter().map(str::to_owned)).collect();
+    let texts = |list: &Field<'_>| {
+        list.items().map(|item| item.get("name").text().to_owned()).collect::<HashSet<_>>()
+    };
+    let volumes =
+        texts(&volumes).into_iter().chain(further.into_iter().map(str::to_owned)).collect();
     let context = PodContext { names, volumes, claims: texts(&claims) };
     containers::check(&context, spec, causes);
     ephemeral::check(&context, spec, causes);
@@ -41,12 +50,22 @@ pub(super) fn check(names: &Names, spec: &Field<'_>, template: bool, further: Ve
     }
     let deadline = spec.get("activeDeadlineSeconds");
     if deadline.is_set() {
-        rules::between(&deadline, 1, MAX_DEADLINE, "must be between 1 and 2147483647, inclusive", causes);
+        rules::between(
+            &deadline,
+            1,
+            MAX_DEADLINE,
+            "must be between 1 and 2147483647, inclusive",
+            causes,
+        );
     }
     network::check_names(spec, causes);
     scheduling::check_tolerations(&spec.get("tolerations"), causes);
     network::check_aliases(&spec.get("hostAliases"), causes);
-    rules::optional_one_of(&spec.get("preemptionPolicy"), &["PreemptLowerPriority", "Never"], causes);
+    rules::optional_one_of(
+        &spec.get("preemptionPolicy"),
+        &["PreemptLowerPriority", "Never"],
+        causes,
+    );
     for (resource, amount) in spec.get("overhead").entries() {
         resources::check_amount(names, resource, &amount, causes);
     }

@@ -2,7 +2,9 @@
 
 use quorate_meta::{Cause, Map, Names, Value};
 
-use super::{defaults, deletion, ephemeral, pod_status, resources, spec, template, update, warnings};
+use super::{
+    defaults, deletion, ephemeral, pod_status, resources, spec, template, update, warnings,
+};
 use crate::field::Field;
 use quorate_registry::strategy::status;
 use quorate_registry::strategy::{intent_differs, plain_field};
@@ -63,7 +65,8 @@ impl Strategy for Pod {
         add_tolerations(names, object);
         let spec = object.get("spec").cloned().unwrap_or_default();
         let quality = resources::qos_class(&spec);
-        let mut status = Map::from([("phase", Value::from("Pending")), ("qosClass", quality.into())]);
+        let mut status =
+            Map::from([("phase", Value::from("Pending")), ("qosClass", quality.into())]);
         if spec.get("schedulingGates").is_some_and(|gates| !gates.is_empty()) {
             let condition = [
                 ("lastProbeTime", Value::Null),
@@ -89,10 +92,13 @@ impl Strategy for Pod {
         if part == Part::Status {
             status::keep_at(&["metadata", "ownerReferences"], old, new);
         }
-        if part == Part::Status && new.str_at(&["status", "qosClass"]).unwrap_or_default().is_empty() {
+        if part == Part::Status
+            && new.str_at(&["status", "qosClass"]).unwrap_or_default().is_empty()
+        {
             let quality = old.at(&["status", "qosClass"]).cloned();
-            let quality =
-                quality.unwrap_or_else(|| resources::qos_class(&new.get("spec").cloned().unwrap_or_default()).into());
+            let quality = quality.unwrap_or_else(|| {
+                resources::qos_class(&new.get("spec").cloned().unwrap_or_default()).into()
+            });
             new.set_at(&["status", "qosClass"], quality);
         }
     }
@@ -111,7 +117,8 @@ impl Strategy for Pod {
             causes.push(guests.forbidden("cannot be set on create"));
         }
         if !node.is_empty() && !spec.get("schedulingGates").is_empty() {
-            causes.push(node.forbidden("cannot be set until all schedulingGates have been cleared"));
+            causes
+                .push(node.forbidden("cannot be set until all schedulingGates have been cleared"));
         }
         causes
     }
@@ -138,11 +145,16 @@ impl Strategy for Pod {
     fn selectable(&self, object: &Value, field: &str) -> String {
         match field {
             "spec.host" => plain_field(object, "spec.nodeName"),
-            "spec.hostNetwork" => {
-                object.at(&["spec", "hostNetwork"]).and_then(Value::as_bool).unwrap_or_default().to_string()
-            }
+            "spec.hostNetwork" => object
+                .at(&["spec", "hostNetwork"])
+                .and_then(Value::as_bool)
+                .unwrap_or_default()
+                .to_string(),
             "status.podIP" => {
-                let first = object.at(&["status", "podIPs"]).and_then(Value::as_list).and_then(<[Value]>::first);
+                let first = object
+                    .at(&["status", "podIPs"])
+                    .and_then(Value::as_list)
+                    .and_then(<[Value]>::first);
                 first.and_then(|first| first.str_at(&["ip"])).unwrap_or_default().to_owned()
             }
             "status.podIPs" => String::new(),
@@ -164,7 +176,10 @@ fn keep_priority(old: &Value, new: &mut Value) {
 /// Replaces a negative termination grace period by the shortest one.
 fn set_grace_period(object: &mut Value) {
     const SHORTEST_SECONDS: i64 = 1;
-    if object.at(&["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64).is_some_and(|seconds| seconds < 0)
+    if object
+        .at(&["spec", "terminationGracePeriodSeconds"])
+        .and_then(Value::as_i64)
+        .is_some_and(|seconds| seconds < 0)
     {
         object.set_at(&["spec", "terminationGracePeriodSeconds"], SHORTEST_SECONDS);
     }
@@ -174,13 +189,17 @@ fn set_grace_period(object: &mut Value) {
 /// tolerates them.
 fn add_tolerations(names: &Names, object: &mut Value) {
     const SECONDS: i64 = 300;
-    let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else { return };
-    let mut list = spec.get("tolerations").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
+    let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else {
+        return;
+    };
+    let mut list =
+        spec.get("tolerations").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
     for condition in ["not-ready", "unreachable"] {
         let key = names.node_taint(condition);
         let tolerated = list.iter().any(|toleration| {
             let text = |field: &str| toleration.str_at(&[field]).unwrap_or_default();
-            (text("key").is_empty() || text("key") == key) && matches!(text("effect"), "" | "NoExecute")
+            (text("key").is_empty() || text("key") == key)
+                && matches!(text("effect"), "" | "NoExecute")
         });
         if !tolerated {
             list.push(Value::from([
@@ -209,8 +228,14 @@ mod tests {
         };
         check(json!({"nodeName": "n", "schedulingGates": []}), &[]);
         check(json!({"schedulingGates": [{"name": "g"}]}), &[]);
-        check(json!({"nodeName": "n", "schedulingGates": [{"name": "g"}]}), &["Forbidden spec.nodeName"]);
-        check(json!({"ephemeralContainers": [{"name": "e"}]}), &["Forbidden spec.ephemeralContainers"]);
+        check(
+            json!({"nodeName": "n", "schedulingGates": [{"name": "g"}]}),
+            &["Forbidden spec.nodeName"],
+        );
+        check(
+            json!({"ephemeralContainers": [{"name": "e"}]}),
+            &["Forbidden spec.ephemeralContainers"],
+        );
     }
 
     #[test]
@@ -219,13 +244,17 @@ mod tests {
             let mut object = Value::from(json!({ "spec": spec }));
             add_tolerations(naming.names(), &mut object);
             let list = object.at(&["spec", "tolerations"]).and_then(Value::as_list).unwrap();
-            let keys: Vec<_> = list.iter().map(|toleration| toleration.str_at(&["key"]).unwrap_or_default()).collect();
+            let keys: Vec<_> = list
+                .iter()
+                .map(|toleration| toleration.str_at(&["key"]).unwrap_or_default())
+                .collect();
             assert_eq!(keys, expect);
         };
         check(Naming::Svc, json!({}), &["node.svc.io/not-ready", "node.svc.io/unreachable"]);
         let both = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
         check(Naming::Kubernetes, json!({}), &both);
-        let own = json!({"tolerations": [{"key": both[0], "operator": "Exists", "effect": "NoExecute"}]});
+        let own =
+            json!({"tolerations": [{"key": both[0], "operator": "Exists", "effect": "NoExecute"}]});
         check(Naming::Kubernetes, own, &both);
         check(Naming::Kubernetes, json!({"tolerations": [{"operator": "Exists"}]}), &[""]);
     }

@@ -25,7 +25,11 @@ pub(crate) const fn gated(below: &'static str) -> GatedFields {
 
 /// Defaults the template at a path of an object.
 pub(crate) fn default(object: &mut Value, path: &[&str]) {
-    if let Some(spec) = object.at_mut(path).and_then(|template| template.get_mut("spec")).and_then(Value::as_map_mut) {
+    if let Some(spec) = object
+        .at_mut(path)
+        .and_then(|template| template.get_mut("spec"))
+        .and_then(Value::as_map_mut)
+    {
         defaults::spec(spec);
     }
 }
@@ -36,7 +40,12 @@ pub(crate) fn check(names: &Names, template: &Field<'_>, causes: &mut Vec<Cause>
 }
 
 /// Checks a template whose pods get further volumes of these names.
-pub(crate) fn check_with_volumes(names: &Names, template: &Field<'_>, volumes: Vec<&str>, causes: &mut Vec<Cause>) {
+pub(crate) fn check_with_volumes(
+    names: &Names,
+    template: &Field<'_>,
+    volumes: Vec<&str>,
+    causes: &mut Vec<Cause>,
+) {
     // Field errors have no `metadata` or `spec` in their path, as in Kubernetes.
     let metadata = Field::new(template.get("metadata").value(), template.path().clone());
     rules::labels(&metadata.get("labels"), causes);
@@ -51,24 +60,36 @@ pub(crate) fn check_with_volumes(names: &Names, template: &Field<'_>, volumes: V
 }
 
 /// Checks a template whose restart policy must be `Always`; `workload` is for the message.
-pub(crate) fn check_long_running(names: &Names, template: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) {
+pub(crate) fn check_long_running(
+    names: &Names,
+    template: &Field<'_>,
+    workload: &str,
+    causes: &mut Vec<Cause>,
+) {
     check(names, template, causes);
     check_restarts(template, workload, causes);
 }
 
 /// Checks the restart policy of such a template.
 pub(crate) fn check_restarts(template: &Field<'_>, workload: &str, causes: &mut Vec<Cause>) {
-    let (policy, deadline) = (template.get("spec.restartPolicy"), template.get("spec.activeDeadlineSeconds"));
+    let (policy, deadline) =
+        (template.get("spec.restartPolicy"), template.get("spec.activeDeadlineSeconds"));
     if matches!(policy.text(), "Never" | "OnFailure") {
         causes.push(policy.not_supported(&["Always"]));
     }
     if deadline.is_set() {
-        causes.push(deadline.forbidden(&format!("activeDeadlineSeconds in {workload} is not Supported")));
+        causes.push(
+            deadline.forbidden(&format!("activeDeadlineSeconds in {workload} is not Supported")),
+        );
     }
 }
 
 /// Checks that an optional selector matches the labels of the template.
-pub(crate) fn check_selector_matches(selector: &Field<'_>, template: &Field<'_>, causes: &mut Vec<Cause>) {
+pub(crate) fn check_selector_matches(
+    selector: &Field<'_>,
+    template: &Field<'_>,
+    causes: &mut Vec<Cause>,
+) {
     let labels = template.get("metadata.labels");
     let met = selector.is_set()
         && LabelSelector::from_object(selector.value()).is_some_and(|selector| {
@@ -88,8 +109,7 @@ mod tests {
     use serde_json::json;
 
     fn good() -> serde_json::Value {
-        let container =
-            json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
+        let container = json!({"name": "c", "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
         json!({"metadata": {"labels": {"app": "a"}},
             "spec": {"containers": [container], "restartPolicy": "Always", "dnsPolicy": "Default"}})
     }
@@ -100,7 +120,12 @@ mod tests {
             let mut object = Value::from(json!({"t": good()}));
             quorate_registry::patch::merge(&mut object, json!({ "t": change }).into());
             let mut causes = Vec::new();
-            check_long_running(Naming::Svc.names(), &Field::root(&object).get("t"), "X", &mut causes);
+            check_long_running(
+                Naming::Svc.names(),
+                &Field::root(&object).get("t"),
+                "X",
+                &mut causes,
+            );
             assert_eq!(shown(&causes), expect);
         };
         run(json!({}), &[]);
@@ -110,7 +135,10 @@ mod tests {
             json!({"spec": {"restartPolicy": "Odd", "dnsPolicy": ""}}),
             &["NotSupported t.spec.restartPolicy", "Required t.spec.dnsPolicy"],
         );
-        run(json!({"spec": {"activeDeadlineSeconds": 5}}), &["Forbidden t.spec.activeDeadlineSeconds"]);
+        run(
+            json!({"spec": {"activeDeadlineSeconds": 5}}),
+            &["Forbidden t.spec.activeDeadlineSeconds"],
+        );
         run(json!({"spec": {"nodeSelector": {"a b": "c"}}}), &["Invalid t.spec.nodeSelector"]);
         run(json!({"metadata": {"labels": {"a b": "c"}}}), &["Invalid t.labels"]);
         run(json!({"metadata": {"annotations": {"a b": "c"}}}), &["Invalid t.annotations"]);
@@ -120,8 +148,12 @@ mod tests {
     #[test]
     fn gated_fields_of_pods_are_kept_with_their_gates() {
         let spec = |part: serde_json::Value, more: serde_json::Value| {
-            let mut spec = Value::from(json!({"t": {"containers": [part], "initContainers": [part]}}));
-            spec.at_mut(&["t"]).and_then(Value::as_map_mut).unwrap().merge(Value::from(more).as_map().unwrap().clone());
+            let mut spec =
+                Value::from(json!({"t": {"containers": [part], "initContainers": [part]}}));
+            spec.at_mut(&["t"])
+                .and_then(Value::as_map_mut)
+                .unwrap()
+                .merge(Value::from(more).as_map().unwrap().clone());
             spec
         };
         let signal = || json!({"lifecycle": {"stopSignal": "SIGHUP", "preStop": {}}});

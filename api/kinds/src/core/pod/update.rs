@@ -25,11 +25,16 @@ pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     for list in ["containers", "initContainers"] {
         let (had, has) = (before.get(list), after.get(list));
         if had.items().len() != has.items().len() {
-            causes.push(Cause::forbidden(has.path(), "pod updates may not add or remove containers"));
+            causes
+                .push(Cause::forbidden(has.path(), "pod updates may not add or remove containers"));
             return;
         }
     }
-    check_deadline(&before.get("activeDeadlineSeconds"), &after.get("activeDeadlineSeconds"), causes);
+    check_deadline(
+        &before.get("activeDeadlineSeconds"),
+        &after.get("activeDeadlineSeconds"),
+        causes,
+    );
     if !only_adds_tolerations(before.value(), after.value()) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         causes.push(after.get("tolerations").forbidden(why));
@@ -81,7 +86,9 @@ fn check_deadline(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>
         (Some(before), Some(seconds)) if seconds > before => {
             causes.push(after.invalid("must be less than or equal to previous value"));
         }
-        (Some(_), None) => causes.push(after.invalid("must not update from a positive integer to nil value")),
+        (Some(_), None) => {
+            causes.push(after.invalid("must not update from a positive integer to nil value"))
+        }
         _ => {}
     }
 }
@@ -107,8 +114,10 @@ fn fixed(before: &Value, after: &Value) -> Value {
     for field in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
         keep(field, before, &mut fixed);
     }
-    let negative =
-        before.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0);
+    let negative = before
+        .get("terminationGracePeriodSeconds")
+        .and_then(Value::as_i64)
+        .is_some_and(|seconds| seconds < 0);
     if negative && after.get("terminationGracePeriodSeconds").and_then(Value::as_i64) == Some(1) {
         keep("terminationGracePeriodSeconds", before, &mut fixed);
     }
@@ -143,7 +152,8 @@ mod tests {
     #[test]
     fn annotations_that_stay() {
         let check = |before: serde_json::Value, after: serde_json::Value, expect: &[&str]| {
-            let [old, new] = [before, after].map(|of| Value::from(json!({"metadata": {"annotations": of}})));
+            let [old, new] =
+                [before, after].map(|of| Value::from(json!({"metadata": {"annotations": of}})));
             let mut causes = Vec::new();
             check_annotations(&old, &new, &mut causes);
             assert_eq!(shown(&causes), expect);
@@ -196,18 +206,37 @@ mod tests {
         let node = || required(json!({"matchFields": []}));
         let with = |affinity: serde_json::Value| json!({"schedulingGates": [{"name": "g"}], "affinity": affinity});
         run(gated(), json!({"affinity": {"nodeAffinity": node()}}), &[]);
-        run(with(json!({"podAffinity": near()})), json!({"affinity": {"nodeAffinity": node()}}), &[]);
+        run(
+            with(json!({"podAffinity": near()})),
+            json!({"affinity": {"nodeAffinity": node()}}),
+            &[],
+        );
         run(with(json!({"nodeAffinity": {}})), json!({"affinity": null}), &[]);
         run(with(json!({})), json!({"affinity": {"nodeAffinity": node()}}), &[]);
         run(none(), json!({"affinity": {"nodeAffinity": node()}}), &["Forbidden spec"]);
-        for change in [json!({"podAffinity": near()}), json!({"podAntiAffinity": near(), "nodeAffinity": node()})] {
+        for change in [
+            json!({"podAffinity": near()}),
+            json!({"podAntiAffinity": near(), "nodeAffinity": node()}),
+        ] {
             run(gated(), json!({"affinity": change}), &["Forbidden spec"]);
         }
-        run(with(json!({"podAntiAffinity": near()})), json!({"affinity": null}), &["Forbidden spec"]);
+        run(
+            with(json!({"podAntiAffinity": near()})),
+            json!({"affinity": null}),
+            &["Forbidden spec"],
+        );
         run(with(json!({"nodeAffinity": node()})), json!({"affinity": null}), &["Forbidden spec"]);
         run(gated(), json!({"schedulingGates": []}), &[]);
-        run(gated(), json!({"schedulingGates": [{"name": "h"}]}), &["Forbidden spec.schedulingGates"]);
-        run(json!({"terminationGracePeriodSeconds": -1}), json!({"terminationGracePeriodSeconds": 1}), &[]);
+        run(
+            gated(),
+            json!({"schedulingGates": [{"name": "h"}]}),
+            &["Forbidden spec.schedulingGates"],
+        );
+        run(
+            json!({"terminationGracePeriodSeconds": -1}),
+            json!({"terminationGracePeriodSeconds": 1}),
+            &[],
+        );
         run(
             json!({"terminationGracePeriodSeconds": 30}),
             json!({"terminationGracePeriodSeconds": 5}),

@@ -11,8 +11,13 @@ use crate::rules;
 /// The highest file mode.
 const MAX_MODE: i64 = 0o777;
 /// The pod fields that a file can have (downward API).
-const FILE_FIELDS: [&str; 5] =
-    ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+const FILE_FIELDS: [&str; 5] = [
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+];
 
 /// Why a text is no relative path without `..`.
 pub(super) fn local_path_problems(text: &str) -> Vec<String> {
@@ -65,7 +70,11 @@ pub(super) fn check_downward(items: &Field<'_>, causes: &mut Vec<Cause>) {
         if field.is_set() {
             env::check_field(&field, &FILE_FIELDS, true, causes);
             if resource.is_set() {
-                causes.push(item.invalid("fieldRef and resourceFieldRef can not be specified simultaneously"));
+                causes.push(
+                    item.invalid(
+                        "fieldRef and resourceFieldRef can not be specified simultaneously",
+                    ),
+                );
             }
         } else if resource.is_set() {
             env::check_resource_field(&resource, true, causes);
@@ -81,9 +90,16 @@ pub(super) fn check_projected(projected: &Field<'_>, causes: &mut Vec<Cause>) {
     check_mode(&projected.get("defaultMode"), causes);
     let mut paths = HashSet::new();
     for source in projected.get("sources").items() {
-        let known =
-            ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"];
-        let given: Vec<Field<'_>> = known.iter().map(|field| source.get(field)).filter(Field::is_set).collect();
+        let known = [
+            "secret",
+            "configMap",
+            "downwardAPI",
+            "serviceAccountToken",
+            "clusterTrustBundle",
+            "podCertificate",
+        ];
+        let given: Vec<Field<'_>> =
+            known.iter().map(|field| source.get(field)).filter(Field::is_set).collect();
         for part in given.iter().skip(1) {
             causes.push(part.forbidden("may not specify more than 1 volume type per source"));
         }
@@ -125,10 +141,11 @@ fn check_source(part: &Field<'_>, causes: &mut Vec<Cause>) {
         "serviceAccountToken" => {
             let seconds = part.get("expirationSeconds");
             match seconds.int() {
-                Some(..600) => causes.push(seconds.invalid("may not specify a duration less than 10 minutes")),
-                Some(4_294_967_297..) => {
-                    causes.push(seconds.invalid("may not specify a duration larger than 2^32 seconds"))
+                Some(..600) => {
+                    causes.push(seconds.invalid("may not specify a duration less than 10 minutes"))
                 }
+                Some(4_294_967_297..) => causes
+                    .push(seconds.invalid("may not specify a duration larger than 2^32 seconds")),
                 _ => {}
             }
             check_path(&part.get("path"), causes);
@@ -157,7 +174,9 @@ mod tests {
 
     #[test]
     fn paths() {
-        let check = |text: &str, expect: usize| assert_eq!(file_path_problems(text).len(), expect, "{text}");
+        let check = |text: &str, expect: usize| {
+            assert_eq!(file_path_problems(text).len(), expect, "{text}")
+        };
         check("a/b", 0);
         check("...", 1);
         check("../x", 1);
@@ -174,7 +193,8 @@ mod tests {
             assert_eq!(texts, expect, "{object:?}");
         };
         let of = |kind: &str, paths: &[&str]| {
-            let items: Vec<_> = paths.iter().map(|path| json!({"key": "k", "path": path})).collect();
+            let items: Vec<_> =
+                paths.iter().map(|path| json!({"key": "k", "path": path})).collect();
             json!({kind: {"name": "n", "items": items}})
         };
         let downward = json!({"downwardAPI": {"items": [{"path": "a", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}]}});
@@ -203,7 +223,10 @@ mod tests {
             &[],
         );
         check(json!([{}, {"secret": {}}]), &["Required sources[1].secret.name"]);
-        check(json!([{"secret": {"name": "a"}, "configMap": {"name": "a"}}]), &["Forbidden sources[0].configMap"]);
+        check(
+            json!([{"secret": {"name": "a"}, "configMap": {"name": "a"}}]),
+            &["Forbidden sources[0].configMap"],
+        );
         check(
             json!([{"serviceAccountToken": {"path": "", "expirationSeconds": 599}}]),
             &[
@@ -211,8 +234,7 @@ mod tests {
                 "Required sources[0].serviceAccountToken.path",
             ],
         );
-        let items =
-            json!([{"path": "l", "fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}, {"path": "../x"}]);
+        let items = json!([{"path": "l", "fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}, {"path": "../x"}]);
         check(
             json!([{"downwardAPI": {"items": items}}]),
             &[

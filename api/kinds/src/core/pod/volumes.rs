@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Quantity, name};
 
-use super::volume_files::{check_downward, check_items, check_mode, check_projected, file_path_problems};
+use super::volume_files::{
+    check_downward, check_items, check_mode, check_projected, file_path_problems,
+};
 use crate::field::Field;
 use crate::rules;
 
@@ -41,8 +43,16 @@ const SOURCES: [(&str, &[&str]); 30] = [
     ("ephemeral", &["volumeClaimTemplate"]),
     ("image", &["reference"]),
 ];
-const HOST_PATHS: [&str; 8] =
-    ["", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice"];
+const HOST_PATHS: [&str; 8] = [
+    "",
+    "DirectoryOrCreate",
+    "Directory",
+    "FileOrCreate",
+    "File",
+    "Socket",
+    "CharDevice",
+    "BlockDevice",
+];
 
 /// Bytes of a driver name, at most.
 const MAX_DRIVER: usize = 63;
@@ -61,7 +71,8 @@ pub(super) fn check(volumes: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn check_source(volume: &Field<'_>, causes: &mut Vec<Cause>) {
-    let given: Vec<&(&str, &[&str])> = SOURCES.iter().filter(|(field, _)| volume.get(field).is_set()).collect();
+    let given: Vec<&(&str, &[&str])> =
+        SOURCES.iter().filter(|(field, _)| volume.get(field).is_set()).collect();
     for (turn, (kind, required)) in given.iter().enumerate() {
         let source = volume.get(kind);
         if turn > 0 {
@@ -108,16 +119,24 @@ pub(in crate::core) fn check_source_of(kind: &str, source: &Field<'_>, causes: &
             check_downward(&source.get("items"), causes);
         }
         "projected" => check_projected(source, causes),
-        "persistentVolumeClaim" => rules::optional_name(&source.get("claimName"), name::dns_subdomain, causes),
+        "persistentVolumeClaim" => {
+            rules::optional_name(&source.get("claimName"), name::dns_subdomain, causes)
+        }
         "csi" => check_csi(source, causes),
         "fc" => check_fibre_channel(source, causes),
         "azureDisk" => check_azure_disk(source, causes),
-        "gcePersistentDisk" | "awsElasticBlockStore" => check_disk_unit(&source.get("partition"), causes),
+        "gcePersistentDisk" | "awsElasticBlockStore" => {
+            check_disk_unit(&source.get("partition"), causes)
+        }
         "gitRepo" => {
             let directory = source.get("directory");
             causes.extend(directory.invalid_for(&file_path_problems(directory.text())));
         }
-        "image" => rules::optional_one_of(&source.get("pullPolicy"), &["Always", "IfNotPresent", "Never"], causes),
+        "image" => rules::optional_one_of(
+            &source.get("pullPolicy"),
+            &["Always", "IfNotPresent", "Never"],
+            causes,
+        ),
         "ephemeral" => {
             let template = source.get("volumeClaimTemplate");
             rules::template_metadata(&template.get("metadata"), causes);
@@ -147,9 +166,12 @@ fn check_csi(source: &Field<'_>, causes: &mut Vec<Cause>) {
 fn check_fibre_channel(source: &Field<'_>, causes: &mut Vec<Cause>) {
     let (targets, lun) = (source.get("targetWWNs"), source.get("lun"));
     match (targets.is_empty(), source.get("wwids").is_empty()) {
-        (true, true) => causes.push(targets.required("must specify either targetWWNs or wwids, but not both")),
+        (true, true) => {
+            causes.push(targets.required("must specify either targetWWNs or wwids, but not both"))
+        }
         (false, false) => {
-            causes.push(targets.invalid("targetWWNs and wwids can not be specified simultaneously"));
+            causes
+                .push(targets.invalid("targetWWNs and wwids can not be specified simultaneously"));
         }
         _ => {}
     }
@@ -163,13 +185,14 @@ fn check_fibre_channel(source: &Field<'_>, causes: &mut Vec<Cause>) {
 }
 
 fn check_azure_disk(source: &Field<'_>, causes: &mut Vec<Cause>) {
-    const MANAGED: &str =
-        "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
-    const BLOB: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
+    const MANAGED: &str = "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
+    const BLOB: &str =
+        "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
     let (kind, place) = (source.get("kind"), source.get("diskURI"));
     rules::optional_one_of(&source.get("cachingMode"), &["None", "ReadOnly", "ReadWrite"], causes);
     rules::optional_one_of(&kind, &["Dedicated", "Managed", "Shared"], causes);
-    let (begin, form) = if kind.text() == "Managed" { ("/subscriptions/", MANAGED) } else { ("https://", BLOB) };
+    let (begin, form) =
+        if kind.text() == "Managed" { ("/subscriptions/", MANAGED) } else { ("https://", BLOB) };
     if kind.is_set() && !place.text().starts_with(begin) {
         causes.push(place.not_supported(&[form]));
     }
@@ -189,7 +212,8 @@ fn check_iscsi(source: &Field<'_>, causes: &mut Vec<Cause>) {
         causes.push(target.invalid("must be valid format starting with iqn, eui, or naa"));
     }
     check_disk_unit(&source.get("lun"), causes);
-    let authenticates = ["chapAuthDiscovery", "chapAuthSession"].iter().any(|field| source.get(field).is_true());
+    let authenticates =
+        ["chapAuthDiscovery", "chapAuthSession"].iter().any(|field| source.get(field).is_true());
     if authenticates && !source.get("secretRef").is_set() {
         causes.push(source.get("secretRef").required(""));
     }
@@ -228,7 +252,11 @@ mod tests {
         };
         check("fc", json!({"wwids": ["a"]}), &[]);
         check("fc", json!({}), &["Required v.fc.targetWWNs"]);
-        check("fc", json!({"targetWWNs": ["a"], "wwids": ["a"], "lun": 0}), &["Invalid v.fc.targetWWNs"]);
+        check(
+            "fc",
+            json!({"targetWWNs": ["a"], "wwids": ["a"], "lun": 0}),
+            &["Invalid v.fc.targetWWNs"],
+        );
         check("fc", json!({"targetWWNs": ["a"]}), &["Required v.fc.lun"]);
         check("fc", json!({"targetWWNs": ["a"], "lun": 300}), &["Invalid v.fc.lun"]);
         let disk = |uri: &str, kind: &str, mode: &str| json!({"diskName": "a", "diskURI": uri, "kind": kind, "cachingMode": mode});
@@ -239,17 +267,31 @@ mod tests {
             disk("https://b", "Y", "X"),
             &["NotSupported v.azureDisk.cachingMode", "NotSupported v.azureDisk.kind"],
         );
-        check("csi", json!({"driver": "D.example.com", "nodePublishSecretRef": {"name": "s"}}), &[]);
-        check("csi", json!({"driver": "d", "nodePublishSecretRef": {}}), &["Required v.csi.nodePublishSecretRef.name"]);
-        check("gitRepo", json!({"repository": "r", "directory": "/x"}), &["Invalid v.gitRepo.directory"]);
+        check(
+            "csi",
+            json!({"driver": "D.example.com", "nodePublishSecretRef": {"name": "s"}}),
+            &[],
+        );
+        check(
+            "csi",
+            json!({"driver": "d", "nodePublishSecretRef": {}}),
+            &["Required v.csi.nodePublishSecretRef.name"],
+        );
+        check(
+            "gitRepo",
+            json!({"repository": "r", "directory": "/x"}),
+            &["Invalid v.gitRepo.directory"],
+        );
         check(
             "gcePersistentDisk",
             json!({"pdName": "p", "partition": 300}),
             &["Invalid v.gcePersistentDisk.partition"],
         );
-        let session = json!({"targetPortal": "1", "iqn": "iqn.x", "lun": 0, "chapAuthSession": true});
+        let session =
+            json!({"targetPortal": "1", "iqn": "iqn.x", "lun": 0, "chapAuthSession": true});
         check("iscsi", session, &["Required v.iscsi.secretRef"]);
-        let claim = json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}});
+        let claim =
+            json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}});
         check(
             "ephemeral",
             json!({"volumeClaimTemplate": {"metadata": {"name": "x"}, "spec": claim}}),
@@ -271,19 +313,31 @@ mod tests {
             &[],
         );
         run(json!([{"emptyDir": {}}]), &["Required v[0].name"]);
-        run(json!([{"name": "v", "emptyDir": {}}, {"name": "v", "emptyDir": {}}]), &["Duplicate v[1].name"]);
-        run(json!([{"name": "v", "emptyDir": {}, "secret": {"secretName": "s"}}]), &["Forbidden v[0].secret"]);
+        run(
+            json!([{"name": "v", "emptyDir": {}}, {"name": "v", "emptyDir": {}}]),
+            &["Duplicate v[1].name"],
+        );
+        run(
+            json!([{"name": "v", "emptyDir": {}, "secret": {"secretName": "s"}}]),
+            &["Forbidden v[0].secret"],
+        );
         run(of("secret", json!({})), &["Required v[0].secret.secretName"]);
         run(
             of("hostPath", json!({"path": "/a/../b", "type": "Odd"})),
             &["Invalid v[0].hostPath.path", "NotSupported v[0].hostPath.type"],
         );
-        run(of("configMap", json!({"name": "c", "defaultMode": 4096})), &["Invalid v[0].configMap.defaultMode"]);
+        run(
+            of("configMap", json!({"name": "c", "defaultMode": 4096})),
+            &["Invalid v[0].configMap.defaultMode"],
+        );
         run(
             of("configMap", json!({"name": "c", "items": [{"key": "k", "path": "../x"}]})),
             &["Invalid v[0].configMap.items[0].path"],
         );
-        run(of("persistentVolumeClaim", json!({})), &["Required v[0].persistentVolumeClaim.claimName"]);
+        run(
+            of("persistentVolumeClaim", json!({})),
+            &["Required v[0].persistentVolumeClaim.claimName"],
+        );
         run(of("emptyDir", json!({"sizeLimit": "-1"})), &["Forbidden v[0].emptyDir.sizeLimit"]);
         run(of("nfs", json!({"server": "s", "path": "x"})), &["Invalid v[0].nfs.path"]);
         run(

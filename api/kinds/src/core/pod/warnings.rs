@@ -55,13 +55,23 @@ pub(super) fn of_pod(names: &Names, old: Option<&Value>, new: &Value) -> Vec<Str
 }
 
 /// Warnings about a workload whose pods have its name as a prefix, and about its template.
-pub(crate) fn of_workload(names: &Names, old: Option<&Value>, new: &Value, path: &str) -> Vec<String> {
+pub(crate) fn of_workload(
+    names: &Names,
+    old: Option<&Value>,
+    new: &Value,
+    path: &str,
+) -> Vec<String> {
     let own = if old.is_none() { of_name(new, "Pod names and hostnames") } else { None };
     own.into_iter().chain(of_template(names, old, new, path)).collect()
 }
 
 /// Warnings about the template at a path; none when it has not changed.
-pub(crate) fn of_template(names: &Names, old: Option<&Value>, new: &Value, path: &str) -> Vec<String> {
+pub(crate) fn of_template(
+    names: &Names,
+    old: Option<&Value>,
+    new: &Value,
+    path: &str,
+) -> Vec<String> {
     let template = Field::root(new).get(path);
     if old.is_some_and(|old| Field::root(old).get(path).value() == template.value()) {
         return Vec::new();
@@ -84,7 +94,10 @@ fn of_spec(names: &Names, spec: &Field<'_>) -> Vec<String> {
     of_ports(spec, &mut warnings);
     let grace = spec.get("terminationGracePeriodSeconds");
     if grace.int().is_some_and(|seconds| seconds < 0) {
-        warnings.push(format!("{}: must be >= 0; negative values are invalid and will be treated as 1", grace.path()));
+        warnings.push(format!(
+            "{}: must be >= 0; negative values are invalid and will be treated as 1",
+            grace.path()
+        ));
     }
     of_selectors(spec, &mut warnings);
     warnings
@@ -125,7 +138,10 @@ fn of_container(container: &Field<'_>, warnings: &mut Vec<String>) {
     for variable in container.get("env").items() {
         let own = variable.get("name").text();
         if !seen.insert(own) {
-            let why = format!("hides previous definition of {}, which may be dropped when using apply", quoted(own));
+            let why = format!(
+                "hides previous definition of {}, which may be dropped when using apply",
+                quoted(own)
+            );
             warnings.push(format!("{}: {why}", variable.path()));
         }
     }
@@ -134,8 +150,10 @@ fn of_container(container: &Field<'_>, warnings: &mut Vec<String>) {
             let whole = Quantity::parse(amount.text()).is_none_or(Quantity::is_whole);
             if matches!(resource, "memory" | "ephemeral-storage") && !whole {
                 let text = quoted(amount.text());
-                warnings
-                    .push(format!("{}: fractional byte value {text} is invalid, must be an integer", amount.path()));
+                warnings.push(format!(
+                    "{}: fractional byte value {text} is invalid, must be an integer",
+                    amount.path()
+                ));
             }
         }
     }
@@ -151,7 +169,11 @@ fn of_ports(spec: &Field<'_>, warnings: &mut Vec<String>) {
                 let (protocol, address) = (port.get("protocol").text(), port.get("hostIP").text());
                 match seen.entry((own, host, protocol, address)) {
                     Entry::Occupied(first) => {
-                        warnings.push(format!("{}: duplicate port definition with {}", port.path(), first.get()));
+                        warnings.push(format!(
+                            "{}: duplicate port definition with {}",
+                            port.path(),
+                            first.get()
+                        ));
                     }
                     Entry::Vacant(entry) => drop(entry.insert(port.path().to_string())),
                 }
@@ -200,7 +222,9 @@ mod tests {
         let twice = json!([{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]);
         check(
             container("env", twice),
-            &["spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply"],
+            &[
+                "spec.containers[0].env[1]: hides previous definition of \"A\", which may be dropped when using apply",
+            ],
         );
         check(
             container("resources", json!({"requests": {"memory": "1500m", "cpu": "1500m"}})),
@@ -208,13 +232,17 @@ mod tests {
                 "spec.containers[0].resources.requests[memory]: fractional byte value \"1500m\" is invalid, must be an integer",
             ],
         );
-        let ports =
-            json!([{"containerPort": 80, "protocol": "TCP"}, {"containerPort": 80, "protocol": "TCP", "name": "x"}]);
+        let ports = json!([{"containerPort": 80, "protocol": "TCP"}, {"containerPort": 80, "protocol": "TCP", "name": "x"}]);
         check(
             container("ports", ports),
-            &["spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]"],
+            &[
+                "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]",
+            ],
         );
-        check(json!({"imagePullSecrets": [{}]}), &["spec.imagePullSecrets[0].name: invalid empty name \"\""]);
+        check(
+            json!({"imagePullSecrets": [{}]}),
+            &["spec.imagePullSecrets[0].name: invalid empty name \"\""],
+        );
         check(
             json!({"hostAliases": [{"ip": "10.1.1.1"}, {"ip": "10.1.1.1"}]}),
             &["spec.hostAliases[1].ip: duplicate ip \"10.1.1.1\""],
@@ -238,11 +266,14 @@ mod tests {
         let affinity = json!({"nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{}, old]},
             "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": old}]}});
-        let spread = json!([{"topologyKey": "failure-domain.beta.svc.io/zone", "labelSelector": {}}]);
+        let spread =
+            json!([{"topologyKey": "failure-domain.beta.svc.io/zone", "labelSelector": {}}]);
         let object = json!({"spec": {"nodeSelector": {"beta.svc.io/arch": "a"}, "affinity": affinity, "topologySpreadConstraints": spread}});
         let warnings = of_spec(Naming::Svc.names(), &Field::root(&object.into()).get("spec"));
-        let paths: Vec<&str> =
-            warnings.iter().map(|warnings| warnings.split(": ").next().unwrap_or_default()).collect();
+        let paths: Vec<&str> = warnings
+            .iter()
+            .map(|warnings| warnings.split(": ").next().unwrap_or_default())
+            .collect();
         let affinity = "spec.affinity.nodeAffinity";
         assert_eq!(
             paths,
@@ -267,7 +298,10 @@ mod tests {
             let made = of_workload(names, None, &object, "spec.template");
             assert_eq!(made.first().map(String::as_str), expect);
             assert_eq!(of_pod(names, None, &object).len(), made.len());
-            assert_eq!(of_workload(names, Some(&object), &object, "spec.template"), Vec::<String>::new());
+            assert_eq!(
+                of_workload(names, Some(&object), &object, "spec.template"),
+                Vec::<String>::new()
+            );
         };
         check("a-b", None);
         let why = "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended";

@@ -22,13 +22,22 @@ pub(super) fn check(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) 
     if kind::kind(service) == "ExternalName" {
         let why = "may not be set for ExternalName services";
         causes.extend(
-            [&all, &families, &policy].iter().filter(|field| !field.is_empty()).map(|field| field.forbidden(why)),
+            [&all, &families, &policy]
+                .iter()
+                .filter(|field| !field.is_empty())
+                .map(|field| field.forbidden(why)),
         );
         return;
     }
-    rules::optional_one_of(&policy, &["PreferDualStack", "RequireDualStack", "SingleStack"], causes);
+    rules::optional_one_of(
+        &policy,
+        &["PreferDualStack", "RequireDualStack", "SingleStack"],
+        causes,
+    );
     match (own.is_empty(), all.is_empty()) {
-        (true, false) => causes.push(all.invalid("must be empty when `clusterIP` is not specified")),
+        (true, false) => {
+            causes.push(all.invalid("must be empty when `clusterIP` is not specified"))
+        }
         (false, true) => causes.push(all.required("")),
         (false, false) if all.items().next().is_some_and(|first| first.text() != own.text()) => {
             causes.push(all.invalid("first value must match `clusterIP`"));
@@ -43,8 +52,13 @@ pub(super) fn check(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) 
         }
     }
     for (index, (address, ip_family)) in all.items().zip(families.items()).enumerate() {
-        if net::address(address.text()).is_some_and(|parsed| self::ip_family(parsed.is_ipv4()) != ip_family.text()) {
-            let why = format!("expected an {} value as indicated by `ipFamilies[{index}]`", ip_family.text());
+        if net::address(address.text())
+            .is_some_and(|parsed| self::ip_family(parsed.is_ipv4()) != ip_family.text())
+        {
+            let why = format!(
+                "expected an {} value as indicated by `ipFamilies[{index}]`",
+                ip_family.text()
+            );
             causes.push(address.invalid(&why));
         }
     }
@@ -73,7 +87,8 @@ fn check_all(all: &Field<'_>, causes: &mut Vec<Cause>) {
         return;
     }
     all.items().for_each(|address| rules::address(&address, causes));
-    let mut families: Vec<bool> = all.items().filter_map(|item| Some(net::address(item.text())?.is_ipv4())).collect();
+    let mut families: Vec<bool> =
+        all.items().filter_map(|item| Some(net::address(item.text())?.is_ipv4())).collect();
     families.dedup();
     if all.items().len() == MAX_ADDRESSES && families.len() == 1 {
         causes.push(all.invalid("may specify no more than one IP for each IP family"));
@@ -96,7 +111,11 @@ pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
         let path = after.path().index(index);
         match (index, is.is_empty()) {
             _ if was.is_empty() || was == is => {}
-            (0, true) => causes.push(Cause::invalid(path, after.value().clone(), "primary clusterIP can not be unset")),
+            (0, true) => causes.push(Cause::invalid(
+                path,
+                after.value().clone(),
+                "primary clusterIP can not be unset",
+            )),
             (_, false) => causes.push(Cause::invalid(path, after.value().clone(), FIXED)),
             (_, true) if field(new, "ipFamilyPolicy").text() != "SingleStack" => {
                 let why = "must be set to 'SingleStack' when releasing the secondary clusterIP";
@@ -156,7 +175,10 @@ mod tests {
             json!({"type": "ExternalName", "clusterIP": "10.0.0.5", "clusterIPs": ["10.0.0.5"]}),
             &["Forbidden spec.clusterIPs"],
         );
-        refused(json!({"type": "ExternalName", "ipFamilies": ["IPv4"]}), &["Forbidden spec.ipFamilies"]);
+        refused(
+            json!({"type": "ExternalName", "ipFamilies": ["IPv4"]}),
+            &["Forbidden spec.ipFamilies"],
+        );
     }
 
     #[test]
@@ -171,12 +193,25 @@ mod tests {
         refused(&["10.0.0.5"], &["None"], "", &["Invalid spec.clusterIPs[0]"]);
         refused(&["10.0.0.5"], &[], "", &["Invalid spec.clusterIPs[0]"]);
         refused(&["10.0.0.5", "fd00::5"], &["10.0.0.5"], "SingleStack", &[]);
-        refused(&["10.0.0.5", "fd00::5"], &["10.0.0.5"], "PreferDualStack", &["Invalid spec.ipFamilyPolicy"]);
-        refused(&["10.0.0.5", "fd00::5"], &["10.0.0.5", "fd00::6"], "", &["Invalid spec.clusterIPs[1]"]);
+        refused(
+            &["10.0.0.5", "fd00::5"],
+            &["10.0.0.5"],
+            "PreferDualStack",
+            &["Invalid spec.ipFamilyPolicy"],
+        );
+        refused(
+            &["10.0.0.5", "fd00::5"],
+            &["10.0.0.5", "fd00::6"],
+            "",
+            &["Invalid spec.clusterIPs[1]"],
+        );
         let headless = |ip_family: &str| {
             json!({"spec": {"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "ipFamilies": [ip_family]}})
                 .into()
         };
-        assert_eq!(shown(&check_change(&headless("IPv4"), &headless("IPv6"))), ["Invalid spec.ipFamilies[0]"]);
+        assert_eq!(
+            shown(&check_change(&headless("IPv4"), &headless("IPv6"))),
+            ["Invalid spec.ipFamilies[0]"]
+        );
     }
 }

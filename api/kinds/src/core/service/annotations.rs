@@ -21,7 +21,8 @@ pub(super) fn check(names: &Names, service: &Value, causes: &mut Vec<Cause>) {
     }
     let key = format!("service.beta.{}", names.domain_key("load-balancer-source-ranges"));
     let ranges = service.str_at(&["metadata", "annotations", &key]);
-    let by_field = service.at(&["spec", "loadBalancerSourceRanges"]).is_some_and(|ranges| !ranges.is_empty());
+    let by_field =
+        service.at(&["spec", "loadBalancerSourceRanges"]).is_some_and(|ranges| !ranges.is_empty());
     if let Some(ranges) = ranges.filter(|_| !by_field) {
         check_ranges(&at(&key), ranges, kind::kind(service) == "LoadBalancer", causes);
     }
@@ -51,7 +52,8 @@ mod tests {
     #[test]
     fn annotations() {
         let check = |kind: &str, annotations: Json, expect: &[&str]| {
-            let object = json!({"metadata": {"annotations": annotations}, "spec": {"type": kind}}).into();
+            let object =
+                json!({"metadata": {"annotations": annotations}, "spec": {"type": kind}}).into();
             let mut causes = Vec::new();
             wrong_annotations(Naming::Svc.names(), &object, &mut causes);
             assert_eq!(shown(&causes), expect);

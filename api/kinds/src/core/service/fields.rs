@@ -26,7 +26,8 @@ pub(super) fn needs_address(service: &Value) -> bool {
 
 /// Whether node ports are allocated.
 pub(super) fn needs_node_ports(service: &Value) -> bool {
-    let wanted = service.at(&["spec", "allocateLoadBalancerNodePorts"]).and_then(Value::as_bool) != Some(false);
+    let wanted = service.at(&["spec", "allocateLoadBalancerNodePorts"]).and_then(Value::as_bool)
+        != Some(false);
     match kind(service) {
         "NodePort" => true,
         "LoadBalancer" => wanted,

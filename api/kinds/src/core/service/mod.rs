@@ -44,7 +44,9 @@ impl Strategy for Service {
         let (addressable, external, kind) =
             (kind::needs_address(object), kind::is_external(object), kind::kind(object));
         let balanced = kind == "LoadBalancer";
-        let Some(spec) = object.get_mut("spec") else { return };
+        let Some(spec) = object.get_mut("spec") else {
+            return;
+        };
         let mut fill = |field: &str, wanted: bool, value: Value| {
             if wanted && spec.get(field).is_none_or(Value::is_empty) {
                 spec.set_at(&[field], value);
@@ -60,7 +62,8 @@ impl Strategy for Service {
                 port.set_at(&["targetPort"], same);
             }
         }
-        let ingress = object.at_mut(&["status", "loadBalancer", "ingress"]).and_then(Value::as_list_mut);
+        let ingress =
+            object.at_mut(&["status", "loadBalancer", "ingress"]).and_then(Value::as_list_mut);
         for entry in ingress.into_iter().flatten().filter(|_| balanced) {
             if entry.get("ipMode").is_none() && entry.get("ip").is_some_and(|ip| !ip.is_empty()) {
                 entry.set_at(&["ipMode"], "VIP");
@@ -108,7 +111,9 @@ impl Strategy for Service {
 
 fn default_affinity(object: &mut Value) {
     const SECONDS: [&str; 3] = ["sessionAffinityConfig", "clientIP", "timeoutSeconds"];
-    let Some(spec) = object.get_mut("spec") else { return };
+    let Some(spec) = object.get_mut("spec") else {
+        return;
+    };
     match spec.str_at(&["sessionAffinity"]) {
         Some("ClientIP") if spec.at(&SECONDS).is_none_or(Value::is_null) => {
             spec.set_at(
@@ -134,7 +139,10 @@ mod tests {
             Service.default(Naming::Svc.names(), &mut object);
             assert_eq!(object, json!({"spec": expect}).into());
         };
-        check(json!({"type": "ClusterIP"}), json!({"type": "ClusterIP", "internalTrafficPolicy": "Cluster"}));
+        check(
+            json!({"type": "ClusterIP"}),
+            json!({"type": "ClusterIP", "internalTrafficPolicy": "Cluster"}),
+        );
         let outside = json!({"type": "ClusterIP", "externalIPs": ["192.0.2.1"], "externalTrafficPolicy": "Cluster", "internalTrafficPolicy": "Cluster"});
         check(json!({"type": "ClusterIP", "externalIPs": ["192.0.2.1"]}), outside);
         let balanced = json!({

@@ -23,11 +23,16 @@ impl Ranges {
         let prefix = resource_prefix(&view.names.group("networking"), "servicecidrs");
         let mut found = Vec::new();
         for (_, entry) in view.snapshot.range(&prefix, None) {
-            let object = StoredRef::parse(&entry.value).and_then(|stored| stored.to_value("", "", 0));
+            let object =
+                StoredRef::parse(&entry.value).and_then(|stored| stored.to_value("", "", 0));
             let Ok(object) = object else { continue };
             if is_ready(&object) {
-                let cidrs = object.at(&["spec", "cidrs"]).and_then(Value::as_list).unwrap_or_default();
-                let cidrs = cidrs.iter().filter_map(|cidr| Range::parse(cidr.as_str()?)).collect::<Vec<_>>();
+                let cidrs =
+                    object.at(&["spec", "cidrs"]).and_then(Value::as_list).unwrap_or_default();
+                let cidrs = cidrs
+                    .iter()
+                    .filter_map(|cidr| Range::parse(cidr.as_str()?))
+                    .collect::<Vec<_>>();
                 found.push((entry.created, cidrs));
             }
         }
@@ -49,10 +54,12 @@ impl Ranges {
 
 fn is_ready(object: &Value) -> bool {
     let going = object.at(&["metadata", "deletionTimestamp"]).is_some_and(|time| !time.is_empty());
-    let conditions = object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+    let conditions =
+        object.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
     let text = |condition: &Value, field: &str| condition.str_at(&[field]).map(str::to_owned);
     let held = |condition: &Value| {
-        text(condition, "type").as_deref() == Some("Ready") && text(condition, "status").as_deref() == Some("False")
+        text(condition, "type").as_deref() == Some("Ready")
+            && text(condition, "status").as_deref() == Some("False")
     };
     !going && !conditions.iter().any(held)
 }

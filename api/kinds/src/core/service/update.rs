@@ -55,12 +55,14 @@ fn health_port(service: &Value) -> i64 {
 }
 
 fn keep_node_ports(old: &Value, new: &mut Value) {
-    let number = |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
+    let number =
+        |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
     let before = field(old, "ports").and_then(Value::as_list).unwrap_or_default();
     let ports = new.at_mut(&["spec", "ports"]).and_then(Value::as_list_mut);
     let Some(ports) = ports else { return };
     let used: HashSet<i64> = ports.iter().map(|port| number(port, "nodePort")).collect();
-    let identity = |port: &Value| (port.str_at(&["protocol"]).map(str::to_owned), number(port, "port"));
+    let identity =
+        |port: &Value| (port.str_at(&["protocol"]).map(str::to_owned), number(port, "port"));
     let mut had: HashMap<_, i64> = HashMap::new();
     for old in before {
         had.entry(identity(old)).or_insert(number(old, "nodePort"));
@@ -109,7 +111,9 @@ fn drop_node_ports(old: &Value, new: &mut Value) {
         ports.iter().map(|port| port.get("nodePort")).collect()
     }
     if ports(old) == ports(new) {
-        for port in new.at_mut(&["spec", "ports"]).and_then(Value::as_list_mut).into_iter().flatten() {
+        for port in
+            new.at_mut(&["spec", "ports"]).and_then(Value::as_list_mut).into_iter().flatten()
+        {
             port.remove_at(&["nodePort"]);
         }
     }
@@ -152,7 +156,8 @@ mod tests {
         expect["clusterIPs"] = json!(["10.0.0.6"]);
         changed(own.clone(), other, expect);
         changed(own, json!({"type": "ExternalName"}), json!({"type": "ExternalName"}));
-        let (named, headless) = (json!({"type": "ExternalName"}), json!({"type": "ClusterIP", "clusterIP": "None"}));
+        let (named, headless) =
+            (json!({"type": "ExternalName"}), json!({"type": "ClusterIP", "clusterIP": "None"}));
         let expect = json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]});
         changed(named, headless, expect);
     }

@@ -46,7 +46,8 @@ pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
         }
     }
     if kind::needs_health_port(old) && kind::needs_health_port(new) {
-        let (before, after) = (field(old, "healthCheckNodePort"), field(new, "healthCheckNodePort"));
+        let (before, after) =
+            (field(old, "healthCheckNodePort"), field(new, "healthCheckNodePort"));
         if before.int().unwrap_or_default() != after.int().unwrap_or_default() {
             causes.push(after.forbidden(rules::IMMUTABLE));
         }
@@ -116,7 +117,13 @@ fn check_affinity(spec: &Field<'_>, causes: &mut Vec<Cause>) {
             causes.push(seconds.required("when session affinity type is ClientIP"));
         }
         "ClientIP" => {
-            rules::between(&seconds, 1, MAX_AFFINITY_SECONDS, "must be greater than 0 and less than 86400", causes);
+            rules::between(
+                &seconds,
+                1,
+                MAX_AFFINITY_SECONDS,
+                "must be greater than 0 and less than 86400",
+                causes,
+            );
         }
         "None" if config.is_set() => {
             causes.push(config.forbidden("must not be set when session affinity is None"));
@@ -136,7 +143,12 @@ fn check_balancing(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) {
         if !ranges.is_empty() {
             causes.push(Cause::forbidden("spec.LoadBalancerSourceRanges", ONLY));
         }
-        causes.extend([class, wanted].iter().filter(|field| field.is_set()).map(|field| field.forbidden(ONLY)));
+        causes.extend(
+            [class, wanted]
+                .iter()
+                .filter(|field| field.is_set())
+                .map(|field| field.forbidden(ONLY)),
+        );
         return;
     }
     for range in ranges.items().filter(|range| net::Range::parse(range.text().trim()).is_none()) {
@@ -152,7 +164,8 @@ fn check_balancing(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) {
 
 fn check_traffic(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     const POLICIES: [&str; 2] = ["Cluster", "Local"];
-    let (external, internal) = (spec.get("externalTrafficPolicy"), spec.get("internalTrafficPolicy"));
+    let (external, internal) =
+        (spec.get("externalTrafficPolicy"), spec.get("internalTrafficPolicy"));
     if kind::is_external(service) {
         rules::one_of(&external, &POLICIES, causes);
     } else if !external.is_empty() {
@@ -163,11 +176,16 @@ fn check_traffic(service: &Value, spec: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     let health = spec.get("healthCheckNodePort");
     if health.int().unwrap_or_default() != 0 && !kind::needs_health_port(service) {
-        let why = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+        let why =
+            "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
         causes.push(health.invalid(why));
     }
     let distribution = spec.get("trafficDistribution");
-    rules::optional_one_of(&distribution, &["PreferClose", "PreferSameNode", "PreferSameZone"], causes);
+    rules::optional_one_of(
+        &distribution,
+        &["PreferClose", "PreferSameNode", "PreferSameZone"],
+        causes,
+    );
 }
 
 fn check_status(service: &Value, causes: &mut Vec<Cause>) {
@@ -181,7 +199,9 @@ fn check_status(service: &Value, causes: &mut Vec<Cause>) {
     for entry in entries.items() {
         let mode = entry.get("ipMode");
         match (entry.get("ip").is_empty(), mode.is_set()) {
-            (true, true) => causes.push(mode.forbidden("may not be specified when `ip` is not set")),
+            (true, true) => {
+                causes.push(mode.forbidden("may not be specified when `ip` is not set"))
+            }
             (false, false) => causes.push(mode.required("must be specified when `ip` is set")),
             (false, true) => rules::optional_one_of(&mode, &["Proxy", "VIP"], causes),
             (true, false) => {}
@@ -214,13 +234,21 @@ mod tests {
         refused(&[], &[]);
         refused(&[("/spec/type", json!("Magic"))], &["NotSupported spec.type"]);
         let unaddressed = [("/spec/clusterIP", json!(null)), ("/spec/clusterIPs", json!(null))];
-        refused(&[&unaddressed[..], &[("/spec/ports", json!([]))]].concat(), &["Required spec.ports"]);
-        let node = [("/spec/type", json!("NodePort")), ("/spec/externalTrafficPolicy", json!("Cluster"))];
+        refused(
+            &[&unaddressed[..], &[("/spec/ports", json!([]))]].concat(),
+            &["Required spec.ports"],
+        );
+        let node =
+            [("/spec/type", json!("NodePort")), ("/spec/externalTrafficPolicy", json!("Cluster"))];
         refused(&node, &["Invalid spec.clusterIPs[0]"]);
-        let external = [("/spec/type", json!("ExternalName")), ("/spec/internalTrafficPolicy", json!(null))];
+        let external =
+            [("/spec/type", json!("ExternalName")), ("/spec/internalTrafficPolicy", json!(null))];
         let external = [&unaddressed[..], &external].concat();
         refused(&external, &["Required spec.externalName"]);
-        refused(&[&external[..], &[("/spec/externalName", json!("A_b"))]].concat(), &["Invalid spec.externalName"]);
+        refused(
+            &[&external[..], &[("/spec/externalName", json!("A_b"))]].concat(),
+            &["Invalid spec.externalName"],
+        );
         refused(&[&external[..], &[("/spec/externalName", json!("a.example.com."))]].concat(), &[]);
     }
 
@@ -238,9 +266,11 @@ mod tests {
             with(port(&[("/targetPort", target)]), &["Invalid spec.ports[0].targetPort"]);
         }
         with(port(&[("/nodePort", json!(30_001))]), &["Forbidden spec.ports[0].nodePort"]);
-        let both =
-            |first: Json, second: Json, expect: &[&str]| refused(&[("/spec/ports", json!([first, second]))], expect);
-        let named = |name: &str, number: i64| port(&[("/name", json!(name)), ("/port", json!(number))]);
+        let both = |first: Json, second: Json, expect: &[&str]| {
+            refused(&[("/spec/ports", json!([first, second]))], expect)
+        };
+        let named =
+            |name: &str, number: i64| port(&[("/name", json!(name)), ("/port", json!(number))]);
         both(port(&[]), named("b", 2), &["Required spec.ports[0].name"]);
         both(named("a", 1), named("a", 2), &["Duplicate spec.ports[1].name"]);
         both(named("a", 1), named("b", 1), &["Duplicate spec.ports[1]"]);
@@ -248,21 +278,30 @@ mod tests {
 
     #[test]
     fn the_rest_of_the_spec() {
-        let with = |field: &str, value: Json, expect: &[&str]| refused(&[(&format!("/spec/{field}"), value)], expect);
+        let with = |field: &str, value: Json, expect: &[&str]| {
+            refused(&[(&format!("/spec/{field}"), value)], expect)
+        };
         with("sessionAffinity", json!("Always"), &["NotSupported spec.sessionAffinity"]);
         with("sessionAffinityConfig", json!({}), &["Forbidden spec.sessionAffinityConfig"]);
         let config = json!({"clientIP": {"timeoutSeconds": 86_401}});
-        let affine = [("/spec/sessionAffinity", json!("ClientIP")), ("/spec/sessionAffinityConfig", config)];
+        let affine =
+            [("/spec/sessionAffinity", json!("ClientIP")), ("/spec/sessionAffinityConfig", config)];
         refused(&affine, &["Invalid spec.sessionAffinityConfig.clientIP.timeoutSeconds"]);
         with("selector", json!({"a b": "c"}), &["Invalid spec.selector"]);
         with("externalTrafficPolicy", json!("Local"), &["Invalid spec.externalTrafficPolicy"]);
         with("internalTrafficPolicy", json!("Some"), &["NotSupported spec.internalTrafficPolicy"]);
-        with("loadBalancerSourceRanges", json!(["1.2.3.0/24"]), &["Forbidden spec.LoadBalancerSourceRanges"]);
+        with(
+            "loadBalancerSourceRanges",
+            json!(["1.2.3.0/24"]),
+            &["Forbidden spec.LoadBalancerSourceRanges"],
+        );
         with("loadBalancerClass", json!("x"), &["Forbidden spec.loadBalancerClass"]);
         with("healthCheckNodePort", json!(30_001), &["Invalid spec.healthCheckNodePort"]);
         with("trafficDistribution", json!("Far"), &["NotSupported spec.trafficDistribution"]);
-        let outside =
-            [("/spec/externalIPs", json!(["x", "127.0.0.1"])), ("/spec/externalTrafficPolicy", json!("Cluster"))];
+        let outside = [
+            ("/spec/externalIPs", json!(["x", "127.0.0.1"])),
+            ("/spec/externalTrafficPolicy", json!("Cluster")),
+        ];
         refused(&outside, &["Invalid spec.externalIPs[0]", "Invalid spec.externalIPs[1]"]);
     }
 
@@ -294,12 +333,12 @@ mod tests {
             let (old, new) = (json!({"spec": old}).into(), json!({"spec": new}).into());
             assert_eq!(shown(&check_change(&old, &new)), expect);
         };
-        let class = |class: Option<&str>| json!({"type": "LoadBalancer", "loadBalancerClass": class});
+        let class =
+            |class: Option<&str>| json!({"type": "LoadBalancer", "loadBalancerClass": class});
         check(class(Some("a/b")), class(Some("a/b")), &[]);
         check(class(Some("a/b")), class(Some("a/c")), &["Invalid spec.loadBalancerClass"]);
         check(class(Some("a/b")), json!({"type": "ClusterIP"}), &[]);
-        let health =
-            |port: i64| json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": port});
+        let health = |port: i64| json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": port});
         check(health(30_001), health(30_002), &["Forbidden spec.healthCheckNodePort"]);
     }
 }

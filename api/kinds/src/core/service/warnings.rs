@@ -17,22 +17,34 @@ pub(super) fn of(names: &Names, service: &Value) -> Vec<String> {
         warnings.push(format!("annotation {hints} is deprecated, please use {mode} instead"));
     }
     if !headless {
-        warnings.extend(spec.get("clusterIPs").items().filter_map(|own| address_warnings::of_address(&own)));
+        warnings.extend(
+            spec.get("clusterIPs").items().filter_map(|own| address_warnings::of_address(&own)),
+        );
     } else {
         warnings.extend(ignored_of_headless(&spec));
     }
-    warnings.extend(spec.get("externalIPs").items().filter_map(|own| address_warnings::of_address(&own)));
+    warnings.extend(
+        spec.get("externalIPs").items().filter_map(|own| address_warnings::of_address(&own)),
+    );
     warnings.extend(address_warnings::of_address(&spec.get("loadBalancerIP")));
-    warnings.extend(spec.get("loadBalancerSourceRanges").items().flat_map(|range| address_warnings::of_range(&range)));
+    warnings.extend(
+        spec.get("loadBalancerSourceRanges")
+            .items()
+            .flat_map(|range| address_warnings::of_range(&range)),
+    );
     let elsewhere = kind::kind(service) == "ExternalName";
     if elsewhere && !spec.get("externalIPs").is_empty() {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
     }
     if !elsewhere && !spec.get("externalName").is_empty() {
-        warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
+        warnings
+            .push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
     }
     if spec.get("trafficDistribution").text() == "PreferClose" {
-        warnings.push("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned());
+        warnings.push(
+            "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\""
+                .to_owned(),
+        );
     }
     warnings
 }
@@ -73,7 +85,10 @@ mod tests {
     fn deprecated_fields_have_warnings() {
         let check = |object: Json, expect: &[&str]| {
             let found = of(Naming::Svc.names(), &object.into());
-            let begins = found.iter().map(|text| text.split(": ").next().unwrap_or_default()).collect::<Vec<_>>();
+            let begins = found
+                .iter()
+                .map(|text| text.split(": ").next().unwrap_or_default())
+                .collect::<Vec<_>>();
             assert_eq!(begins, expect);
         };
         check(
@@ -82,11 +97,18 @@ mod tests {
                 "annotation service.svc.io/topology-aware-hints is deprecated, please use service.svc.io/topology-mode instead",
             ],
         );
-        check(json!({"spec": {"trafficDistribution": "PreferClose"}}), &["spec.trafficDistribution"]);
+        check(
+            json!({"spec": {"trafficDistribution": "PreferClose"}}),
+            &["spec.trafficDistribution"],
+        );
         let spec = json!({"type": "LoadBalancer", "clusterIPs": ["010.1.1.1"], "externalIPs": ["1.1.1.1", "fd00:0::1"],
             "loadBalancerIP": "01.1.1.1", "loadBalancerSourceRanges": ["10.0.0.1/24"]});
-        let fields =
-            ["spec.clusterIPs[0]", "spec.externalIPs[1]", "spec.loadBalancerIP", "spec.loadBalancerSourceRanges[0]"];
+        let fields = [
+            "spec.clusterIPs[0]",
+            "spec.externalIPs[1]",
+            "spec.loadBalancerIP",
+            "spec.loadBalancerSourceRanges[0]",
+        ];
         check(json!({ "spec": spec }), &fields);
     }
 }

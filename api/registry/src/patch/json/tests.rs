@@ -12,7 +12,8 @@ fn check(target: serde_json::Value, patch: serde_json::Value, expect: Option<ser
 
 #[test]
 fn operations() {
-    let add = |path: &str, value: serde_json::Value| json!([{"op": "add", "path": path, "value": value}]);
+    let add =
+        |path: &str, value: serde_json::Value| json!([{"op": "add", "path": path, "value": value}]);
     check(json!({"a": 1}), add("/b", json!(2)), Some(json!({"a": 1, "b": 2})));
     check(json!({"a": 1}), add("/a", json!(null)), Some(json!({"a": null})));
     check(json!({"a": [1, 3]}), add("/a/1", json!(2)), Some(json!({"a": [1, 2, 3]})));
@@ -23,7 +24,11 @@ fn operations() {
     check(json!({"a": 1}), json!([{"op": "remove", "path": "/a"}]), Some(json!({})));
     check(json!({"a": 1}), json!([{"op": "remove", "path": "/b"}]), None);
     check(json!({"a": [1, 2]}), json!([{"op": "remove", "path": "/a/0"}]), Some(json!({"a": [2]})));
-    check(json!({"a": 1}), json!([{"op": "replace", "path": "/a", "value": {}}]), Some(json!({"a": {}})));
+    check(
+        json!({"a": 1}),
+        json!([{"op": "replace", "path": "/a", "value": {}}]),
+        Some(json!({"a": {}})),
+    );
     check(json!({"a": 1}), json!([{"op": "replace", "path": "/b", "value": 1}]), None);
     check(
         json!({"a": {"b": 1}}),
@@ -34,18 +39,36 @@ fn operations() {
     check(json!({"a": [1, 2]}), add("/a/-1", json!(3)), Some(json!({"a": [1, 2, 3]})));
     check(json!({"a": [1, 2]}), add("/a/-3", json!(3)), Some(json!({"a": [3, 1, 2]})));
     check(json!({"a": [1, 2]}), add("/a/-4", json!(3)), None);
-    check(json!({"a": [1, 2]}), json!([{"op": "remove", "path": "/a/-2"}]), Some(json!({"a": [2]})));
-    check(json!({"a": [1]}), json!([{"op": "replace", "path": "/a/-1", "value": 2}]), Some(json!({"a": [2]})));
+    check(
+        json!({"a": [1, 2]}),
+        json!([{"op": "remove", "path": "/a/-2"}]),
+        Some(json!({"a": [2]})),
+    );
+    check(
+        json!({"a": [1]}),
+        json!([{"op": "replace", "path": "/a/-1", "value": 2}]),
+        Some(json!({"a": [2]})),
+    );
     check(json!({"a": [1]}), json!([{"op": "remove", "path": "/a/-2"}]), None);
-    check(json!({"a": 1}), json!([{"op": "move", "from": "/a", "path": "/a"}]), Some(json!({"a": 1})));
-    check(json!({"a": 1}), json!([{"op": "copy", "from": "/a", "path": "/b"}]), Some(json!({"a": 1, "b": 1})));
+    check(
+        json!({"a": 1}),
+        json!([{"op": "move", "from": "/a", "path": "/a"}]),
+        Some(json!({"a": 1})),
+    );
+    check(
+        json!({"a": 1}),
+        json!([{"op": "copy", "from": "/a", "path": "/b"}]),
+        Some(json!({"a": 1, "b": 1})),
+    );
     check(json!({"a": 1}), json!([{"op": "copy", "from": "/c", "path": "/b"}]), None);
 }
 
 #[test]
 fn copies_are_bounded_in_size_and_depth() {
     let copies = |count: usize, deeper: bool| {
-        let path = |at: usize| if deeper { "/a".repeat(at + 1) } else { format!("/{at}") };
+        let path = |at: usize| {
+            if deeper { "/a".repeat(at + 1) } else { format!("/{at}") }
+        };
         let copies = (0..count).map(|at| json!({"op": "copy", "from": "", "path": path(at)}));
         let mut value = Value::from(json!({"text": "x".repeat(64)}));
         JsonPatch::parse(copies.collect::<serde_json::Value>().into())
@@ -58,7 +81,9 @@ fn copies_are_bounded_in_size_and_depth() {
     assert!(copies(64, false).is_err() && copies(64, true).is_err());
     let deep = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     let nest = |levels: usize| json!([{"op": "add", "path": "/a", "value": deep(levels)}]);
-    let patched = |patch: serde_json::Value| JsonPatch::parse(patch.into()).unwrap().apply(&mut json!({}).into());
+    let patched = |patch: serde_json::Value| {
+        JsonPatch::parse(patch.into()).unwrap().apply(&mut json!({}).into())
+    };
     assert!(patched(nest(MAX_DEPTH - 1)).is_ok() && patched(nest(MAX_DEPTH)).is_err());
 }
 
@@ -75,12 +100,15 @@ fn what_moves_aside_is_bounded() {
     assert_eq!(patched(json!({"op": "remove", "path": "/a/0"}), list(), 65), Err(64));
     assert_eq!(patched(json!({"op": "add", "path": "/a/-", "value": 0}), list(), 65), Ok(()));
     assert_eq!(patched(json!({"op": "move", "from": "/a/0", "path": "/a/1"}), list(), 65), Err(32));
-    let heads = (1..=65).map(|turn| json!({"op": "add", "path": format!("/a/-{}", LENGTH + turn), "value": 0}));
+    let heads = (1..=65)
+        .map(|turn| json!({"op": "add", "path": format!("/a/-{}", LENGTH + turn), "value": 0}));
     let patch = JsonPatch::parse(Value::List(heads.map(Value::from).collect())).unwrap();
     assert_eq!(patch.apply(&mut list().into()).map_err(|rejected| rejected.index), Err(63));
-    let map = || (0..LENGTH).map(|at| (format!("k{at:07}"), json!(0))).collect::<serde_json::Map<_, _>>();
+    let map =
+        || (0..LENGTH).map(|at| (format!("k{at:07}"), json!(0))).collect::<serde_json::Map<_, _>>();
     let turns = |count: usize| {
-        let pair = [json!({"op": "add", "path": "/b", "value": 0}), json!({"op": "remove", "path": "/b"})];
+        let pair =
+            [json!({"op": "add", "path": "/b", "value": 0}), json!({"op": "remove", "path": "/b"})];
         let all = pair.map(Value::from).into_iter().cycle().take(2 * count).collect();
         let patch = JsonPatch::parse(Value::List(all)).unwrap();
         patch.apply(&mut Value::from(json!(map()))).map_err(|rejected| rejected.index)
@@ -129,7 +157,8 @@ fn what_is_no_list_of_objects_is_malformed() {
 #[test]
 fn paths_that_are_too_deep_name_nothing() {
     let path = "/a".repeat(1_000_000);
-    let patch = json!([{"op": "add", "path": path, "value": 1}, {"op": "add", "path": "/b", "value": 2}]);
+    let patch =
+        json!([{"op": "add", "path": path, "value": 1}, {"op": "add", "path": "/b", "value": 2}]);
     let patch = JsonPatch::parse(patch.into()).unwrap();
     assert_eq!(patch.named(), json!({"b": 2}).into());
     assert_eq!(patch.apply(&mut json!({}).into()), Err(Rejected { index: 0 }));

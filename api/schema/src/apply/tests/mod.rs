@@ -77,8 +77,10 @@ impl Object {
         let Err(ApplyError::Conflicts(conflicts)) = self.try_apply(manager, body, false) else {
             panic!("{body} does not conflict")
         };
-        let found: Vec<_> =
-            conflicts.iter().map(|conflict| format!("{} {}", conflict.owner, conflict.field())).collect();
+        let found: Vec<_> = conflicts
+            .iter()
+            .map(|conflict| format!("{} {}", conflict.owner, conflict.field()))
+            .collect();
         assert_eq!(found, expect);
         self
     }
@@ -103,7 +105,11 @@ impl Object {
 
     #[track_caller]
     fn has(&mut self, path: &[&str], expect: &str) -> &mut Self {
-        let found = self.live.as_ref().and_then(|live| live.at(path)).map_or_else(|| "nothing".to_owned(), text);
+        let found = self
+            .live
+            .as_ref()
+            .and_then(|live| live.at(path))
+            .map_or_else(|| "nothing".to_owned(), text);
         assert_eq!(found, expect, "{path:?}");
         self
     }
@@ -114,9 +120,15 @@ impl Object {
         let list = self.live.as_ref().and_then(|live| live.at(&["metadata", "managedFields"]));
         let line = |entry: &Value| {
             let get = |key| entry.str_at(&[key]).unwrap_or_default();
-            format!("{} {} {}", get("manager"), get("operation"), text(entry.get("fieldsV1").expect("fields")))
+            format!(
+                "{} {} {}",
+                get("manager"),
+                get("operation"),
+                text(entry.get("fieldsV1").expect("fields"))
+            )
         };
-        let found: Vec<_> = list.and_then(Value::as_list).unwrap_or_default().iter().map(line).collect();
+        let found: Vec<_> =
+            list.and_then(Value::as_list).unwrap_or_default().iter().map(line).collect();
         assert_eq!(found, expect);
         self
     }
@@ -124,7 +136,10 @@ impl Object {
     fn times(&self) -> Vec<&str> {
         let list = self.live.as_ref().and_then(|live| live.at(&["metadata", "managedFields"]));
         let entries = list.and_then(Value::as_list).unwrap_or_default();
-        entries.iter().map(|entry| entry.str_at(&["time"]).map_or("none", |time| &time[17..19])).collect()
+        entries
+            .iter()
+            .map(|entry| entry.str_at(&["time"]).map_or("none", |time| &time[17..19]))
+            .collect()
     }
 }
 
@@ -135,12 +150,20 @@ fn data(entries: &str) -> String {
 #[test]
 fn values_are_shared_won_and_given_up() {
     let mut object = Object::new("core/v1.ConfigMap");
-    object.apply("one", &data(r#""k":"v","l":"v""#)).owners(&[r#"one Apply {"f:data":{"f:k":{},"f:l":{}}}"#]);
+    object
+        .apply("one", &data(r#""k":"v","l":"v""#))
+        .owners(&[r#"one Apply {"f:data":{"f:k":{},"f:l":{}}}"#]);
     object.conflicts("two", &data(r#""k":"w""#), &[r#""one" .data.k"#]);
     object.apply("two", &data(r#""k":"v","m":"v""#));
-    object.owners(&[r#"one Apply {"f:data":{"f:k":{},"f:l":{}}}"#, r#"two Apply {"f:data":{"f:k":{},"f:m":{}}}"#]);
+    object.owners(&[
+        r#"one Apply {"f:data":{"f:k":{},"f:l":{}}}"#,
+        r#"two Apply {"f:data":{"f:k":{},"f:m":{}}}"#,
+    ]);
     object.force("two", &data(r#""k":"w","m":"v""#));
-    object.owners(&[r#"one Apply {"f:data":{"f:l":{}}}"#, r#"two Apply {"f:data":{"f:k":{},"f:m":{}}}"#]);
+    object.owners(&[
+        r#"one Apply {"f:data":{"f:l":{}}}"#,
+        r#"two Apply {"f:data":{"f:k":{},"f:m":{}}}"#,
+    ]);
     object.apply("two", &data(r#""m":"v""#)).has(&["data"], r#"{"l":"v","m":"v"}"#);
     object.apply("one", r#"{"metadata":{"name":"a"}}"#).has(&["data"], r#"{"m":"v"}"#);
     object.owners(&[r#"two Apply {"f:data":{"f:m":{}}}"#]);
@@ -149,13 +172,22 @@ fn values_are_shared_won_and_given_up() {
 #[test]
 fn the_message_of_a_refusal() {
     let mut object = Object::new("core/v1.ConfigMap");
-    object.apply("one", &data(r#""k":"v","l":"v""#)).update("put", &data(r#""k":"v","l":"v","m":"v""#));
+    object
+        .apply("one", &data(r#""k":"v","l":"v""#))
+        .update("put", &data(r#""k":"v","l":"v","m":"v""#));
     let live = object.live.clone();
     assert!(live.is_some());
     let check = |object: &mut Object, body: &str, expect: &str| {
-        assert_eq!(object.try_apply("two", &data(body), false).expect_err("conflicts").to_string(), expect);
+        assert_eq!(
+            object.try_apply("two", &data(body), false).expect_err("conflicts").to_string(),
+            expect
+        );
     };
-    check(&mut object, r#""k":"w""#, r#"Apply failed with 1 conflict: conflict with "one": .data.k"#);
+    check(
+        &mut object,
+        r#""k":"w""#,
+        r#"Apply failed with 1 conflict: conflict with "one": .data.k"#,
+    );
     check(
         &mut object,
         r#""k":"w","l":"w""#,
@@ -167,11 +199,23 @@ fn the_message_of_a_refusal() {
 fn updates_take_and_free_fields() {
     let mut object = Object::new("core/v1.ConfigMap");
     object.apply("one", &data(r#""k":"v","l":"v""#));
-    let entries = text(object.live.as_ref().and_then(|live| live.at(&["metadata", "managedFields"])).expect("entries"));
-    object.update("put", &format!(r#"{{"metadata":{{"name":"a","managedFields":{entries}}},"data":{{"k":"w"}}}}"#));
+    let entries = text(
+        object
+            .live
+            .as_ref()
+            .and_then(|live| live.at(&["metadata", "managedFields"]))
+            .expect("entries"),
+    );
+    object.update(
+        "put",
+        &format!(r#"{{"metadata":{{"name":"a","managedFields":{entries}}},"data":{{"k":"w"}}}}"#),
+    );
     object.owners(&[r#"put Update {"f:data":{"f:k":{}}}"#]);
     object.conflicts("one", &data(r#""k":"v""#), &[r#""put" using v1 .data.k"#]);
-    object.apply("one", &data(r#""k":"w","l":"x""#)).apply("one", &data("")).has(&["data"], r#"{"k":"w"}"#);
+    object
+        .apply("one", &data(r#""k":"w","l":"x""#))
+        .apply("one", &data(""))
+        .has(&["data"], r#"{"k":"w"}"#);
 }
 
 #[test]
@@ -222,13 +266,15 @@ fn items_of_keyed_lists_have_owners() {
     ]);
     object.apply("b", r#"{"metadata":{"name":"p"},"spec":{}}"#);
     let list = object.live.as_ref().and_then(|live| live.at(&path)).and_then(Value::as_list);
-    let names: Vec<_> = list.into_iter().flatten().filter_map(|item| item.str_at(&["name"])).collect();
+    let names: Vec<_> =
+        list.into_iter().flatten().filter_map(|item| item.str_at(&["name"])).collect();
     assert_eq!(names, ["c"]);
 }
 
 #[test]
 fn a_key_with_a_default_may_be_left_out() {
-    let port = |ports: &str| containers(&format!(r#"{{"name":"c","image":"i","ports":[{ports}]}}"#));
+    let port =
+        |ports: &str| containers(&format!(r#"{{"name":"c","image":"i","ports":[{ports}]}}"#));
     let mut object = Object::new(POD);
     object.apply("a", &port(r#"{"containerPort":80,"name":"web"}"#));
     object.conflicts(
@@ -238,7 +284,10 @@ fn a_key_with_a_default_may_be_left_out() {
     );
     object.apply("b", &port(r#"{"containerPort":80,"protocol":"UDP","name":"dns"}"#));
     object.apply("a", &port(r#"{"containerPort":81,"name":"web"}"#));
-    let list = object.live.as_ref().and_then(|live| live.at(&["spec", "containers"])?.as_list()?[0].at(&["ports"]));
+    let list = object
+        .live
+        .as_ref()
+        .and_then(|live| live.at(&["spec", "containers"])?.as_list()?[0].at(&["ports"]));
     assert_eq!(
         text(list.expect("ports")),
         r#"[{"containerPort":80,"name":"dns","protocol":"UDP"},{"containerPort":81,"name":"web","protocol":"TCP"}]"#
@@ -252,12 +301,19 @@ fn atomic_lists_and_maps_have_one_owner() {
     object.apply("a", &args(r#"["x","y"]"#)).apply("b", &args(r#"["x","y"]"#));
     object.conflicts("b", &args(r#"["x"]"#), &[r#""a" .spec.containers[name="c"].args"#]);
     object.force("b", &args(r#"["z"]"#)).apply("a", &containers(r#"{"name":"c","image":"i"}"#));
-    let list = object.live.as_ref().and_then(|live| live.at(&["spec", "containers"])?.as_list()?[0].at(&["args"]));
+    let list = object
+        .live
+        .as_ref()
+        .and_then(|live| live.at(&["spec", "containers"])?.as_list()?[0].at(&["args"]));
     assert_eq!(text(list.expect("args")), r#"["z"]"#);
     let mut object = Object::new("core/v1.ServiceSpec");
     object.live = None;
-    let selector = |graph: &Graph, body: &str| members(graph, ty(graph, "core/v1.ServiceSpec"), &json(body));
-    assert_eq!(selector(object.graph, r#"{"selector":{"a":"b"}}"#), FieldSet::of_fields(&["selector"]));
+    let selector =
+        |graph: &Graph, body: &str| members(graph, ty(graph, "core/v1.ServiceSpec"), &json(body));
+    assert_eq!(
+        selector(object.graph, r#"{"selector":{"a":"b"}}"#),
+        FieldSet::of_fields(&["selector"])
+    );
 }
 
 #[test]
@@ -267,7 +323,10 @@ fn sets_have_an_owner_for_each_value() {
     let mut object = Object::new("core/v1.ConfigMap");
     object.apply("a", &finalizers(r#""x/a","x/s""#)).apply("b", &finalizers(r#""x/b","x/s""#));
     object.has(&path, r#"["x/a","x/b","x/s"]"#);
-    object.apply("b", &finalizers(r#""x/b""#)).apply("a", r#"{"metadata":{"name":"a"}}"#).has(&path, r#"["x/b"]"#);
+    object
+        .apply("b", &finalizers(r#""x/b""#))
+        .apply("a", r#"{"metadata":{"name":"a"}}"#)
+        .has(&path, r#"["x/b"]"#);
     object.apply("b", r#"{"metadata":{"name":"a"}}"#).has(&path, "nothing");
 }
 
@@ -285,10 +344,13 @@ fn a_zero_value_is_a_value() {
 
 #[test]
 fn an_omitted_field_goes_back_to_its_default_with_its_parts() {
-    let spec = |rest: &str| format!(r#"{{"spec":{{"selector":{{"matchLabels":{{"a":"b"}}}}{rest}}}}}"#);
+    let spec =
+        |rest: &str| format!(r#"{{"spec":{{"selector":{{"matchLabels":{{"a":"b"}}}}{rest}}}}}"#);
     let mut object = Object::new("apps/v1.Deployment");
     object.apply("a", &spec(r#","replicas":0,"strategy":{"rollingUpdate":{"maxSurge":1}}"#));
-    object.has(&["spec", "replicas"], "0").update_unowned(&["spec", "strategy", "type"], "Recreate");
+    object
+        .has(&["spec", "replicas"], "0")
+        .update_unowned(&["spec", "strategy", "type"], "Recreate");
     object
         .apply("a", &spec(""))
         .has(&["spec", "replicas"], "1")
@@ -358,15 +420,27 @@ fn bodies_that_do_not_fit() {
     check(map, r#"{"data":{"k":1}}"#, ".data.k: expected string, got 1");
     check(map, r#"{"data":["v"]}"#, ".data: expected map, got array");
     check(map, r#"{"immutable":"yes"}"#, r#".immutable: expected boolean, got "yes""#);
-    check(map, r#"{"metadata":{"finalizers":["a","a"]}}"#, r#".metadata.finalizers: duplicate entries for key [="a"]"#);
+    check(
+        map,
+        r#"{"metadata":{"finalizers":["a","a"]}}"#,
+        r#".metadata.finalizers: duplicate entries for key [="a"]"#,
+    );
     let pod = "core/v1.PodSpec";
-    check(pod, r#"{"containers":[{"name":"c"},{"name":"c"}]}"#, r#".containers: duplicate entries for key [name="c"]"#);
+    check(
+        pod,
+        r#"{"containers":[{"name":"c"},{"name":"c"}]}"#,
+        r#".containers: duplicate entries for key [name="c"]"#,
+    );
     check(
         pod,
         r#"{"containers":[{"name":"c","ports":[{"containerPort":80},{"containerPort":80,"protocol":"TCP"}]}]}"#,
         r#".containers[name="c"].ports: duplicate entries for key [containerPort=80,protocol="TCP"]"#,
     );
-    check(pod, r#"{"tolerations":[{"nope":1}]}"#, ".tolerations[0].nope: field not declared in schema");
+    check(
+        pod,
+        r#"{"tolerations":[{"nope":1}]}"#,
+        ".tolerations[0].nope: field not declared in schema",
+    );
     check(
         pod,
         r#"{"terminationGracePeriodSeconds":"x"}"#,

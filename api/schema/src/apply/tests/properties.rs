@@ -22,13 +22,18 @@ fn body() -> impl Strategy<Value = String> {
                     let field = |key: &str, value: Option<String>| {
                         value.map(|value| format!(r#","{key}":"{value}""#)).unwrap_or_default()
                     };
-                    format!(r#"{{"name":"{name}"{}{}}}"#, field("image", image), field("workingDir", dir))
+                    format!(
+                        r#"{{"name":"{name}"{}{}}}"#,
+                        field("image", image),
+                        field("workingDir", dir)
+                    )
                 })
                 .collect();
             let labels = labels.iter().map(|(key, value)| format!(r#""{key}":"{value}""#));
             // A label that every body has, because an empty configuration has no entry.
             let labels: Vec<String> = labels.chain([r#""every":"body""#.to_owned()]).collect();
-            let finalizers: Vec<String> = finalizers.iter().map(|value| format!(r#""{value}""#)).collect();
+            let finalizers: Vec<String> =
+                finalizers.iter().map(|value| format!(r#""{value}""#)).collect();
             let part = |begin: &str, parts: Vec<String>, end: &str| match parts.is_empty() {
                 true => String::new(),
                 false => [begin, &parts.join(","), end].concat(),

@@ -34,7 +34,8 @@ fn uuid_groups(text: &str) -> Option<[&str; 5]> {
 
 fn is_uuid_of(text: &str, version: char, has_variant: bool) -> bool {
     uuid_groups(text).is_some_and(|groups| {
-        groups[2].starts_with(version) && (!has_variant || groups[3].starts_with(['8', '9', 'a', 'b', 'A', 'B']))
+        groups[2].starts_with(version)
+            && (!has_variant || groups[3].starts_with(['8', '9', 'a', 'b', 'A', 'B']))
     })
 }
 
@@ -65,8 +66,11 @@ pub(super) fn is_rgb_color(text: &str) -> bool {
     let inner = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')'));
     inner.is_some_and(|inner| {
         let parts: Vec<&str> = inner.split(',').map(str::trim).collect();
-        let is_part =
-            |part: &&str| all_digits(part) && (*part == "0" || !part.starts_with('0')) && part.parse::<u8>().is_ok();
+        let is_part = |part: &&str| {
+            all_digits(part)
+                && (*part == "0" || !part.starts_with('0'))
+                && part.parse::<u8>().is_ok()
+        };
         parts.len() == 3 && parts.iter().all(is_part)
     })
 }
@@ -74,9 +78,13 @@ pub(super) fn is_rgb_color(text: &str) -> bool {
 /// Nine digits, in groups of three, two and four or together.
 pub(super) fn is_social_security_number(text: &str) -> bool {
     let strip = |text: &'_ str| text.strip_prefix(['-', ' ']).map_or(text.len(), str::len);
-    let Some((first, rest)) = text.split_at_checked(3) else { return false };
+    let Some((first, rest)) = text.split_at_checked(3) else {
+        return false;
+    };
     let rest = &rest[rest.len() - strip(rest)..];
-    let Some((second, rest)) = rest.split_at_checked(2) else { return false };
+    let Some((second, rest)) = rest.split_at_checked(2) else {
+        return false;
+    };
     let rest = &rest[rest.len() - strip(rest)..];
     [first, second, rest].into_iter().all(all_digits) && rest.len() == 4
 }
@@ -95,7 +103,9 @@ pub(super) fn is_isbn10(text: &str) -> bool {
     if bare.len() != 10 || !all_digits(&bare[..9]) {
         return false;
     }
-    let value = |byte: u8| if byte == b'X' { 10 } else { u32::from(byte.wrapping_sub(b'0')) };
+    let value = |byte: u8| {
+        if byte == b'X' { 10 } else { u32::from(byte.wrapping_sub(b'0')) }
+    };
     let is_last = |byte: u8| byte == b'X' || byte.is_ascii_digit();
     let sum: u32 = (1..).zip(bare.bytes()).map(|(weight, byte)| weight * value(byte)).sum();
     bare.bytes().last().is_some_and(is_last) && sum.is_multiple_of(11)
@@ -104,7 +114,11 @@ pub(super) fn is_isbn10(text: &str) -> bool {
 pub(super) fn is_isbn13(text: &str) -> bool {
     let bare = bare(text);
     let weights = [1, 3].into_iter().cycle();
-    let sum: u32 = bare.bytes().zip(weights).map(|(byte, weight)| weight * u32::from(byte.wrapping_sub(b'0'))).sum();
+    let sum: u32 = bare
+        .bytes()
+        .zip(weights)
+        .map(|(byte, weight)| weight * u32::from(byte.wrapping_sub(b'0')))
+        .sum();
     bare.len() == 13 && all_digits(&bare) && sum.is_multiple_of(10)
 }
 
@@ -119,7 +133,10 @@ pub(super) fn is_credit_card(text: &str) -> bool {
         16 => starts(&["4", "51", "52", "53", "54", "55", "6011", "65", "35"]),
         _ => false,
     };
-    let sum: u32 = (0..).zip(digits.bytes().rev()).map(|(at, byte)| check_value(at, u32::from(byte - b'0'))).sum();
+    let sum: u32 = (0..)
+        .zip(digits.bytes().rev())
+        .map(|(at, byte)| check_value(at, u32::from(byte - b'0')))
+        .sum();
     is_issued && sum.is_multiple_of(10)
 }
 

@@ -3,7 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 fn parse_ip(text: &str) -> Option<IpAddr> {
-    text.parse::<Ipv4Addr>().map(IpAddr::V4).ok().or_else(|| text.parse::<Ipv6Addr>().map(IpAddr::V6).ok())
+    text.parse::<Ipv4Addr>()
+        .map(IpAddr::V4)
+        .ok()
+        .or_else(|| text.parse::<Ipv6Addr>().map(IpAddr::V6).ok())
 }
 
 /// An address with dots; that of IPv6 with an IPv4 end is one too.
@@ -16,13 +19,16 @@ pub(super) fn is_ipv6(text: &str) -> bool {
 }
 
 pub(super) fn is_cidr(text: &str) -> bool {
-    let Some((address, bits)) = text.split_once('/') else { return false };
+    let Some((address, bits)) = text.split_once('/') else {
+        return false;
+    };
     let most = match parse_ip(address) {
         Some(IpAddr::V4(_)) => 32,
         Some(IpAddr::V6(_)) => 128,
         None => return false,
     };
-    bits.bytes().all(|byte| byte.is_ascii_digit()) && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
+    bits.bytes().all(|byte| byte.is_ascii_digit())
+        && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
 }
 
 /// 6, 8 or 20 bytes: pairs of digits with colons or dashes, or groups of four with dots.
@@ -51,7 +57,9 @@ fn is_name_char(char: char) -> bool {
 pub(super) fn is_hostname(text: &str) -> bool {
     let labels: Vec<&str> = text.split('.').collect();
     let bounded = text.len() <= 255 && labels.iter().all(|label| label.len() <= 63);
-    let Some((last, before)) = labels.split_last() else { return false };
+    let Some((last, before)) = labels.split_last() else {
+        return false;
+    };
     let inner = |label: &str| label.chars().all(|char| is_name_char(char) || char == '-');
     let ends = |label: &str| label.starts_with(is_name_char) && label.ends_with(is_name_char);
     let fits = match before {
@@ -84,9 +92,13 @@ pub(super) fn is_uri(text: &str) -> bool {
     if without_query.starts_with('/') {
         return has_good_escapes(without_query);
     }
-    let Some((scheme, rest)) = without_query.split_once(':') else { return false };
+    let Some((scheme, rest)) = without_query.split_once(':') else {
+        return false;
+    };
     let is_scheme = scheme.starts_with(|char: char| char.is_ascii_alphabetic())
-        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
     if !is_scheme {
         return false;
     }
@@ -107,15 +119,20 @@ fn is_authority(text: &str) -> bool {
     }
     let (name, port) = match host.strip_prefix('[') {
         Some(rest) => {
-            let Some((address, port)) = rest.split_once(']') else { return false };
+            let Some((address, port)) = rest.split_once(']') else {
+                return false;
+            };
             (address, port)
         }
         None => host.split_at(host.rfind(':').unwrap_or(host.len())),
     };
-    let is_host =
-        |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-._~!$&'()*+,;=:[]<>\"%".contains(&byte);
-    let is_port =
-        port.is_empty() || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    let is_host = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || !byte.is_ascii()
+            || b"-._~!$&'()*+,;=:[]<>\"%".contains(&byte)
+    };
+    let is_port = port.is_empty()
+        || port.strip_prefix(':').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     is_port && name.bytes().all(is_host) && has_good_escapes(name)
 }
 

@@ -30,11 +30,17 @@ pub(super) fn is_email(text: &str) -> bool {
 }
 
 fn is_address(text: &str) -> bool {
-    let Some((local, domain)) = text.rsplit_once('@') else { return false };
+    let Some((local, domain)) = text.rsplit_once('@') else {
+        return false;
+    };
     let quoted = local.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     let is_local = quoted.map_or_else(|| is_dot_atom(local), is_quoted_text);
     let literal = domain.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-    is_local && literal.map_or_else(|| is_dot_atom(domain), |address| address.parse::<std::net::IpAddr>().is_ok())
+    is_local
+        && literal.map_or_else(
+            || is_dot_atom(domain),
+            |address| address.parse::<std::net::IpAddr>().is_ok(),
+        )
 }
 
 /// Between quotes, a quote or backslash is escaped.
@@ -42,7 +48,9 @@ fn is_quoted_text(text: &str) -> bool {
     let mut escaped = false;
     let fits = text.chars().all(|char| {
         let is_escape = char == '\\' && !escaped;
-        let fits = (char == ' ' || !char.is_whitespace()) && !char.is_control() && (char != '"' || escaped);
+        let fits = (char == ' ' || !char.is_whitespace())
+            && !char.is_control()
+            && (char != '"' || escaped);
         escaped = is_escape;
         fits
     });
@@ -61,7 +69,10 @@ fn is_atom_char(char: char) -> bool {
 fn is_display_name(text: &str) -> bool {
     let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     quoted.map_or_else(
-        || text.split_whitespace().all(|word| word.chars().all(|char| is_atom_char(char) || char == '.')),
+        || {
+            text.split_whitespace()
+                .all(|word| word.chars().all(|char| is_atom_char(char) || char == '.'))
+        },
         is_quoted_text,
     )
 }

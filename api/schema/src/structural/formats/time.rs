@@ -17,12 +17,15 @@ const WORDY_UNITS: [&[&str]; 8] = [
 /// `2006-01-02`, a day that exists.
 pub(super) fn is_date(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
-    let [year, month, day] = parts[..] else { return false };
+    let [year, month, day] = parts[..] else {
+        return false;
+    };
     let number = |part: &str, length: usize| {
         let fits = part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
         part.parse::<u32>().ok().filter(|_| fits)
     };
-    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2)) else {
+    let (Some(year), Some(month), Some(day)) = (number(year, 4), number(month, 2), number(day, 2))
+    else {
         return false;
     };
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
@@ -40,16 +43,23 @@ pub(super) fn is_date(text: &str) -> bool {
 pub(super) fn is_date_time(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut parts = lower.split('t');
-    let (Some(date), Some(time)) = (parts.next(), parts.next()) else { return false };
+    let (Some(date), Some(time)) = (parts.next(), parts.next()) else {
+        return false;
+    };
     is_date(date) && is_time(time)
 }
 
 fn is_time(text: &str) -> bool {
     let two = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-    let Some((clock, rest)) = text.split_at_checked(8) else { return false };
+    let Some((clock, rest)) = text.split_at_checked(8) else {
+        return false;
+    };
     let parts: Vec<&str> = clock.split(':').collect();
-    let [hour, minute, second] = parts[..] else { return false };
-    let fits = two(hour) && two(minute) && two(second) && hour <= "23" && minute <= "59" && second <= "59";
+    let [hour, minute, second] = parts[..] else {
+        return false;
+    };
+    let fits =
+        two(hour) && two(minute) && two(second) && hour <= "23" && minute <= "59" && second <= "59";
     let is_zone = |zone: &str| {
         zone == "z"
             || zone
@@ -82,13 +92,15 @@ fn is_go_duration(text: &str) -> bool {
         return false;
     }
     while !rest.is_empty() {
-        let end = rest.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(rest.len());
+        let end =
+            rest.find(|char: char| !char.is_ascii_digit() && char != '.').unwrap_or(rest.len());
         let (number, after) = rest.split_at(end);
         let has_digit = number.bytes().any(|byte| byte.is_ascii_digit());
         if !has_digit || number.matches('.').count() > 1 {
             return false;
         }
-        let end = after.find(|char: char| char.is_ascii_digit() || char == '.').unwrap_or(after.len());
+        let end =
+            after.find(|char: char| char.is_ascii_digit() || char == '.').unwrap_or(after.len());
         let (unit, after) = after.split_at(end);
         if unit.is_empty() || !GO_UNITS.contains(&unit) {
             return false;
@@ -107,7 +119,9 @@ fn is_wordy_duration(text: &str) -> bool {
             return false;
         }
         let after = rest[end..].trim_start_matches(|char: char| char.is_ascii_whitespace());
-        let end = after.find(|char: char| !char.is_ascii_alphabetic() && char != 'µ').unwrap_or(after.len());
+        let end = after
+            .find(|char: char| !char.is_ascii_alphabetic() && char != 'µ')
+            .unwrap_or(after.len());
         if end == 0 {
             return false;
         }
@@ -118,7 +132,7 @@ fn is_wordy_duration(text: &str) -> bool {
 }
 
 fn is_wordy_unit(unit: &str) -> bool {
-    WORDY_UNITS
-        .iter()
-        .any(|names| names.contains(&unit) || names.last().is_some_and(|longest| unit.starts_with(longest)))
+    WORDY_UNITS.iter().any(|names| {
+        names.contains(&unit) || names.last().is_some_and(|longest| unit.starts_with(longest))
+    })
 }

@@ -27,7 +27,9 @@ fn logic(of: Source<'_>, declared: Option<Source<'_>>, (at, named): Places<'_>, 
 
 fn branch(of: Source<'_>, declared: Option<Source<'_>>, (at, named): Places<'_>, told: &mut Told) {
     let Some(declared) = declared else {
-        return told.push(|| Cause::required(at.text(), &format!("because it is defined in {}", named.text())));
+        return told.push(|| {
+            Cause::required(at.text(), &format!("because it is defined in {}", named.text()))
+        });
     };
     logic(of, Some(declared), (at, named), told);
     if let Some(inner) = of.items() {

@@ -51,10 +51,14 @@ impl<'c> DefaultRules<'c> {
     fn default(&mut self, id: NodeId, shape: &Shape, default: &Value, place: &SchemaPlace<'_>) {
         let place = place.child("default");
         if unknown_in(self.graph, shape, &mut default.clone()) {
-            self.told.push(|| Cause::invalid(place.text(), default.clone(), "must not have unknown fields"));
+            self.told.push(|| {
+                Cause::invalid(place.text(), default.clone(), "must not have unknown fields")
+            });
         }
         if let Err(error) = check_part(self.graph, shape, default) {
-            return self.told.push(|| Cause::invalid(place.text(), default.clone(), &error.to_string()));
+            return self
+                .told
+                .push(|| Cause::invalid(place.text(), default.clone(), &error.to_string()));
         }
         for cause in validate::validate(self.compiled, id, place.text().as_str(), default, None) {
             self.told.push(|| cause);

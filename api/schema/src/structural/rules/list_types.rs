@@ -47,7 +47,11 @@ pub(super) fn check(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told
 fn set_elements(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
     let Some(items) = schema.items() else { return };
     let (word, given, is_whole) = match items.ty() {
-        "array" => (&items.words.list_type, items.list_type(), matches!(items.list_type(), None | Some("atomic"))),
+        "array" => (
+            &items.words.list_type,
+            items.list_type(),
+            matches!(items.list_type(), None | Some("atomic")),
+        ),
         "object" => (&items.words.map_type, items.map_type(), items.map_type() == Some("atomic")),
         _ => return,
     };
@@ -68,7 +72,9 @@ fn keyed(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
     let items_place = place.child("items");
     let Some(items) = schema.items() else {
         match schema.get("items") {
-            None => told.push(|| Cause::required(items_place.text(), &format!("must have a schema {condition}"))),
+            None => told.push(|| {
+                Cause::required(items_place.text(), &format!("must have a schema {condition}"))
+            }),
             Some(items) => {
                 let why = format!("must only have a single schema {condition}");
                 told.push(|| Cause::invalid(items_place.text(), items.clone(), &why));
@@ -86,9 +92,12 @@ fn keyed(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
     for key in schema.list_map_keys() {
         match items.property(key) {
             Some(property) if ["array", "object"].contains(&property.ty()) => {
-                let why = format!("must be a scalar type if parent array's {} is map", words.list_type);
+                let why =
+                    format!("must be a scalar type if parent array's {} is map", words.list_type);
                 let properties = items_place.child("properties");
-                told.push(|| Cause::invalid(properties.key(key).child("type").text(), items.ty(), &why));
+                told.push(|| {
+                    Cause::invalid(properties.key(key).child("type").text(), items.ty(), &why)
+                });
             }
             Some(_) => {}
             None => {
@@ -97,7 +106,9 @@ fn keyed(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
             }
         }
         if !seen.insert(key) {
-            told.push(|| Cause::invalid(keys_place.text(), all(), "must not contain duplicate entries"));
+            told.push(|| {
+                Cause::invalid(keys_place.text(), all(), "must not contain duplicate entries")
+            });
         }
     }
 }
@@ -118,7 +129,9 @@ fn nulls(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
     let required: HashSet<&str> = items.texts("required").collect();
     let properties = place.child("properties");
     for key in schema.list_map_keys() {
-        let Some(property) = items.property(key) else { continue };
+        let Some(property) = items.property(key) else {
+            continue;
+        };
         let place = properties.key(key);
         let beginning = format!("this property is in {}, so it", schema.words.list_map_keys);
         if !required.contains(key) && property.get("default").is_none() {

@@ -17,7 +17,11 @@ use super::place::SchemaPlace;
 use super::source::Source;
 
 /// What is not structural, sorted by text.
-pub(super) fn structural(root: Source<'_>, place: &SchemaPlace<'_>, patterns: &mut Patterns<'_>) -> Vec<Cause> {
+pub(super) fn structural(
+    root: Source<'_>,
+    place: &SchemaPlace<'_>,
+    patterns: &mut Patterns<'_>,
+) -> Vec<Cause> {
     let mut told = Told::default();
     structure::check(root, place, patterns, &mut told);
     completeness::check(root, place, &mut told);
@@ -44,7 +48,9 @@ pub(super) fn unsupported(root: Source<'_>) -> Option<&'static str> {
             return Some(name);
         }
         if !schema.list("items").is_empty()
-            || schema.get(&schema.words.preserve_unknown_fields).is_some_and(|v| v.as_bool() == Some(false))
+            || schema
+                .get(&schema.words.preserve_unknown_fields)
+                .is_some_and(|v| v.as_bool() == Some(false))
         {
             return Some("items or unknown fields");
         }

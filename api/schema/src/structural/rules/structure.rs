@@ -36,7 +36,8 @@ impl StructureRules<'_, '_> {
         match schema.items() {
             Some(items) => self.schema(items, Level::Item, &place.child("items")),
             None if schema.ty() == "array" => {
-                self.told.push(|| Cause::required(place.child("items").text(), "must be specified"));
+                self.told
+                    .push(|| Cause::required(place.child("items").text(), "must be specified"));
             }
             None => {}
         }
@@ -54,7 +55,8 @@ impl StructureRules<'_, '_> {
             }
         }
         self.extensions(schema, place);
-        let in_all_of = schema.each("allOf").next().is_some_and(|(_, first)| is_int_or_string(first));
+        let in_all_of =
+            schema.each("allOf").next().is_some_and(|(_, first)| is_int_or_string(first));
         self.logic(schema, is_int_or_string(schema), in_all_of, place);
         self.types(schema, level, place);
         self.metadata(schema, level, place);
@@ -67,7 +69,9 @@ impl StructureRules<'_, '_> {
         }
         let why = format!("must be false if {} is true", words.int_or_string);
         if schema.preserves() {
-            self.told.push(|| Cause::invalid(place.child(&words.preserve_unknown_fields).text(), true, &why));
+            self.told.push(|| {
+                Cause::invalid(place.child(&words.preserve_unknown_fields).text(), true, &why)
+            });
         }
         if schema.is_embedded() {
             self.told.push(|| Cause::invalid(place.child(&words.embedded).text(), true, &why));
@@ -92,7 +96,9 @@ impl StructureRules<'_, '_> {
             self.told.push(|| Cause::forbidden(place.child("additionalProperties").text(), &why));
         }
         if level == Level::Root && !ty.is_empty() && ty != "object" {
-            self.told.push(|| Cause::invalid(place.child("type").text(), ty, "must be object at the root"));
+            self.told.push(|| {
+                Cause::invalid(place.child("type").text(), ty, "must be object at the root")
+            });
         }
     }
 
@@ -100,38 +106,58 @@ impl StructureRules<'_, '_> {
         let has_metadata = level == Level::Root || schema.is_embedded();
         let properties = place.child("properties");
         for name in ["kind", "apiVersion"] {
-            let Some(inner) = schema.property(name).filter(|inner| has_metadata && inner.ty() != "string") else {
+            let Some(inner) =
+                schema.property(name).filter(|inner| has_metadata && inner.ty() != "string")
+            else {
                 continue;
             };
-            self.told.push(|| Cause::invalid(properties.key(name).child("type").text(), inner.ty(), "must be string"));
+            self.told.push(|| {
+                Cause::invalid(
+                    properties.key(name).child("type").text(),
+                    inner.ty(),
+                    "must be string",
+                )
+            });
         }
         if let Some(metadata) = schema.property("metadata") {
             let place = properties.key("metadata");
             if has_metadata && metadata.ty() != "object" {
-                self.told.push(|| Cause::invalid(place.child("type").text(), metadata.ty(), "must be object"));
+                self.told.push(|| {
+                    Cause::invalid(place.child("type").text(), metadata.ty(), "must be object")
+                });
             }
             if level == Level::Root && !is_plain_metadata(metadata) {
-                let why =
-                    "must not specify anything other than name and generateName, but metadata is implicitly specified";
+                let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
                 self.told.push(|| Cause::forbidden(place.text(), why));
             }
         }
         if schema.is_embedded() && !schema.preserves() && schema.properties().next().is_none() {
-            let (embedded, preserve) = (&schema.words.embedded, &schema.words.preserve_unknown_fields);
+            let (embedded, preserve) =
+                (&schema.words.embedded, &schema.words.preserve_unknown_fields);
             let why = format!("must not be empty if {embedded} is true without {preserve}");
             self.told.push(|| Cause::required(properties.text(), &why));
         }
     }
 
     /// The logic of a schema or of a branch. The two forms that say "an integer or a string" may name types.
-    fn logic(&mut self, schema: Source<'_>, skip_any_of: bool, skip_in_all_of: bool, place: &SchemaPlace<'_>) {
+    fn logic(
+        &mut self,
+        schema: Source<'_>,
+        skip_any_of: bool,
+        skip_in_all_of: bool,
+        place: &SchemaPlace<'_>,
+    ) {
         for word in ["anyOf", "allOf", "oneOf"] {
             if word == "anyOf" && skip_any_of {
                 continue;
             }
             let place = place.child(word);
             for (index, branch) in schema.each(word) {
-                self.branch(branch, word == "allOf" && index == 0 && skip_in_all_of, &place.index(index));
+                self.branch(
+                    branch,
+                    word == "allOf" && index == 0 && skip_in_all_of,
+                    &place.index(index),
+                );
             }
         }
         if let Some(branch) = schema.schema("not") {
@@ -191,7 +217,9 @@ impl StructureRules<'_, '_> {
 fn is_int_or_string(schema: Source<'_>) -> bool {
     let mut branches = schema.each("anyOf");
     let mut is_next = |ty: &str| {
-        branches.next().is_some_and(|(_, branch)| branch.ty() == ty && branch.entries().all(|(word, _)| word == "type"))
+        branches.next().is_some_and(|(_, branch)| {
+            branch.ty() == ty && branch.entries().all(|(word, _)| word == "type")
+        })
     };
     is_next("integer") && is_next("string") && schema.list("anyOf").len() == 2
 }

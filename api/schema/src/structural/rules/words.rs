@@ -62,15 +62,19 @@ pub(in crate::structural) fn check(root: Source<'_>, place: &SchemaPlace<'_>, to
 }
 
 /// Checks what is asked of the root alone.
-pub(in crate::structural) fn check_root(root: Source<'_>, place: &SchemaPlace<'_>, has_status: bool, told: &mut Told) {
+pub(in crate::structural) fn check_root(
+    root: Source<'_>,
+    place: &SchemaPlace<'_>,
+    has_status: bool,
+    told: &mut Told,
+) {
     if has_status && !root.ty().is_empty() && root.ty() != "object" {
-        let why =
-            "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
+        let why = "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
         told.push(|| Cause::invalid(place.child("type").text(), root.ty(), why));
     } else if has_status
-        && root
-            .entries()
-            .any(|(word, value)| !value.is_empty() && value.as_bool() != Some(false) && !is_beside_status(root, word))
+        && root.entries().any(|(word, value)| {
+            !value.is_empty() && value.as_bool() != Some(false) && !is_beside_status(root, word)
+        })
     {
         let why = format!(
             "only {ALLOWED_BESIDE_STATUS} fields are allowed at the root of the schema if the status subresource is enabled"
@@ -78,13 +82,17 @@ pub(in crate::structural) fn check_root(root: Source<'_>, place: &SchemaPlace<'_
         told.push(|| Cause::invalid(place.text(), "", &why));
     }
     if root.flag("nullable") {
-        told.push(|| Cause::forbidden(place.child("nullable").text(), "nullable cannot be true at the root"));
+        told.push(|| {
+            Cause::forbidden(place.child("nullable").text(), "nullable cannot be true at the root")
+        });
     }
 }
 
 fn is_beside_status(root: Source<'_>, word: &str) -> bool {
     let words = root.words;
-    BESIDE_STATUS.contains(&word) || word == words.preserve_unknown_fields || word == words.validations
+    BESIDE_STATUS.contains(&word)
+        || word == words.preserve_unknown_fields
+        || word == words.validations
 }
 
 struct WordRules<'t> {
@@ -95,7 +103,8 @@ impl WordRules<'_> {
     fn schema(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
         self.refused(schema, place, context);
         if schema.flag("uniqueItems") {
-            let why = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
+            let why =
+                "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
             self.told.push(|| Cause::forbidden(place.child("uniqueItems").text(), why));
         }
         self.additional(schema, place, context);
@@ -108,11 +117,15 @@ impl WordRules<'_> {
     fn refused(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
         let ty = schema.ty();
         if let (Some(why), Some(_)) = (context.no_defaults, schema.get("default")) {
-            self.told.push(|| Cause::forbidden(place.child("default").text(), &format!("must not be set {why}")));
+            self.told.push(|| {
+                Cause::forbidden(place.child("default").text(), &format!("must not be set {why}"))
+            });
         }
         for (word, may_be_empty) in REFUSED {
             if schema.get(word).is_some_and(|value| !may_be_empty || !value.is_empty()) {
-                self.told.push(|| Cause::forbidden(place.child(word).text(), &format!("{word} is not supported")));
+                self.told.push(|| {
+                    Cause::forbidden(place.child(word).text(), &format!("{word} is not supported"))
+                });
             }
         }
         if !ty.is_empty() && !TYPES.contains(&ty) {
@@ -133,9 +146,13 @@ impl WordRules<'_> {
     }
 
     fn additional(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
-        let Some(additional) = schema.additional() else { return };
+        let Some(additional) = schema.additional() else {
+            return;
+        };
         let place = place.child("additionalProperties");
-        if schema.properties().next().is_some() && !matches!(additional, AdditionalSource::Allowed(true)) {
+        if schema.properties().next().is_some()
+            && !matches!(additional, AdditionalSource::Allowed(true))
+        {
             let why = "additionalProperties and properties are mutual exclusive";
             self.told.push(|| Cause::forbidden(place.text(), why));
         }
@@ -195,14 +212,17 @@ impl WordRules<'_> {
             let place = place.child(&words.preserve_unknown_fields);
             self.told.push(|| Cause::invalid(place.text(), false, "must be true or undefined"));
         }
-        let Some(map_type) = schema.map_type() else { return };
+        let Some(map_type) = schema.map_type() else {
+            return;
+        };
         if schema.ty() != "object" {
             let why = format!("must be object if {} is specified", words.map_type);
             self.told.push(|| wrong_type(place, schema.ty(), &why));
         }
         if !["atomic", "granular"].contains(&map_type) {
             let place = place.child(&words.map_type);
-            self.told.push(|| Cause::not_supported(place.text(), map_type, &["atomic", "granular"]));
+            self.told
+                .push(|| Cause::not_supported(place.text(), map_type, &["atomic", "granular"]));
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The types of the CEL mapping table, line by line, and the names of fields.
 
 use super::*;
-use crate::structural::cel_types::{CelField, CelFieldType, CelList, CelType, Declarations, escape, unescape};
+use crate::structural::cel_types::{
+    CelField, CelFieldType, CelList, CelType, Declarations, escape, unescape,
+};
 
 /// The type of the property `a` of the spec, in short.
 fn check(schema: &str, expect: &str) {
@@ -23,7 +25,9 @@ fn short(declarations: &Declarations<'_>, ty: Option<CelType>) -> String {
         Some(CelType::Object(fields)) => {
             format!("{{{}}}", fields.into_iter().map(field).collect::<Vec<_>>().join(", "))
         }
-        Some(CelType::Map { value, max_entries }) => format!("map({}, {max_entries})", inner(value)),
+        Some(CelType::Map { value, max_entries }) => {
+            format!("map({}, {max_entries})", inner(value))
+        }
         Some(CelType::List { element, kind, max_elements }) => {
             let kind = match kind {
                 CelList::Plain => "list".to_owned(),
@@ -39,7 +43,10 @@ fn short(declarations: &Declarations<'_>, ty: Option<CelType>) -> String {
 #[test]
 fn mapping_table() {
     check(r#"{"type":"object","properties":{"b":{"type":"boolean"}}}"#, "{b: Bool}");
-    check(r#"{"type":"object","additionalProperties":{"type":"integer"},"maxProperties":3}"#, "map(Int, 3)");
+    check(
+        r#"{"type":"object","additionalProperties":{"type":"integer"},"maxProperties":3}"#,
+        "map(Int, 3)",
+    );
     check(r#"{"type":"object","additionalProperties":{"type":"integer"}}"#, "map(Int, 449389)");
     check(
         r#"{"type":"object","x-svc-embedded-type":true,"x-svc-preserve-unknown-fields":true}"#,
@@ -54,7 +61,10 @@ fn mapping_table() {
     check(r#"{"type":"array","items":{"type":"integer"},"maxItems":5}"#, "list(Int, 5)");
     check(r#"{"type":"array","items":{"type":"boolean"}}"#, "list(Bool, 629145)");
     check(r#"{"type":"array","items":{"x-svc-preserve-unknown-fields":true}}"#, "none");
-    check(r#"{"type":"array","x-svc-list-type":"set","items":{"type":"integer"},"maxItems":5}"#, "set(Int, 5)");
+    check(
+        r#"{"type":"array","x-svc-list-type":"set","items":{"type":"integer"},"maxItems":5}"#,
+        "set(Int, 5)",
+    );
     check(
         r#"{"type":"array","x-svc-list-type":"map","x-svc-list-map-keys":["k"],"maxItems":5,
         "items":{"type":"object","required":["k"],"properties":{"k":{"type":"integer"}}}}"#,
@@ -92,7 +102,8 @@ fn least_sizes_count_required_fields() {
 
 #[test]
 fn the_root_has_what_every_object_has() {
-    let compiled = try_compile(&base(Naming::Svc), &json(r#"{"type":"object"}"#), false).expect("a structural schema");
+    let compiled = try_compile(&base(Naming::Svc), &json(r#"{"type":"object"}"#), false)
+        .expect("a structural schema");
     let declarations = Declarations::new(&compiled);
     let found = short(&declarations, declarations.of(compiled.root()));
     assert_eq!(found, "{apiVersion: Text, kind: Text, metadata: Metadata}");

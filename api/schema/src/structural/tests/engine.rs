@@ -9,7 +9,8 @@ use crate::{apply_defaults, decode};
 /// Decodes and defaults an object with this `spec`; the unknown fields, and what is left of it.
 fn settled(schema: &Structural, spec: &str) -> (Vec<String>, String) {
     let mut object = json(&format!(r#"{{"spec":{spec}}}"#));
-    let unknown = decode(schema.graph(), schema.ty(), &mut object).unwrap_or_else(|error| panic!("{spec}: {error}"));
+    let unknown = decode(schema.graph(), schema.ty(), &mut object)
+        .unwrap_or_else(|error| panic!("{spec}: {error}"));
     apply_defaults(schema.graph(), schema.ty(), &mut object);
     let once = object.clone();
     decode(schema.graph(), schema.ty(), &mut object).expect("a settled object");
@@ -28,7 +29,10 @@ fn unknown_fields_are_pruned() {
         "any":{"x-svc-preserve-unknown-fields":true},"t":{"type":"object","additionalProperties":true}}"#,
     );
     let check = |spec: &str, unknown: &[&str], expect: &str| {
-        assert_eq!(settled(&schema, spec), (unknown.iter().map(ToString::to_string).collect(), expect.to_owned()));
+        assert_eq!(
+            settled(&schema, spec),
+            (unknown.iter().map(ToString::to_string).collect(), expect.to_owned())
+        );
     };
     check(
         r#"{"a":"x","z":1,"o":{"b":"x","z":1},"e":{"z":1},"l":[{"c":"x","z":1},{}],"m":{"k":{"d":"x","z":1}}}"#,
@@ -60,7 +64,10 @@ fn defaults_are_filled_in() {
     check("{}", all);
     check(r#"{"s":null,"i":null,"l":null}"#, all);
     check(r#"{"s":"","i":5,"l":[],"deep":{}}"#, r#"{"deep":{"in":{"s":"y"}},"i":5,"l":[],"s":""}"#);
-    check(r#"{"absent":{}}"#, r#"{"absent":{"s":"z"},"deep":{"in":{"s":"y"}},"i":0,"l":["p"],"s":"x"}"#);
+    check(
+        r#"{"absent":{}}"#,
+        r#"{"absent":{"s":"z"},"deep":{"in":{"s":"y"}},"i":0,"l":["p"],"s":"x"}"#,
+    );
     check(
         r#"{"items":[{"n":"a","k":null},{"k":"own"}],"map":{"a":{},"b":{"k":null}}}"#,
         r#"{"deep":{"in":{"s":"y"}},"i":0,"items":[{"k":"kk","n":"a"},{"k":"own"}],"l":["p"],"map":{"a":{"k":7},"b":{"k":7}},"s":"x"}"#,
@@ -90,12 +97,12 @@ fn metadata_has_its_type_everywhere() {
     );
     let check = |object: &str, expect: Result<&str, &str>| {
         let mut object = json(object);
-        let decoded = decode(schema.graph(), schema.ty(), &mut object).map_err(|error| error.to_string());
+        let decoded =
+            decode(schema.graph(), schema.ty(), &mut object).map_err(|error| error.to_string());
         let found = decoded.map(|unknown| format!("{:?} {}", unknown.paths, text(&object)));
         assert_eq!(found.as_deref().map_err(String::as_str), expect);
     };
-    let pod =
-        r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x","labels":{},"nope":1},"spec":{"a":"x","z":1},"z":1}"#;
+    let pod = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"x","labels":{},"nope":1},"spec":{"a":"x","z":1},"z":1}"#;
     check(
         &format!(r#"{{"spec":{{"r":{pod}}}}}"#),
         Ok(
@@ -131,10 +138,17 @@ fn fields_are_owned_as_the_schema_says() {
     };
     check(r#"{"atomic":["a"],"whole":{"a":"x"}}"#, r#"{"f:spec":{"f:atomic":{},"f:whole":{}}}"#);
     check(r#"{"set":["a"]}"#, r#"{"f:spec":{"f:set":{"v:\"a\"":{}}}}"#);
-    check(r#"{"map":[{"k":"a"}]}"#, r#"{"f:spec":{"f:map":{"k:{\"k\":\"a\",\"n\":1}":{".":{},"f:k":{}}}}}"#);
-    check(r#"{"free":{"a":{"b":1},"c":[1]}}"#, r#"{"f:spec":{"f:free":{"f:a":{".":{},"f:b":{}},"f:c":{}}}}"#);
+    check(
+        r#"{"map":[{"k":"a"}]}"#,
+        r#"{"f:spec":{"f:map":{"k:{\"k\":\"a\",\"n\":1}":{".":{},"f:k":{}}}}}"#,
+    );
+    check(
+        r#"{"free":{"a":{"b":1},"c":[1]}}"#,
+        r#"{"f:spec":{"f:free":{"f:a":{".":{},"f:b":{}},"f:c":{}}}}"#,
+    );
     check(r#"{"sets":{"a":["x"]}}"#, r#"{"f:spec":{"f:sets":{"f:a":{".":{},"v:\"x\"":{}}}}}"#);
-    let (old, new) = (json(r#"{"spec":{"free":{"a":{"b":1}}}}"#), json(r#"{"spec":{"free":{"a":[1]}}}"#));
+    let (old, new) =
+        (json(r#"{"spec":{"free":{"a":{"b":1}}}}"#), json(r#"{"spec":{"free":{"a":[1]}}}"#));
     let changes = compare(schema.graph(), schema.ty(), &old, &new);
     assert_eq!(text(&changes.modified.encode()), r#"{"f:spec":{"f:free":{"f:a":{}}}}"#);
 }
@@ -146,7 +160,8 @@ fn applied_bodies_are_checked() {
     );
     let check = |spec: &str, expect: Option<&str>| {
         let body = json(&format!(r#"{{"spec":{spec}}}"#));
-        let found = Config::new(schema.graph(), schema.ty(), body).err().map(|error| error.to_string());
+        let found =
+            Config::new(schema.graph(), schema.ty(), body).err().map(|error| error.to_string());
         assert_eq!(found.as_deref(), expect, "{spec}");
     };
     check(r#"{"a":"x","free":{"z":[1]},"any":[1]}"#, None);
@@ -159,12 +174,17 @@ fn layers_share_the_base() {
     let base = base(Naming::Svc);
     let before = Arc::strong_count(&base);
     let schemas: Vec<Structural> = (0..3)
-        .map(|_| try_compile(&base, &json(r#"{"type":"object"}"#), false).expect("a structural schema"))
+        .map(|_| {
+            try_compile(&base, &json(r#"{"type":"object"}"#), false).expect("a structural schema")
+        })
         .collect();
     assert_eq!(Arc::strong_count(&base), before + 3);
     let meta = base.type_named("meta/v1.ObjectMeta").expect("a type").id;
     for schema in &schemas {
-        assert!(std::ptr::eq(schema.graph().ty(meta), base.ty(meta)), "the machinery's types are shared");
+        assert!(
+            std::ptr::eq(schema.graph().ty(meta), base.ty(meta)),
+            "the machinery's types are shared"
+        );
         assert_eq!(schema.graph().types().len(), 1);
         let metadata = schema.graph().property(schema.ty(), "metadata").expect("metadata");
         assert_eq!(metadata.shape.message(), Some(meta));

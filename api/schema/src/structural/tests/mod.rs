@@ -25,7 +25,9 @@ struct Plain(String);
 
 impl Matcher for Plain {
     fn is_match(&self, text: &str) -> bool {
-        self.0.strip_prefix('^').map_or_else(|| text.contains(&self.0), |start| text.starts_with(start))
+        self.0
+            .strip_prefix('^')
+            .map_or_else(|| text.contains(&self.0), |start| text.starts_with(start))
     }
 }
 
@@ -40,14 +42,21 @@ fn base(naming: Naming) -> Arc<Graph> {
     Arc::new(Graph::builtin(naming.names()))
 }
 
-fn try_compile(base: &Arc<Graph>, schema: &Value, has_status: bool) -> Result<Structural, Vec<Cause>> {
+fn try_compile(
+    base: &Arc<Graph>,
+    schema: &Value,
+    has_status: bool,
+) -> Result<Structural, Vec<Cause>> {
     compile(schema, &Path::new(AT), Options { base, patterns: &plain, has_status })
 }
 
 /// Compiles a schema whose `spec` has these properties.
 fn of_spec(properties: &str) -> Structural {
-    let text = format!(r#"{{"type":"object","properties":{{"spec":{{"type":"object","properties":{properties}}}}}}}"#);
-    try_compile(&base(Naming::Svc), &json(&text), false).unwrap_or_else(|causes| panic!("{properties}: {causes:?}"))
+    let text = format!(
+        r#"{{"type":"object","properties":{{"spec":{{"type":"object","properties":{properties}}}}}}}"#
+    );
+    try_compile(&base(Naming::Svc), &json(&text), false)
+        .unwrap_or_else(|causes| panic!("{properties}: {causes:?}"))
 }
 
 /// Causes as clients see them, those of fields below the schema without its place.

@@ -28,12 +28,19 @@ fn anything(_: &str) -> Result<Arc<dyn Matcher>, String> {
 /// Compiles all versions of a definition; how many there are.
 fn check(base: &Arc<Graph>, file: &FilePath) -> usize {
     let text = std::fs::read_to_string(file).expect("a readable file");
-    let definition: Value = serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let versions = definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default();
+    let definition: Value =
+        serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let versions =
+        definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default();
     for version in versions {
-        let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) else { continue };
-        let options =
-            Options { base, patterns: &anything, has_status: version.at(&["subresources", "status"]).is_some() };
+        let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) else {
+            continue;
+        };
+        let options = Options {
+            base,
+            patterns: &anything,
+            has_status: version.at(&["subresources", "status"]).is_some(),
+        };
         let compiled = compile(schema, &Path::new(AT), options)
             .unwrap_or_else(|causes| panic!("{}: {:#?}", file.display(), shown(&causes)));
         let declarations = Declarations::new(&compiled);

@@ -19,8 +19,14 @@ fn checks(cases: &[(&str, &[&str])]) {
 #[test]
 fn types() {
     checks(&[
-        (r#"{"properties":{"a":{"type":"string"}}}"#, &["~.type: Required value: must not be empty at the root"]),
-        (r#"{"type":"string"}"#, &[r#"~.type: Invalid value: "string": must be object at the root"#]),
+        (
+            r#"{"properties":{"a":{"type":"string"}}}"#,
+            &["~.type: Required value: must not be empty at the root"],
+        ),
+        (
+            r#"{"type":"string"}"#,
+            &[r#"~.type: Invalid value: "string": must be object at the root"#],
+        ),
         (
             r#"{"type":"object","properties":{"a":{"description":"x"},"b":{"type":"object","properties":{"c":{}}}}}"#,
             &[
@@ -30,7 +36,9 @@ fn types() {
         ),
         (
             r#"a: {"type":"array","items":{"description":"x"}}"#,
-            &["~.properties[a].items.type: Required value: must not be empty for specified array items"],
+            &[
+                "~.properties[a].items.type: Required value: must not be empty for specified array items",
+            ],
         ),
         (r#"a: {"type":"array"}"#, &["~.properties[a].items: Required value: must be specified"]),
         (
@@ -136,20 +144,27 @@ fn words() {
             r#"a: {"type":"array","items":[{"type":"string"}]}"#,
             &["~.properties[a].items: Forbidden: items must be a schema object and not an array"],
         ),
-        (r#"{"type":"object","nullable":true}"#, &["~.nullable: Forbidden: nullable cannot be true at the root"]),
-        (r#"{"type":"object","$schema":"x"}"#, &[r#"~: Invalid value: "": OpenAPIV3Schema 'schema' is not supported"#]),
+        (
+            r#"{"type":"object","nullable":true}"#,
+            &["~.nullable: Forbidden: nullable cannot be true at the root"],
+        ),
+        (
+            r#"{"type":"object","$schema":"x"}"#,
+            &[r#"~: Invalid value: "": OpenAPIV3Schema 'schema' is not supported"#],
+        ),
     ]);
 }
 
 #[test]
 fn extensions() {
-    let embedded =
-        "Required value: must not be empty if x-svc-embedded-type is true without x-svc-preserve-unknown-fields";
+    let embedded = "Required value: must not be empty if x-svc-embedded-type is true without x-svc-preserve-unknown-fields";
     let properties = format!("~.properties[a].properties: {embedded}");
     checks(&[
         (
             r#"a: {"type":"object","x-svc-preserve-unknown-fields":false}"#,
-            &["~.properties[a].x-svc-preserve-unknown-fields: Invalid value: false: must be true or undefined"],
+            &[
+                "~.properties[a].x-svc-preserve-unknown-fields: Invalid value: false: must be true or undefined",
+            ],
         ),
         (
             r#"a: {"type":"string","x-svc-embedded-type":true}"#,
@@ -161,11 +176,15 @@ fn extensions() {
         (r#"a: {"type":"object","x-svc-embedded-type":true}"#, &[&properties]),
         (
             r#"a: {"type":"object","properties":{"k":{"type":"string"}},"x-svc-map-type":"set"}"#,
-            &[r#"~.properties[a].x-svc-map-type: Unsupported value: "set": supported values: "atomic", "granular""#],
+            &[
+                r#"~.properties[a].x-svc-map-type: Unsupported value: "set": supported values: "atomic", "granular""#,
+            ],
         ),
         (
             r#"a: {"type":"array","items":{"type":"string"},"x-svc-map-type":"atomic"}"#,
-            &[r#"~.properties[a].type: Invalid value: "array": must be object if x-svc-map-type is specified"#],
+            &[
+                r#"~.properties[a].type: Invalid value: "array": must be object if x-svc-map-type is specified"#,
+            ],
         ),
     ]);
     check(
@@ -186,15 +205,21 @@ fn list_types() {
     };
     check(
         r#""items":{"type":"string"},"x-svc-list-type":"bag""#,
-        &[r#"~.properties[a].x-svc-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map""#],
+        &[
+            r#"~.properties[a].x-svc-list-type: Unsupported value: "bag": supported values: "atomic", "set", "map""#,
+        ],
     );
     check(
         r#"ITEMS,"x-svc-list-type":"map""#,
-        &["~.properties[a].x-svc-list-map-keys: Required value: must not be empty if x-svc-list-type is map"],
+        &[
+            "~.properties[a].x-svc-list-map-keys: Required value: must not be empty if x-svc-list-type is map",
+        ],
     );
     check(
         r#"ITEMS,"x-svc-list-map-keys":["k"]"#,
-        &["~.properties[a].x-svc-list-type: Required value: must be map if x-svc-list-map-keys is non-empty"],
+        &[
+            "~.properties[a].x-svc-list-type: Required value: must be map if x-svc-list-map-keys is non-empty",
+        ],
     );
     check(
         r#"ITEMS,"x-svc-list-type":"map","x-svc-list-map-keys":["other"]"#,
@@ -225,11 +250,15 @@ fn defaults() {
     checks(&[
         (
             r#"a: {"type":"string","default":5}"#,
-            &[r#"~.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer""#],
+            &[
+                r#"~.properties[a].default: Invalid value: "integer":  in body must be of type string: "integer""#,
+            ],
         ),
         (
             r#"a: {"type":"integer","default":5,"maximum":4}"#,
-            &["~.properties[a].default: Invalid value: 5:  in body should be less than or equal to 4"],
+            &[
+                "~.properties[a].default: Invalid value: 5:  in body should be less than or equal to 4",
+            ],
         ),
         (
             r#"a: {"type":"string","default":"c","enum":["a","b"]}"#,
@@ -238,7 +267,9 @@ fn defaults() {
         (r#"a: {"type":"string","default":null,"nullable":true}"#, &[]),
         (
             r#"a: {"type":"object","properties":{"b":{"type":"string"}},"default":{"b":"x","c":"y"}}"#,
-            &[r#"~.properties[a].default: Invalid value: {"b":"x","c":"y"}: must not have unknown fields"#],
+            &[
+                r#"~.properties[a].default: Invalid value: {"b":"x","c":"y"}: must not have unknown fields"#,
+            ],
         ),
         (
             r#"a: {"type":"object","properties":{"b":{"type":"string"}},"required":["b"],"default":{}}"#,
@@ -246,7 +277,9 @@ fn defaults() {
         ),
         (
             r#"{"type":"object","properties":{"metadata":{"type":"object","properties":{"name":{"type":"string","default":"x"}}}}}"#,
-            &["~.properties[metadata].properties[name].default: Forbidden: must not be set in top-level metadata"],
+            &[
+                "~.properties[metadata].properties[name].default: Forbidden: must not be set in top-level metadata",
+            ],
         ),
         (
             r#"{"type":"object","properties":{"metadata":{"type":"object","properties":{"labels":{"type":"object"}}}}}"#,
@@ -263,7 +296,9 @@ fn defaults() {
 
 #[test]
 fn the_status_subresource_asks_for_an_object() {
-    let found = try_compile(&base(Naming::Svc), &json(r#"{"type":"array"}"#), true).err().unwrap_or_default();
+    let found = try_compile(&base(Naming::Svc), &json(r#"{"type":"array"}"#), true)
+        .err()
+        .unwrap_or_default();
     let expect = [
         r#"~.type: Invalid value: "array": only "object" is allowed as the type at the root of the schema if the status subresource is enabled"#,
         "~.items: Required value: must be specified",

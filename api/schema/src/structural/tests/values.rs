@@ -19,9 +19,18 @@ fn types() {
     let check = |spec: &str, expect: &[&str]| check(&schema, spec, expect);
     check(r#"{"s":"x","i":2.0,"n":1,"b":true,"o":{},"l":["a"],"m":{"k":1},"p":1}"#, &[]);
     check(r#"{"i":2147483648}"#, &[]);
-    check(r#"{"s":1}"#, &[r#"spec.s: Invalid value: "integer": spec.s in body must be of type string: "integer""#]);
-    check(r#"{"i":"x"}"#, &[r#"spec.i: Invalid value: "string": spec.i in body must be of type integer: "string""#]);
-    check(r#"{"o":[]}"#, &[r#"spec.o: Invalid value: "array": spec.o in body must be of type object: "array""#]);
+    check(
+        r#"{"s":1}"#,
+        &[r#"spec.s: Invalid value: "integer": spec.s in body must be of type string: "integer""#],
+    );
+    check(
+        r#"{"i":"x"}"#,
+        &[r#"spec.i: Invalid value: "string": spec.i in body must be of type integer: "string""#],
+    );
+    check(
+        r#"{"o":[]}"#,
+        &[r#"spec.o: Invalid value: "array": spec.o in body must be of type object: "array""#],
+    );
     check(
         r#"{"b":1,"l":[1,"a",null],"m":{"k":"x"}}"#,
         &[
@@ -33,10 +42,18 @@ fn types() {
     );
     check(
         r#"{"p":1.5}"#,
-        &[r#"spec.p: Invalid value: "number": spec.p in body must be of type integer,string: "number""#],
+        &[
+            r#"spec.p: Invalid value: "number": spec.p in body must be of type integer,string: "number""#,
+        ],
     );
-    check(r#"{"p":11}"#, &["spec.p: Invalid value: 11: spec.p in body should be less than or equal to 10"]);
-    check(r#"{"p":"half"}"#, &[r#"spec.p: Invalid value: "half": spec.p in body should match '%'"#]);
+    check(
+        r#"{"p":11}"#,
+        &["spec.p: Invalid value: 11: spec.p in body should be less than or equal to 10"],
+    );
+    check(
+        r#"{"p":"half"}"#,
+        &[r#"spec.p: Invalid value: "half": spec.p in body should match '%'"#],
+    );
 }
 
 #[test]
@@ -49,19 +66,34 @@ fn bounds() {
         "r":{"type":"array","items":{"type":"object","properties":{"n":{"type":"string"}},"required":["n"]}}}"#,
     );
     let check = |spec: &str, expect: &[&str]| check(&schema, spec, expect);
-    check(r#"{"e":"a","p":"abc","len":"äöüß","x":1.01,"m":0,"f":1.5,"n":2,"l":["a"],"o":{"k":1},"r":[{"n":""}]}"#, &[]);
+    check(
+        r#"{"e":"a","p":"abc","len":"äöüß","x":1.01,"m":0,"f":1.5,"n":2,"l":["a"],"o":{"k":1},"r":[{"n":""}]}"#,
+        &[],
+    );
     check(r#"{"e":""}"#, &[r#"spec.e: Unsupported value: "": supported values: "a", "b""#]);
     check(r#"{"p":"x"}"#, &[r#"spec.p: Invalid value: "x": spec.p in body should match '^ab'"#]);
-    check(r#"{"len":"😀"}"#, &[r#"spec.len: Invalid value: "😀": spec.len in body should be at least 2 chars long"#]);
+    check(
+        r#"{"len":"😀"}"#,
+        &[r#"spec.len: Invalid value: "😀": spec.len in body should be at least 2 chars long"#],
+    );
     check(r#"{"len":"abcde"}"#, &["spec.len: Too long: may not be more than 4 bytes"]);
     check(r#"{"x":1}"#, &["spec.x: Invalid value: 1: spec.x in body should be greater than 1"]);
     check(r#"{"x":5}"#, &["spec.x: Invalid value: 5: spec.x in body should be less than 5"]);
     check(r#"{"m":10}"#, &["spec.m: Invalid value: 10: spec.m in body should be a multiple of 3"]);
-    check(r#"{"f":1.25}"#, &["spec.f: Invalid value: 1.25: spec.f in body should be a multiple of 0.5"]);
+    check(
+        r#"{"f":1.25}"#,
+        &["spec.f: Invalid value: 1.25: spec.f in body should be a multiple of 0.5"],
+    );
     check(r#"{"n":3}"#, &[r#"spec.n: Unsupported value: 3: supported values: "1", "2""#]);
-    check(r#"{"l":[]}"#, &["spec.l: Invalid value: 0: spec.l in body should have at least 1 items"]);
+    check(
+        r#"{"l":[]}"#,
+        &["spec.l: Invalid value: 0: spec.l in body should have at least 1 items"],
+    );
     check(r#"{"l":["a","b","c"]}"#, &["spec.l: Too many: 3: must have at most 2 items"]);
-    check(r#"{"o":{}}"#, &["spec.o: Invalid value: 0: spec.o in body should have at least 1 properties"]);
+    check(
+        r#"{"o":{}}"#,
+        &["spec.o: Invalid value: 0: spec.o in body should have at least 1 properties"],
+    );
     check(r#"{"r":[{"n":"x"},{}]}"#, &["spec.r[1].n: Required value"]);
 }
 
@@ -72,10 +104,15 @@ fn logic() {
         "one":{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string"}},"oneOf":[{"required":["a"]},{"required":["b"]}]},
         "all":{"type":"integer","allOf":[{"minimum":2},{"maximum":4}]},"no":{"type":"string","not":{"enum":["bad"]}}}}"#;
     let schema = try_compile(&base(Naming::Svc), &json(text), false).expect("a structural schema");
-    let check = |object: &str, expect: &[&str]| assert_eq!(shown(&schema.validate(&json(object))), expect, "{object}");
+    let check = |object: &str, expect: &[&str]| {
+        assert_eq!(shown(&schema.validate(&json(object))), expect, "{object}")
+    };
     check(
         r#"{"any":{}}"#,
-        &[r#"<nil>: Invalid value: "": "any" must validate at least one schema (anyOf)"#, "any.a: Required value"],
+        &[
+            r#"<nil>: Invalid value: "": "any" must validate at least one schema (anyOf)"#,
+            "any.a: Required value",
+        ],
     );
     check(r#"{"any":{"a":"x","b":"x"},"one":{"a":"x"},"all":3,"no":"good"}"#, &[]);
     check(
@@ -98,7 +135,10 @@ fn logic() {
             r#"<nil>: Invalid value: "": "all" must validate all the schemas (allOf)"#,
         ],
     );
-    check(r#"{"no":"bad"}"#, &[r#"<nil>: Invalid value: "": "no" must not validate the schema (not)"#]);
+    check(
+        r#"{"no":"bad"}"#,
+        &[r#"<nil>: Invalid value: "": "no" must not validate the schema (not)"#],
+    );
 }
 
 #[test]
@@ -128,8 +168,9 @@ fn formats() {
             check(&schema, &format!(r#"{{"f":"{text}"}}"#), &[]);
         }
         for text in bad {
-            let expect =
-                format!(r#"spec.f: Invalid value: "{text}": spec.f in body must be of type {format}: "{text}""#);
+            let expect = format!(
+                r#"spec.f: Invalid value: "{text}": spec.f in body must be of type {format}: "{text}""#
+            );
             check(&schema, &format!(r#"{{"f":"{text}"}}"#), &[&expect]);
         }
     };
@@ -145,7 +186,11 @@ fn formats() {
     check("ipv6", &["::1"], &["10.0.0.1"]);
     check("cidr", &["10.0.0.0/8", "fd00::/8"], &["10.0.0.0", "10.0.0.0/33"]);
     check("uuid", &["123e4567-e89b-12d3-a456-426614174000"], &["123e4567"]);
-    check("uuid3", &["123e4567-e89b-32d3-a456-426614174000"], &["123e4567-e89b-12d3-a456-426614174000"]);
+    check(
+        "uuid3",
+        &["123e4567-e89b-32d3-a456-426614174000"],
+        &["123e4567-e89b-12d3-a456-426614174000"],
+    );
     check("email", &["a@example.com", "Ann <a@example.com>"], &["example.com", "a b@example.com"]);
     check("hostname", &["example.com"], &["-x-", "a..b"]);
     check("uri", &["https://example.com/x", "/path", "urn:x"], &["no uri", "", "https://a b/"]);
@@ -164,11 +209,12 @@ fn formats() {
 
 #[test]
 fn status_stands_below_its_name() {
-    let text =
-        r#"{"type":"object","properties":{"status":{"type":"object","properties":{"ready":{"type":"boolean"}}}}}"#;
+    let text = r#"{"type":"object","properties":{"status":{"type":"object","properties":{"ready":{"type":"boolean"}}}}}"#;
     let schema = try_compile(&base(Naming::Svc), &json(text), true).expect("a structural schema");
     let causes = schema.validate_status(&json(r#"{"status":{"ready":"x"}}"#), None);
-    let expect = [r#"status.ready: Invalid value: "string": ready in body must be of type boolean: "string""#];
+    let expect = [
+        r#"status.ready: Invalid value: "string": ready in body must be of type boolean: "string""#,
+    ];
     assert_eq!(shown(&causes), expect);
 }
 
@@ -180,7 +226,9 @@ fn what_stays_may_be_wrong() {
         "m":{"type":"array","x-svc-list-type":"map","x-svc-list-map-keys":["k"],"items":{"type":"object","required":["k"],
         "properties":{"k":{"type":"string"},"x":{"type":"integer","maximum":10},"y":{"type":"integer"}}}}}"#,
     );
-    let old = json(r#"{"spec":{"a":"long text","l":["long text"],"o":{"x":100,"y":1},"m":[{"k":"a","x":100}]}}"#);
+    let old = json(
+        r#"{"spec":{"a":"long text","l":["long text"],"o":{"x":100,"y":1},"m":[{"k":"a","x":100}]}}"#,
+    );
     let check = |spec: &str, expect: &[&str]| {
         let object = json(&format!(r#"{{"spec":{spec}}}"#));
         assert_eq!(shown(&schema.validate_update(&object, &old)), expect, "{spec}");
@@ -193,6 +241,8 @@ fn what_stays_may_be_wrong() {
     check(r#"{"l":["long text","x"]}"#, &["spec.l[0]: Too long: may not be more than 4 bytes"]);
     check(
         r#"{"m":[{"k":"b","x":100}]}"#,
-        &["spec.m[0].x: Invalid value: 100: spec.m[0].x in body should be less than or equal to 10"],
+        &[
+            "spec.m[0].x: Invalid value: 100: spec.m[0].x in body should be less than or equal to 10",
+        ],
     );
 }

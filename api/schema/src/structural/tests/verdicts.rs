@@ -38,11 +38,16 @@ type Known = HashMap<(String, String), (Structural, bool)>;
 fn learn(base: &Arc<Graph>, definition: &Value, known: &mut Known) {
     let text = |keys: &[&str]| definition.str_at(keys).unwrap_or_default().to_owned();
     let (group, kind) = (text(&["spec", "group"]), text(&["spec", "names", "kind"]));
-    for version in definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default() {
-        let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) else { continue };
+    for version in definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default()
+    {
+        let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) else {
+            continue;
+        };
         let has_status = version.at(&["subresources", "status"]).is_some();
         let options = Options { base, patterns: &patterns, has_status };
-        let Ok(compiled) = compile(schema, &Path::new(AT), options) else { continue };
+        let Ok(compiled) = compile(schema, &Path::new(AT), options) else {
+            continue;
+        };
         let name = version.str_at(&["name"]).unwrap_or_default();
         known.insert((format!("{group}/{name}"), kind.clone()), (compiled, has_status));
     }
@@ -52,16 +57,23 @@ fn learn(base: &Arc<Graph>, definition: &Value, known: &mut Known) {
 /// versions without a schema are checked elsewhere.
 fn check_definition(base: &Arc<Graph>, line: &Value, definition: &Value) -> bool {
     let mut found = BTreeSet::new();
-    for version in definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default() {
-        let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) else { continue };
+    for version in definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default()
+    {
+        let Some(schema) = version.at(&["schema", "openAPIV3Schema"]) else {
+            continue;
+        };
         let has_status = version.at(&["subresources", "status"]).is_some();
-        let causes = compile(schema, &Path::new(AT), Options { base, patterns: &patterns, has_status }).err();
+        let causes =
+            compile(schema, &Path::new(AT), Options { base, patterns: &patterns, has_status })
+                .err();
         let place = |cause: Cause| (cause.reason.as_str().to_owned(), cause.field.replace(AT, ""));
         found.extend(causes.unwrap_or_default().into_iter().map(place));
     }
     let causes = line.get("causes").and_then(Value::as_list).unwrap_or_default();
     let told = causes.iter().filter_map(|cause| {
-        let [reason, field] = cause.as_list()? else { return None };
+        let [reason, field] = cause.as_list()? else {
+            return None;
+        };
         let (_, place) = field.as_str()?.split_once("openAPIV3Schema")?;
         let is_elsewhere = place.is_empty() || place.contains("x-kubernetes-validations");
         (!is_elsewhere).then(|| (reason.as_str().unwrap_or_default().to_owned(), place.to_owned()))
@@ -102,11 +114,16 @@ fn check(known: &Known, line: &Value, file: &str) -> Option<bool> {
     let messages = line.get("messages").and_then(Value::as_list).unwrap_or_default();
     let told: BTreeSet<&str> = messages.iter().skip(1).filter_map(Value::as_str).collect();
     // Times are masked in what was recorded.
-    let is_comparable = line.get("sub").is_none_or(Value::is_empty) && !told.iter().any(|text| text.contains("<time>"));
-    let has_verdict = line.get("status").and_then(Value::as_i64).is_some_and(|status| status == 201 || status == 422);
+    let is_comparable = line.get("sub").is_none_or(Value::is_empty)
+        && !told.iter().any(|text| text.contains("<time>"));
+    let has_verdict = line
+        .get("status")
+        .and_then(Value::as_i64)
+        .is_some_and(|status| status == 201 || status == 422);
     let found = findings(known, read(file).filter(|_| is_comparable && has_verdict)?)?;
     let of_schema = |text: &&&str| is_of_schema(text) && !text.contains(RULES_SKIPPED);
-    let missing = told.iter().filter(of_schema).any(|text| !found.iter().any(|found| is_same(found, text)));
+    let missing =
+        told.iter().filter(of_schema).any(|text| !found.iter().any(|found| is_same(found, text)));
     let extra = found.iter().any(|found| !told.iter().any(|text| is_same(found, text)));
     Some(!missing && !extra)
 }
@@ -120,17 +137,24 @@ fn verdicts_agree() {
     let (mut known, mut compared, mut differ) = (Known::new(), 0, Vec::new());
     for line in lines.lines() {
         let line: Value = serde_json::from_str(line).expect("a verdict");
-        let (Some(file), Some(act)) = (line.str_at(&["file"]), line.str_at(&["do"])) else { continue };
-        let is_accepted = line.get("status").and_then(Value::as_i64).is_some_and(|status| status < 300);
+        let (Some(file), Some(act)) = (line.str_at(&["file"]), line.str_at(&["do"])) else {
+            continue;
+        };
+        let is_accepted =
+            line.get("status").and_then(Value::as_i64).is_some_and(|status| status < 300);
         if file.starts_with("crds/") && act != "delete" {
-            let Some(definition) = read(file) else { continue };
+            let Some(definition) = read(file) else {
+                continue;
+            };
             if is_accepted {
                 learn(&base, &definition, &mut known);
             } else if !check_definition(&base, &line, &definition) {
                 differ.push(file.to_owned());
             }
         } else if file.starts_with("crs/") && ["create", "dryrun"].contains(&act) {
-            let Some(agrees) = check(&known, &line, file) else { continue };
+            let Some(agrees) = check(&known, &line, file) else {
+                continue;
+            };
             compared += 1;
             differ.extend((!agrees).then(|| file.to_owned()));
         }

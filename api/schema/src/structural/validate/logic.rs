@@ -9,7 +9,12 @@ use crate::structural::node::{Constraints, NodeId};
 
 impl Validator<'_> {
     /// Checks the logic of a schema; the answer counts the passed checks of the branches that are told of.
-    pub(super) fn logic(&mut self, constraints: &Constraints, value: &Value, old: Option<&Value>) -> usize {
+    pub(super) fn logic(
+        &mut self,
+        constraints: &Constraints,
+        value: &Value,
+        old: Option<&Value>,
+    ) -> usize {
         let mut passed = 0;
         if !constraints.any_of.is_empty() {
             passed += self.any_of(&constraints.any_of, value, old);
@@ -56,9 +61,13 @@ impl Validator<'_> {
         }
         match valid {
             1 => return first,
-            0 => self.whole_fails("must validate one and only one schema (oneOf). Found none valid"),
+            0 => {
+                self.whole_fails("must validate one and only one schema (oneOf). Found none valid")
+            }
             many => {
-                let why = format!("must validate one and only one schema (oneOf). Found {many} valid alternatives");
+                let why = format!(
+                    "must validate one and only one schema (oneOf). Found {many} valid alternatives"
+                );
                 self.whole_fails(&why);
             }
         }

@@ -30,11 +30,16 @@ pub(super) fn validate(
     value: &Value,
     old: Option<&Value>,
 ) -> Vec<Cause> {
-    let mut walk = Validator { compiled, prefix, path: FieldPath::default(), told: Told::default(), steps: 0 };
+    let mut walk =
+        Validator { compiled, prefix, path: FieldPath::default(), told: Told::default(), steps: 0 };
     walk.node(id, value, old);
     if walk.steps > MAX_STEPS {
         let why = format!("validation takes more than {MAX_STEPS} steps");
-        let cause = Cause::new(CauseReason::FieldValueInvalid, walk.whole(), format!("Invalid value: \"\": {why}"));
+        let cause = Cause::new(
+            CauseReason::FieldValueInvalid,
+            walk.whole(),
+            format!("Invalid value: \"\": {why}"),
+        );
         return vec![cause];
     }
     walk.told.into_causes()
@@ -47,7 +52,9 @@ fn by_keys<'v>(node: &SchemaNode, old: Option<&'v [Value]>) -> HashMap<String, &
 }
 
 fn keys_text(node: &SchemaNode, item: &Value) -> Option<String> {
-    let Some(ListKind::Map(keys)) = &node.list else { return None };
+    let Some(ListKind::Map(keys)) = &node.list else {
+        return None;
+    };
     let values: Vec<Option<&Value>> = keys.iter().map(|key| item.get(key)).collect();
     serde_json::to_string(&values).ok()
 }
@@ -94,7 +101,9 @@ impl<'c> Validator<'c> {
                 passed += 2;
                 self.number(constraints, value);
             }
-            Value::List(items) => passed += 2 + self.list(node, constraints, items, old.and_then(Value::as_list)),
+            Value::List(items) => {
+                passed += 2 + self.list(node, constraints, items, old.and_then(Value::as_list))
+            }
             _ => {}
         }
         self.enumeration(constraints, value);
@@ -133,7 +142,8 @@ impl<'c> Validator<'c> {
                 self.path.truncate(mark);
             }
         }
-        let (min, max) = constraints.map_or((None, None), |bounds| (bounds.min_items, bounds.max_items));
+        let (min, max) =
+            constraints.map_or((None, None), |bounds| (bounds.min_items, bounds.max_items));
         self.at_least(min, items.len(), "items");
         self.at_most(max, items.len());
         passed
@@ -146,7 +156,8 @@ impl<'c> Validator<'c> {
         map: &Map,
         old: Option<&Map>,
     ) -> usize {
-        let (min, max) = constraints.map_or((None, None), |bounds| (bounds.min_properties, bounds.max_properties));
+        let (min, max) = constraints
+            .map_or((None, None), |bounds| (bounds.min_properties, bounds.max_properties));
         self.at_least(min, map.len(), "properties");
         self.at_most(max, map.len());
         let mut passed = 0;
@@ -173,7 +184,11 @@ impl<'c> Validator<'c> {
     }
 
     fn forbidden_entry(&mut self, name: &str) {
-        let message = format!("{}.{} in body is a forbidden property", shortened(self.path.as_str()), shortened(name));
+        let message = format!(
+            "{}.{} in body is a forbidden property",
+            shortened(self.path.as_str()),
+            shortened(name)
+        );
         let field = self.field();
         self.told.push(|| Cause::invalid(field, name, &message));
     }
@@ -181,14 +196,18 @@ impl<'c> Validator<'c> {
     /// Tells of a list or object with too few members.
     fn at_least(&mut self, min: Option<i64>, count: usize, of: &str) {
         let count = i64::try_from(count).unwrap_or(i64::MAX);
-        let Some(min) = min.filter(|min| count < *min) else { return };
+        let Some(min) = min.filter(|min| count < *min) else {
+            return;
+        };
         self.invalid(Value::Int(count), || format!("should have at least {min} {of}"));
     }
 
     /// Tells of a list or object with too many members.
     fn at_most(&mut self, max: Option<i64>, count: usize) {
         let is_over = |max: &i64| usize::try_from(*max).map_or(*max < 0, |max| count > max);
-        let Some(max) = max.filter(is_over) else { return };
+        let Some(max) = max.filter(is_over) else {
+            return;
+        };
         let field = self.field();
         self.told.push(|| match usize::try_from(max) {
             Ok(max) => Cause::too_many(field, count, max),
@@ -200,7 +219,9 @@ impl<'c> Validator<'c> {
     }
 
     fn enumeration(&mut self, constraints: Option<&Constraints>, value: &Value) {
-        let Some(values) = constraints.and_then(|constraints| constraints.values.as_ref()) else { return };
+        let Some(values) = constraints.and_then(|constraints| constraints.values.as_ref()) else {
+            return;
+        };
         if values.contains(value) {
             return;
         }
@@ -221,7 +242,8 @@ impl<'c> Validator<'c> {
         let field = self.field();
         let path = shortened(self.path.as_str()).into_owned();
         self.told.push(|| {
-            let message = format!("{path} in body must be of type {wanted}: {}", quorate_meta::quoted(found));
+            let message =
+                format!("{path} in body must be of type {wanted}: {}", quorate_meta::quoted(found));
             Cause::type_invalid(field, found, &message)
         });
     }

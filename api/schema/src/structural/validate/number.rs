@@ -12,8 +12,11 @@ const EPSILON: f64 = 1e-9;
 
 impl Validator<'_> {
     pub(super) fn number(&mut self, constraints: Option<&Constraints>, value: &Value) {
-        let Some(constraints) = constraints else { return };
-        if let Some(factor) = constraints.multiple_of.filter(|factor| !is_multiple(value, *factor)) {
+        let Some(constraints) = constraints else {
+            return;
+        };
+        if let Some(factor) = constraints.multiple_of.filter(|factor| !is_multiple(value, *factor))
+        {
             let factor = bound_text(value, factor);
             self.invalid(value.clone(), || format!("should be a multiple of {factor}"));
         }
@@ -45,7 +48,10 @@ fn compare(value: &Value, bound: f64) -> Option<std::cmp::Ordering> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "bounds of whole numbers lose their fraction, and saturate")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "bounds of whole numbers lose their fraction, and saturate"
+)]
 fn truncated(bound: f64) -> i64 {
     bound as i64
 }

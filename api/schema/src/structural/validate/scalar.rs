@@ -40,7 +40,8 @@ impl Validator<'_> {
             return true;
         }
         let (found, numeric) = described(value);
-        let is_number = matches!(node.ty, ValueType::Integer | ValueType::Number | ValueType::IntOrString);
+        let is_number =
+            matches!(node.ty, ValueType::Integer | ValueType::Number | ValueType::IntOrString);
         match &node.format {
             Some(format) if !matches!(value, Value::String(_) | Value::List(_)) => {
                 if numeric != format.name() {
@@ -58,11 +59,18 @@ impl Validator<'_> {
         }
     }
 
-    pub(super) fn text(&mut self, node: &SchemaNode, constraints: Option<&Constraints>, text: &str) {
+    pub(super) fn text(
+        &mut self,
+        node: &SchemaNode,
+        constraints: Option<&Constraints>,
+        text: &str,
+    ) {
         if let Some(constraints) = constraints {
             self.text_bounds(constraints, text);
         }
-        let Some(format) = node.format.as_ref().filter(|format| !format.accepts(text)) else { return };
+        let Some(format) = node.format.as_ref().filter(|format| !format.accepts(text)) else {
+            return;
+        };
         let name = format.name();
         self.wrong_type(name, text);
     }
@@ -70,13 +78,16 @@ impl Validator<'_> {
     /// The first bound that is broken.
     fn text_bounds(&mut self, constraints: &Constraints, text: &str) {
         let has_length = constraints.min_length.is_some() || constraints.max_length.is_some();
-        let length = if has_length { i64::try_from(text.chars().count()).unwrap_or(i64::MAX) } else { 0 };
+        let length =
+            if has_length { i64::try_from(text.chars().count()).unwrap_or(i64::MAX) } else { 0 };
         if let Some(max) = constraints.max_length.filter(|max| length > *max) {
             let field = self.field();
             self.told.push(|| Cause::too_long(field, usize::try_from(max).unwrap_or_default()));
         } else if let Some(min) = constraints.min_length.filter(|min| length < *min) {
             self.invalid(Value::from(text), || format!("should be at least {min} chars long"));
-        } else if let Some(pattern) = constraints.pattern.as_ref().filter(|one| !one.matcher.is_match(text)) {
+        } else if let Some(pattern) =
+            constraints.pattern.as_ref().filter(|one| !one.matcher.is_match(text))
+        {
             self.invalid(Value::from(text), || format!("should match '{}'", pattern.text));
         }
     }

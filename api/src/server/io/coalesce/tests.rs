@@ -34,13 +34,21 @@ impl Corked for Queue {
 }
 
 impl AsyncRead for Queue {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.socket).poll_read(cx, buffer)
     }
 }
 
 impl AsyncWrite for Queue {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[io::IoSlice::new(bytes)])
     }
 
@@ -103,7 +111,8 @@ async fn what_is_written_goes_out_together_when_the_task_waits() {
     let check = async |sizes: &[usize]| {
         let (coalesce, mut far) = coalesce(4 * MOST);
         let mut writer = coalesce.clone();
-        let expect: Vec<u8> = (1..).zip(sizes).flat_map(|(byte, size)| iter::repeat_n(byte, *size)).collect();
+        let expect: Vec<u8> =
+            (1..).zip(sizes).flat_map(|(byte, size)| iter::repeat_n(byte, *size)).collect();
         let connection = async {
             for (byte, size) in (1..).zip(sizes) {
                 writer.write_all(&vec![byte; *size]).await.unwrap();

@@ -44,7 +44,8 @@ fn depth_is_bounded() {
 
 #[test]
 fn the_number_of_items_is_bounded() {
-    let items = |count: u32| [&[0x9a][..], &count.to_be_bytes(), &vec![0xf6; count as usize]].concat();
+    let items =
+        |count: u32| [&[0x9a][..], &count.to_be_bytes(), &vec![0xf6; count as usize]].concat();
     let most = u32::try_from(MAX_NODES).unwrap() - 1;
     assert!(parse(&items(most)).is_ok());
     refused(&items(most + 1), &Problem::TooMany);

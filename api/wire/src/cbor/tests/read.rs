@@ -11,7 +11,11 @@ fn check(hex: &str, json: &str) {
 
 #[track_caller]
 fn refused(hex: &str, why: &str) {
-    assert_eq!(parse(&bytes(hex)).map_err(|error| error.problem.to_string()), Err(why.to_owned()), "{hex}");
+    assert_eq!(
+        parse(&bytes(hex)).map_err(|error| error.problem.to_string()),
+        Err(why.to_owned()),
+        "{hex}"
+    );
 }
 
 #[test]
@@ -107,7 +111,9 @@ fn the_rest() {
     for head in ["1c", "3d", "5e", "7c", "9d", "bc", "dd", "fc", "1f", "df"] {
         refused(head, "malformed data item");
     }
-    for cut in ["", "18", "1a000000", "41", "6261", "81", "a1", "a16161", "9f", "bf", "5f", "d9d9f7", "c0"] {
+    for cut in
+        ["", "18", "1a000000", "41", "6261", "81", "a1", "a16161", "9f", "bf", "5f", "d9d9f7", "c0"]
+    {
         refused(cut, "unexpected end of data");
     }
 }

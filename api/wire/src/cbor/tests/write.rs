@@ -49,9 +49,21 @@ fn the_deterministic_form() {
 
 #[test]
 fn text_that_is_not_json_is_refused() {
-    for text in
-        ["", "{", "[1,]", "{\"a\":1,}", "{\"a\" 1}", "{1:2}", "[1 2]", "x", "tru", "1 2", "\"a", "{\"a\":}", "-"]
-    {
+    for text in [
+        "",
+        "{",
+        "[1,]",
+        "{\"a\":1,}",
+        "{\"a\" 1}",
+        "{1:2}",
+        "[1 2]",
+        "x",
+        "tru",
+        "1 2",
+        "\"a",
+        "{\"a\":}",
+        "-",
+    ] {
         assert!(encode_item(None, text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
     }
 }
@@ -70,12 +82,17 @@ fn the_schema_tells_bytes_and_floats() {
     let list = encoded("core/v1.SecretList", r#"{"items":[{"data":{"k":"AQ=="}}]}"#);
     assert_eq!(list, "d9d9f7a1456974656d7381a14464617461a1416bd64101");
     let maps = encoded("core/v1.ConfigMap", r#"{"binaryData":{"k":"AQ=="},"data":{"k":"AQ=="}}"#);
-    assert_eq!(maps, "d9d9f7a2446461746 1a1416b4441513d3d4a62696e61727944617461a1416bd64101".replace(' ', ""));
+    assert_eq!(
+        maps,
+        "d9d9f7a2446461746 1a1416b4441513d3d4a62696e61727944617461a1416bd64101".replace(' ', "")
+    );
 }
 
 #[test]
 fn bodies_in_pieces() {
-    let list = tree(r#"{"apiVersion":"v1","items":[],"kind":"ConfigMapList","metadata":{"resourceVersion":"7"}}"#);
+    let list = tree(
+        r#"{"apiVersion":"v1","items":[],"kind":"ConfigMapList","metadata":{"resourceVersion":"7"}}"#,
+    );
     let (mut body, tail) = around_list(&list, "items", 2).unwrap();
     for item in [r#"{"data":{"b":"1","aa":"2"}}"#, "{}"] {
         encode_item(None, item.as_bytes(), &mut body).unwrap();
@@ -89,7 +106,10 @@ fn bodies_in_pieces() {
     let (mut event, mut object) = (Vec::new(), Vec::new());
     encode(None, b"{}", &mut object).unwrap();
     write_event("ADDED", &object, &mut event);
-    assert_eq!(hex(&event), "d9d9f7a244747970654541444445 44466f626a656374d9d9f7a0".replace(' ', ""));
+    assert_eq!(
+        hex(&event),
+        "d9d9f7a244747970654541444445 44466f626a656374d9d9f7a0".replace(' ', "")
+    );
 }
 
 proptest! {

@@ -80,7 +80,9 @@ fn content(message: &Message, value: &Value, out: &mut Vec<u8>) {
     const REFERENCE: u32 = 2;
     match message.reference {
         None => fields(message, value, out),
-        Some(reference) if value.get("$ref").is_some() => within(REFERENCE, out, |out| fields(reference, value, out)),
+        Some(reference) if value.get("$ref").is_some() => {
+            within(REFERENCE, out, |out| fields(reference, value, out))
+        }
         Some(_) => within(ITSELF, out, |out| fields(message, value, out)),
     }
 }
@@ -92,7 +94,8 @@ fn fields(message: &Message, value: &Value, out: &mut Vec<u8>) {
             field(*tag, form, value, out);
         }
     }
-    let extensions = value.as_map().filter(|_| message.extensions.is_some()).into_iter().flat_map(Map::iter);
+    let extensions =
+        value.as_map().filter(|_| message.extensions.is_some()).into_iter().flat_map(Map::iter);
     for (name, value) in extensions.filter(|(name, _)| name.starts_with("x-")) {
         entry(message.extensions.unwrap_or_default(), name, out, |out| any(value, out));
     }
@@ -110,15 +113,21 @@ fn field(tag: u32, form: &Form, value: &Value, out: &mut Vec<u8>) {
         Form::Any => within(tag, out, |out| any(value, out)),
         Form::Anys => items.iter().for_each(|item| within(tag, out, |out| any(item, out))),
         Form::Part(message) => within(tag, out, |out| content(message, value, out)),
-        Form::Parts(message) => items.iter().for_each(|item| within(tag, out, |out| content(message, item, out))),
+        Form::Parts(message) => {
+            items.iter().for_each(|item| within(tag, out, |out| content(message, item, out)))
+        }
         Form::Each(form) => items.iter().for_each(|item| field(tag, form, item, out)),
-        Form::Nested(around, message) => within(tag, out, |out| nested(around, message, value, out)),
+        Form::Nested(around, message) => {
+            within(tag, out, |out| nested(around, message, value, out))
+        }
         Form::Named(own, around, message) => within(tag, out, |out| {
             for (name, value) in value.as_map().into_iter().flat_map(Map::iter) {
                 entry(*own, name, out, |out| nested(around, message, value, out));
             }
         }),
-        Form::Parameters => items.iter().for_each(|item| within(tag, out, |out| v2::parameter(item, out))),
+        Form::Parameters => {
+            items.iter().for_each(|item| within(tag, out, |out| v2::parameter(item, out)))
+        }
         Form::Allowance(message) => within(tag, out, |out| match value {
             Value::Bool(allowed) => writer::number(VALUE, i64::from(*allowed), out),
             schema => within(FIRST, out, |out| content(message, schema, out)),

@@ -18,14 +18,23 @@ pub(super) static DOCUMENT: Message = Message {
     reference: None,
 };
 
-static INFO: Message =
-    Message { fields: &[("title", 1, Form::Text), ("version", 2, Form::Text)], extensions: Some(7), reference: None };
+static INFO: Message = Message {
+    fields: &[("title", 1, Form::Text), ("version", 2, Form::Text)],
+    extensions: Some(7),
+    reference: None,
+};
 
 /// A security requirement: the message is the list.
-static SCOPES: Message = Message { fields: &[("", FIRST, Form::Texts)], extensions: None, reference: None };
+static SCOPES: Message =
+    Message { fields: &[("", FIRST, Form::Texts)], extensions: None, reference: None };
 
 static API_KEY: Message = Message {
-    fields: &[("type", 1, Form::Text), ("name", 2, Form::Text), ("in", 3, Form::Text), ("description", 4, Form::Text)],
+    fields: &[
+        ("type", 1, Form::Text),
+        ("name", 2, Form::Text),
+        ("in", 3, Form::Text),
+        ("description", 4, Form::Text),
+    ],
     extensions: Some(5),
     reference: None,
 };
@@ -108,8 +117,11 @@ static OTHER_PARAMETER: Message = Message {
     reference: None,
 };
 
-static REFERENCE: Message =
-    Message { fields: &[("$ref", 1, Form::Text), ("description", 2, Form::Text)], extensions: None, reference: None };
+static REFERENCE: Message = Message {
+    fields: &[("$ref", 1, Form::Text), ("description", 2, Form::Text)],
+    extensions: None,
+    reference: None,
+};
 
 static SCHEMA: Message = Message {
     fields: &[
@@ -131,7 +143,8 @@ static SCHEMA: Message = Message {
 };
 
 /// A message around the only schema of a list's elements.
-static ITEMS: Message = Message { fields: &[("", FIRST, Form::Part(&SCHEMA))], extensions: None, reference: None };
+static ITEMS: Message =
+    Message { fields: &[("", FIRST, Form::Part(&SCHEMA))], extensions: None, reference: None };
 
 /// A parameter: its message depends on its location, and each is an alternative in an alternative.
 pub(super) fn parameter(value: &Value, out: &mut Vec<u8>) {

@@ -14,8 +14,11 @@ pub(super) static DOCUMENT: Message = Message {
     reference: None,
 };
 
-static INFO: Message =
-    Message { fields: &[("title", 1, Form::Text), ("version", 6, Form::Text)], extensions: Some(7), reference: None };
+static INFO: Message = Message {
+    fields: &[("title", 1, Form::Text), ("version", 6, Form::Text)],
+    extensions: Some(7),
+    reference: None,
+};
 
 static COMPONENTS: Message = Message {
     fields: &[
@@ -27,7 +30,12 @@ static COMPONENTS: Message = Message {
 };
 
 static SECURITY_SCHEME: Message = Message {
-    fields: &[("type", 1, Form::Text), ("description", 2, Form::Text), ("name", 3, Form::Text), ("in", 4, Form::Text)],
+    fields: &[
+        ("type", 1, Form::Text),
+        ("description", 2, Form::Text),
+        ("name", 3, Form::Text),
+        ("in", 4, Form::Text),
+    ],
     extensions: Some(9),
     reference: None,
 };
@@ -92,7 +100,8 @@ static RESPONSE: Message = Message {
 static MEDIA_TYPE: Message =
     Message { fields: &[("schema", 1, Form::Part(&SCHEMA))], extensions: Some(5), reference: None };
 
-static REFERENCE: Message = Message { fields: &[("$ref", 1, Form::Text)], extensions: None, reference: None };
+static REFERENCE: Message =
+    Message { fields: &[("$ref", 1, Form::Text)], extensions: None, reference: None };
 
 static SCHEMA: Message = Message {
     fields: &[
@@ -114,4 +123,5 @@ static SCHEMA: Message = Message {
 };
 
 /// A message around the only schema of a list's elements.
-static ITEMS: Message = Message { fields: &[("", FIRST, Form::Part(&SCHEMA))], extensions: None, reference: None };
+static ITEMS: Message =
+    Message { fields: &[("", FIRST, Form::Part(&SCHEMA))], extensions: None, reference: None };

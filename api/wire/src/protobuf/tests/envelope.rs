@@ -7,7 +7,10 @@ use crate::protobuf::{Envelope, decode, encode};
 fn read_and_written() {
     let body = bytes("6b387300 0a 10 0a027631 120a 4e616d6573706163 6520 1203 616263 1a00 2200");
     let envelope = Envelope::read(&body).expect("an envelope");
-    assert_eq!((envelope.api_version, envelope.kind, envelope.raw), ("v1", "Namespace ", &b"abc"[..]));
+    assert_eq!(
+        (envelope.api_version, envelope.kind, envelope.raw),
+        ("v1", "Namespace ", &b"abc"[..])
+    );
     assert_eq!(hex(&envelope.write()), hex(&body));
     assert_eq!(Envelope::read(&bytes("6b387300 0a00")), Ok(Envelope::default()));
 }
@@ -38,7 +41,8 @@ fn a_config_map() {
     let body = encode(&graph, id, &object).expect("writes");
     let metadata = "0a016d 1200 1a00 2200 2a00 3200 3800 42 08 08a5ebdcca06 1000";
     let message = format!("0a 19 {metadata} 1206 0a016b 120176 1a07 0a0162 12020102");
-    let envelope = format!("6b387300 0a0f 0a027631 1209 436f6e6669674d6170 122c {message} 1a00 2200");
+    let envelope =
+        format!("6b387300 0a0f 0a027631 1209 436f6e6669674d6170 122c {message} 1a00 2200");
     assert_eq!(hex(&body), hex(&bytes(&envelope)));
     assert_eq!(decode(&graph, id, &body), Ok(object));
 }

@@ -9,7 +9,12 @@ use crate::random::Random;
 #[test]
 fn cut_at_every_byte() {
     let graph = Graph::builtin(Naming::Svc.names());
-    for name in ["core/v1.Secret", "core/v1.Pod", "apiextensions/v1.CustomResourceDefinition", "core/v1.Event"] {
+    for name in [
+        "core/v1.Secret",
+        "core/v1.Pod",
+        "apiextensions/v1.CustomResourceDefinition",
+        "core/v1.Event",
+    ] {
         let id = graph.type_named(name).expect("a type").id;
         let object = Random::new(&graph, 3).object(id);
         let body = encode(&graph, id, &object).expect("writes");
@@ -18,11 +23,17 @@ fn cut_at_every_byte() {
             // What remains may end between two fields; then it is a smaller object, never the whole
             // one.
             let cut = decode(&graph, id, &body[..end]);
-            assert!(cut.is_err() || end + 4 >= body.len() || cut.as_ref() != Ok(&object), "{name} {end}");
+            assert!(
+                cut.is_err() || end + 4 >= body.len() || cut.as_ref() != Ok(&object),
+                "{name} {end}"
+            );
         }
         for end in 0..raw.len() {
             let cut = decode_message(&graph, id, &raw[..end]);
-            assert!(cut.as_ref() != Ok(&object) || is_zero_tail(&graph, id, &raw[end..]), "{name} {end}");
+            assert!(
+                cut.as_ref() != Ok(&object) || is_zero_tail(&graph, id, &raw[end..]),
+                "{name} {end}"
+            );
         }
     }
 }
@@ -46,7 +57,8 @@ fn depth() {
         message
     };
     assert!(decode_message(&graph, id, &nested(MAX_DEPTH - 1)).is_ok());
-    let problem = |message: &[u8]| decode_message(&graph, id, message).map_err(|error| error.problem);
+    let problem =
+        |message: &[u8]| decode_message(&graph, id, message).map_err(|error| error.problem);
     assert_eq!(problem(&nested(MAX_DEPTH)), Err(Problem::TooDeep));
     assert_eq!(problem(&nested(10 * MAX_DEPTH)), Err(Problem::TooDeep));
     // Free JSON counts from where it stands.
@@ -66,13 +78,20 @@ fn depth() {
 fn size() {
     let (graph, id) = all();
     let large = vec![0; MAX_BYTES + 1];
-    assert_eq!(decode_message(&graph, id, &large).map_err(|error| error.problem), Err(Problem::TooLarge));
+    assert_eq!(
+        decode_message(&graph, id, &large).map_err(|error| error.problem),
+        Err(Problem::TooLarge)
+    );
     assert_eq!(Envelope::read(&large).map_err(|error| error.problem), Err(Problem::TooLarge));
     // A million entries in falling order.
     let mut message = Vec::new();
     for number in (0..1_000_000u32).rev() {
         let mut entry = Vec::new();
-        crate::protobuf::writer::bytes(1, &number.to_be_bytes().map(|byte| byte & 0x7f), &mut entry);
+        crate::protobuf::writer::bytes(
+            1,
+            &number.to_be_bytes().map(|byte| byte & 0x7f),
+            &mut entry,
+        );
         crate::protobuf::writer::bytes(17, &entry, &mut message);
     }
     let value = decode_message(&graph, id, &message).expect("reads");

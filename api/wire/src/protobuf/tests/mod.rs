@@ -58,8 +58,11 @@ fn value(json: &str) -> Value {
 
 /// Bytes from hexadecimal digits; other characters are ignored.
 fn bytes(hex: &str) -> Vec<u8> {
-    let digits: Vec<u8> =
-        hex.chars().filter_map(|c| c.to_digit(16)).map(|d| u8::try_from(d).expect("a digit")).collect();
+    let digits: Vec<u8> = hex
+        .chars()
+        .filter_map(|c| c.to_digit(16))
+        .map(|d| u8::try_from(d).expect("a digit"))
+        .collect();
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 

@@ -10,15 +10,20 @@ use crate::random::Random;
 
 /// The types of all kinds and lists that have a protobuf form.
 fn types(graph: &Graph) -> Vec<TypeId> {
-    let ids: BTreeSet<TypeId> = graph.kinds().iter().flat_map(|kind| [Some(kind.ty), kind.list_ty]).flatten().collect();
-    ids.into_iter().filter(|id| graph.ty(*id).fields.iter().all(|field| field.tag.is_some())).collect()
+    let ids: BTreeSet<TypeId> =
+        graph.kinds().iter().flat_map(|kind| [Some(kind.ty), kind.list_ty]).flatten().collect();
+    ids.into_iter()
+        .filter(|id| graph.ty(*id).fields.iter().all(|field| field.tag.is_some()))
+        .collect()
 }
 
 fn check(graph: &Graph, id: TypeId, seed: u64) -> Result<(), TestCaseError> {
     let ty = graph.ty(id).full_name();
     let object = Random::new(graph, seed).object(id);
-    let message = encode_message(graph, id, &object).map_err(|error| TestCaseError::fail(format!("{ty}: {error}")))?;
-    let back = decode_message(graph, id, &message).map_err(|error| TestCaseError::fail(format!("{ty}: {error}")))?;
+    let message = encode_message(graph, id, &object)
+        .map_err(|error| TestCaseError::fail(format!("{ty}: {error}")))?;
+    let back = decode_message(graph, id, &message)
+        .map_err(|error| TestCaseError::fail(format!("{ty}: {error}")))?;
     prop_assert_eq!(&back, &object, "{}", ty);
     prop_assert_eq!(encode_message(graph, id, &back), Ok(message), "{}", ty);
     Ok(())
@@ -27,9 +32,18 @@ fn check(graph: &Graph, id: TypeId, seed: u64) -> Result<(), TestCaseError> {
 #[test]
 fn every_kind_has_a_type_with_numbers() {
     let graph = Graph::builtin(Naming::Svc.names());
-    let without: Vec<_> = graph.types().iter().filter(|ty| ty.fields.iter().any(|field| field.tag.is_none())).collect();
+    let without: Vec<_> = graph
+        .types()
+        .iter()
+        .filter(|ty| ty.fields.iter().any(|field| field.tag.is_none()))
+        .collect();
     let without: Vec<_> = without.iter().map(|ty| ty.full_name()).collect();
-    let expect = ["meta/v1.Table", "meta/v1.TableColumnDefinition", "meta/v1.TableRow", "meta/v1.TableRowCondition"];
+    let expect = [
+        "meta/v1.Table",
+        "meta/v1.TableColumnDefinition",
+        "meta/v1.TableRow",
+        "meta/v1.TableRowCondition",
+    ];
     assert_eq!(without, expect);
     assert!(types(&graph).len() > 150, "{}", types(&graph).len());
 }

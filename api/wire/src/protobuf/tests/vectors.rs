@@ -33,7 +33,8 @@ fn check(tag: u32, field: &str, json: &str) {
     let (graph, id) = all();
     let mut value = value(json);
     quorate_schema::canonicalize(&graph, id, &mut value);
-    let others = ZERO.iter().filter(|(other, _)| *other != tag).map(|(other, field)| (*other, *field));
+    let others =
+        ZERO.iter().filter(|(other, _)| *other != tag).map(|(other, field)| (*other, *field));
     let mut fields: Vec<_> = others.chain([(tag, field)]).collect();
     fields.sort_by_key(|(tag, _)| *tag);
     let expect: Vec<u8> = fields.iter().flat_map(|(_, field)| bytes(field)).collect();
@@ -96,7 +97,10 @@ fn what_senders_may_do() {
     // A packed list and its continuation.
     check_read("7a 03 01ac02 7805", r#"{"numbers":[1,300,5]}"#);
     // Entries out of order, one key twice, one without key, one without value.
-    check_read("8a01 06 0a0162 120131 8a01 03 120132 8a01 06 0a0162 120133", r#"{"labels":{"":"2","b":"3"}}"#);
+    check_read(
+        "8a01 06 0a0162 120131 8a01 03 120132 8a01 06 0a0162 120133",
+        r#"{"labels":{"":"2","b":"3"}}"#,
+    );
     check_read("8a01 03 0a0161 a201 03 0a0162", r#"{"extra":{"b":[]},"labels":{"a":""}}"#);
     // Unknown fields of every wire type, and groups within groups.
     check_read("f803 01 f903 0000000000000000 fa03 01 ff fd03 00000000 1001", r#"{"int":1}"#);

@@ -45,7 +45,8 @@ impl Source {
     /// The modules `mod NAME;` that are for tests only.
     pub(super) fn test_modules(&self) -> Vec<String> {
         let declared = |at: &usize| self.token(*at) == "mod" && self.token(at + 2) == ";";
-        let found = (0..self.tokens.len()).filter(declared).filter(|at| is_for_tests(&self.tokens, *at));
+        let found =
+            (0..self.tokens.len()).filter(declared).filter(|at| is_for_tests(&self.tokens, *at));
         found.map(|at| self.token(at + 1).to_owned()).collect()
     }
 
@@ -92,16 +93,22 @@ impl Source {
     pub(super) fn passed_on(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
         for at in (0..self.tokens.len()).filter(|at| self.token(*at) == "use") {
-            let end = (at..self.tokens.len()).find(|end| self.token(*end) == ";").unwrap_or(self.tokens.len());
+            let end = (at..self.tokens.len())
+                .find(|end| self.token(*end) == ";")
+                .unwrap_or(self.tokens.len());
             let path = &self.tokens[at + 1..end];
-            let Some(module) = path.iter().find(|token| !matches!(token.as_str(), "self" | "crate" | "::")) else {
+            let Some(module) =
+                path.iter().find(|token| !matches!(token.as_str(), "self" | "crate" | "::"))
+            else {
                 continue;
             };
             let is_last = |at: &usize| {
                 let next = path.get(at + 1).map_or("", String::as_str);
                 is_name(&path[*at]) && matches!(next, "" | "," | "}")
             };
-            all.extend((1..path.len()).filter(is_last).map(|at| (path[at].clone(), module.clone())));
+            all.extend(
+                (1..path.len()).filter(is_last).map(|at| (path[at].clone(), module.clone())),
+            );
         }
         all
     }
@@ -111,7 +118,9 @@ impl Source {
     pub(super) fn types(&self) -> Vec<String> {
         let defines = |at: &usize| {
             let named = is_name(self.token(at + 1));
-            named && matches!(self.token(*at), "struct" | "enum" | "union" | "trait" | "type") && self.is_item(*at)
+            named
+                && matches!(self.token(*at), "struct" | "enum" | "union" | "trait" | "type")
+                && self.is_item(*at)
         };
         (0..self.tokens.len()).filter(defines).map(|at| self.token(at + 1).to_owned()).collect()
     }
@@ -124,10 +133,13 @@ impl Source {
 
     /// The type of an inherent impl; `None` for one of a trait.
     fn inherent(&self, at: usize) -> Option<String> {
-        let begin = if self.token(at + 1) == "<" { after_generics(&self.tokens, at + 1) } else { at + 1 };
-        let end = (begin..self.tokens.len()).find(|end| matches!(self.token(*end), "{" | "where"))?;
+        let begin =
+            if self.token(at + 1) == "<" { after_generics(&self.tokens, at + 1) } else { at + 1 };
+        let end =
+            (begin..self.tokens.len()).find(|end| matches!(self.token(*end), "{" | "where"))?;
         let head = &self.tokens[begin..end];
-        let of_trait = |at: usize| head[at] == "for" && head.get(at + 1).is_none_or(|next| next != "<");
+        let of_trait =
+            |at: usize| head[at] == "for" && head.get(at + 1).is_none_or(|next| next != "<");
         if (0..head.len()).any(of_trait) {
             return None;
         }
@@ -137,7 +149,12 @@ impl Source {
     /// Whether an item begins at this token, at the level of a module that is no test.
     fn is_item(&self, at: usize) -> bool {
         let before = if at == 0 { "" } else { self.token(at - 1) };
-        let module = self.inline.iter().filter(|(range, _)| range.contains(&at)).map(|(range, _)| range.start).max();
+        let module = self
+            .inline
+            .iter()
+            .filter(|(range, _)| range.contains(&at))
+            .map(|(range, _)| range.start)
+            .max();
         matches!(before, "" | "}" | ";" | "]" | "{" | "pub" | ")" | "unsafe")
             && self.nesting(module.unwrap_or(0), at) == 0
             && !self.is_test(at)
@@ -189,12 +206,16 @@ fn after_generics(tokens: &[String], at: usize) -> usize {
 /// Whether `#[cfg(test)]` stands before the item whose keyword is at `at`.
 fn is_for_tests(tokens: &[String], at: usize) -> bool {
     let mut begin = at;
-    while begin > 0 && matches!(tokens[begin - 1].as_str(), "pub" | ")" | "(" | "crate" | "super" | "in" | "::") {
+    while begin > 0
+        && matches!(tokens[begin - 1].as_str(), "pub" | ")" | "(" | "crate" | "super" | "in" | "::")
+    {
         begin -= 1;
     }
     // Attributes, the last one first.
     while begin > 0 && tokens[begin - 1] == "]" {
-        let Some(open) = (0..begin).rev().find(|open| tokens[*open] == "#" && closing(tokens, open + 1) == begin - 1)
+        let Some(open) = (0..begin)
+            .rev()
+            .find(|open| tokens[*open] == "#" && closing(tokens, open + 1) == begin - 1)
         else {
             return false;
         };
@@ -207,7 +228,8 @@ fn is_for_tests(tokens: &[String], at: usize) -> bool {
 }
 
 fn inline_modules(tokens: &[String]) -> Vec<(Range<usize>, bool)> {
-    let begins = |at: &usize| tokens[*at] == "mod" && tokens.get(at + 2).is_some_and(|next| next == "{");
+    let begins =
+        |at: &usize| tokens[*at] == "mod" && tokens.get(at + 2).is_some_and(|next| next == "{");
     let all = (0..tokens.len()).filter(begins);
     all.map(|at| (at + 3..closing(tokens, at + 2), is_for_tests(tokens, at))).collect()
 }

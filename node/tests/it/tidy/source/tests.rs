@@ -7,13 +7,25 @@ fn comments_and_literals_are_no_code() {
     let check = |text: &str, expect: &[&str], comments: &[&str]| {
         let source = Source::parse(text);
         assert_eq!(source.tokens, expect, "{text}");
-        assert_eq!(source.comments.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), comments, "{text}");
+        assert_eq!(
+            source.comments.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(),
+            comments,
+            "{text}"
+        );
     };
     check("a // b\nc", &["a", "c"], &["// b"]);
     check("a /* b /* c */ d */ e", &["a", "e"], &["/* b /* c */ d */"]);
-    check(r#"a("b // c", "\"", 'd', '\'', b'e', b"f")"#, &["a", "(", ",", ",", ",", ",", ",", ")"], &[]);
+    check(
+        r#"a("b // c", "\"", 'd', '\'', b'e', b"f")"#,
+        &["a", "(", ",", ",", ",", ",", ",", ")"],
+        &[],
+    );
     check(r##"r#"a " b"# c"##, &["c"], &[]);
-    check("fn a<'b>(c: &'b d)", &["fn", "a", "<", "'", "b", ">", "(", "c", ":", "&", "'", "b", "d", ")"], &[]);
+    check(
+        "fn a<'b>(c: &'b d)",
+        &["fn", "a", "<", "'", "b", ">", "(", "c", ":", "&", "'", "b", "d", ")"],
+        &[],
+    );
     check("bar\"x\"", &["bar"], &[]);
     check("br\"x\" b", &["b"], &[]);
 }
@@ -41,8 +53,16 @@ fn types_and_inherent_impls_are_found() {
     };
     check("pub struct A; #[derive(B)] pub(crate) enum C {} trait D {}", &["A", "C", "D"], &[]);
     check("struct A<T>(T); impl<T: Fn() -> U> A<T> {} impl B for A<u8> {}", &["A"], &["A"]);
-    check("impl super::A where for<'a> B: C<'a> {} impl<'a> D<'a> { type E = F; }", &[], &["A", "D"]);
-    check("impl Iterator for A { type Item = B; } fn f() -> impl C { struct D; impl D {} }", &[], &[]);
+    check(
+        "impl super::A where for<'a> B: C<'a> {} impl<'a> D<'a> { type E = F; }",
+        &[],
+        &["A", "D"],
+    );
+    check(
+        "impl Iterator for A { type Item = B; } fn f() -> impl C { struct D; impl D {} }",
+        &[],
+        &[],
+    );
     check("struct A; #[cfg(test)] mod tests { struct B; impl A {} }", &["A"], &[]);
     check("#[cfg(test)] impl A { } #[cfg(test)] pub(crate) struct B;", &[], &[]);
     check("mod inner { pub(super) struct A; impl A {} }", &["A"], &["A"]);
@@ -50,14 +70,16 @@ fn types_and_inherent_impls_are_found() {
 
 #[test]
 fn modules_for_tests_are_found() {
-    let source =
-        Source::parse("mod a; #[cfg(test)] mod b; #[cfg(test)]\n#[path = \"x\"]\npub(crate) mod c; mod tests;");
+    let source = Source::parse(
+        "mod a; #[cfg(test)] mod b; #[cfg(test)]\n#[path = \"x\"]\npub(crate) mod c; mod tests;",
+    );
     assert_eq!(source.test_modules(), ["b", "c"]);
 }
 
 #[test]
 fn what_a_root_passes_on_is_found() {
-    let source = Source::parse("pub use a::B; pub(crate) use self::c::{D, e::F, G as H}; use std::fmt;");
+    let source =
+        Source::parse("pub use a::B; pub(crate) use self::c::{D, e::F, G as H}; use std::fmt;");
     let owned = |name: &str, module: &str| (name.to_owned(), module.to_owned());
     assert_eq!(
         source.passed_on(),

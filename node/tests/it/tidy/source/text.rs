@@ -67,7 +67,10 @@ fn block_comment(text: &str) -> usize {
 /// begins a raw literal.
 fn literal(text: &str, before: Option<char>) -> usize {
     let in_name = before.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let prefix = text.find(|c| !matches!(c, 'b' | 'c' | 'r')).filter(|prefix| *prefix <= 2 && !in_name).unwrap_or(0);
+    let prefix = text
+        .find(|c| !matches!(c, 'b' | 'c' | 'r'))
+        .filter(|prefix| *prefix <= 2 && !in_name)
+        .unwrap_or(0);
     let (body, is_raw) = (&text[prefix..], text[..prefix].contains('r'));
     let marks = if is_raw { body.len() - body.trim_start_matches('#').len() } else { 0 };
     if body[marks..].starts_with('"') {
@@ -83,7 +86,11 @@ fn literal(text: &str, before: Option<char>) -> usize {
             Some(_) => chars.next() == Some('\''),
             None => false,
         };
-        return if is_char { unescaped(&body[1..], '\'').map_or(0, |length| prefix + length + 2) } else { 0 };
+        return if is_char {
+            unescaped(&body[1..], '\'').map_or(0, |length| prefix + length + 2)
+        } else {
+            0
+        };
     }
     0
 }

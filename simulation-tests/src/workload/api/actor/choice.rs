@@ -33,7 +33,8 @@ impl Actor {
         };
         ask.dry_run = ask.writes() && self.rng.random_ratio(1, 15);
         // The body of a deletion hides the query.
-        if let Some(options) = ask.body.as_mut().filter(|_| ask.dry_run && ask.verb == Verb::Delete) {
+        if let Some(options) = ask.body.as_mut().filter(|_| ask.dry_run && ask.verb == Verb::Delete)
+        {
             options["dryRun"] = json!(["All"]);
         }
         ask
@@ -67,7 +68,8 @@ impl Actor {
     }
 
     fn namespace(&mut self) -> &'static str {
-        let (lasting, index) = (self.rng.random_ratio(2, 3), self.rng.random_range(0..LASTING.len()));
+        let (lasting, index) =
+            (self.rng.random_ratio(2, 3), self.rng.random_range(0..LASTING.len()));
         if lasting { LASTING[index] } else { self.passing() }
     }
 
@@ -95,7 +97,8 @@ impl Actor {
     }
 
     fn object(&mut self, kind: ResourceKind, namespace: &str, stamp: &str) -> Value {
-        let mut metadata = json!({"labels": {"color": self.color()}, "annotations": {STAMP: stamp}});
+        let mut metadata =
+            json!({"labels": {"color": self.color()}, "annotations": {STAMP: stamp}});
         if self.rng.random_ratio(1, 8) {
             metadata["finalizers"] = json!([HOLD]);
         }
@@ -107,7 +110,8 @@ impl Actor {
         let mut object = json!({"apiVersion": "v1", "kind": kind.name(), "metadata": metadata});
         fill(&mut object, kind, stamp);
         if kind == ResourceKind::Services && self.rng.random_ratio(3, 4) {
-            object["spec"]["clusterIP"] = ADDRESSES[self.rng.random_range(0..ADDRESSES.len())].into();
+            object["spec"]["clusterIP"] =
+                ADDRESSES[self.rng.random_range(0..ADDRESSES.len())].into();
         }
         if kind == ResourceKind::Services && self.rng.random_ratio(1, 3) {
             object["spec"]["type"] = "NodePort".into();
@@ -122,9 +126,12 @@ impl Actor {
             return None;
         }
         let (kind, _, name) = owners[self.rng.random_range(0..owners.len())].clone();
-        let uid = self.known[&(kind, namespace.to_owned(), name.clone())]["metadata"]["uid"].clone();
+        let uid =
+            self.known[&(kind, namespace.to_owned(), name.clone())]["metadata"]["uid"].clone();
         let blocks: bool = self.rng.random();
-        Some(json!({"apiVersion": "v1", "kind": kind.name(), "name": name, "uid": uid, "blockOwnerDeletion": blocks}))
+        Some(
+            json!({"apiVersion": "v1", "kind": kind.name(), "name": name, "uid": uid, "blockOwnerDeletion": blocks}),
+        )
     }
 
     fn create(&mut self) -> ApiRequest {
@@ -138,13 +145,19 @@ impl Actor {
             name = format!("m{}", self.rng.random_range(0..SHARED_NAMES));
             body["metadata"]["name"] = name.as_str().into();
         }
-        ApiRequest { body: Some(body), stamp: Some(stamp), ..ApiRequest::new(Verb::Create, kind, namespace, &name) }
+        ApiRequest {
+            body: Some(body),
+            stamp: Some(stamp),
+            ..ApiRequest::new(Verb::Create, kind, namespace, &name)
+        }
     }
 
     /// Replaces what this actor knows, mostly on the condition that it is still so.
     fn update(&mut self) -> ApiRequest {
         let (kind, namespace, name) = self.some_object();
-        let Some(known) = self.known.get(&(kind, namespace.clone(), name.clone())) else { return self.create() };
+        let Some(known) = self.known.get(&(kind, namespace.clone(), name.clone())) else {
+            return self.create();
+        };
         let mut body = known.clone();
         let stamp = self.stamp();
         let metadata = &mut body["metadata"];
@@ -158,14 +171,19 @@ impl Actor {
         if kind != ResourceKind::Services {
             fill(&mut body, kind, &stamp);
         }
-        ApiRequest { body: Some(body), stamp: Some(stamp), ..ApiRequest::new(Verb::Update, kind, &namespace, &name) }
+        ApiRequest {
+            body: Some(body),
+            stamp: Some(stamp),
+            ..ApiRequest::new(Verb::Update, kind, &namespace, &name)
+        }
     }
 
     fn merge_patch(&mut self) -> ApiRequest {
         let (kind, namespace, name) = self.some_object();
         let stamp = self.stamp();
         let field = format!("p{}", self.setup.number);
-        let mut body = json!({"metadata": {"annotations": {STAMP: stamp}, "labels": {"color": self.color()}}});
+        let mut body =
+            json!({"metadata": {"annotations": {STAMP: stamp}, "labels": {"color": self.color()}}});
         if kind != ResourceKind::Services {
             body["data"] = json!({field: data(kind, &stamp)["k"]});
         }
@@ -185,13 +203,18 @@ impl Actor {
         let (kind, namespace, name) = self.some_object();
         let stamp = self.stamp();
         let known = self.known.get(&(kind, namespace.clone(), name.clone()));
-        let before = known.map_or(Value::Null, |known| known["metadata"]["annotations"][STAMP].clone());
+        let before =
+            known.map_or(Value::Null, |known| known["metadata"]["annotations"][STAMP].clone());
         let path = format!("/metadata/annotations/{}", STAMP.replace('/', "~1"));
         let body = json!([
             {"op": "test", "path": path, "value": before},
             {"op": "replace", "path": path, "value": stamp},
         ]);
-        ApiRequest { body: Some(body), stamp: Some(stamp), ..ApiRequest::new(Verb::JsonPatch, kind, &namespace, &name) }
+        ApiRequest {
+            body: Some(body),
+            stamp: Some(stamp),
+            ..ApiRequest::new(Verb::JsonPatch, kind, &namespace, &name)
+        }
     }
 
     fn apply(&mut self) -> ApiRequest {
@@ -219,11 +242,15 @@ impl Actor {
         let (kind, namespace, name) = self.some_object();
         let policies = ["Background", "Foreground", "Orphan"];
         let policy = policies[self.rng.random_range(0..policies.len())];
-        let mut body = json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy});
+        let mut body =
+            json!({"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy});
         if let Some(known) = self.known.get(&(kind, namespace.clone(), name.clone())) {
             match self.rng.random_range(0..4) {
                 0 => body["preconditions"] = json!({"uid": known["metadata"]["uid"]}),
-                1 => body["preconditions"] = json!({"resourceVersion": known["metadata"]["resourceVersion"]}),
+                1 => {
+                    body["preconditions"] =
+                        json!({"resourceVersion": known["metadata"]["resourceVersion"]})
+                }
                 _ => {}
             }
         }
@@ -232,9 +259,12 @@ impl Actor {
 
     /// Takes the finalizer away that actors put.
     fn release(&mut self) -> ApiRequest {
-        let held = |object: &Value| object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
+        let held = |object: &Value| {
+            object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty())
+        };
         let of_ours = |(id, object): &(&ObjectId, &Value)| held(object) && is_ours(&id.1);
-        let known: Vec<ObjectId> = self.known.iter().filter(of_ours).map(|(id, _)| id.clone()).collect();
+        let known: Vec<ObjectId> =
+            self.known.iter().filter(of_ours).map(|(id, _)| id.clone()).collect();
         if known.is_empty() {
             return self.update();
         }
@@ -243,18 +273,28 @@ impl Actor {
     }
 
     /// The request that takes the finalizer of an object away.
-    pub(super) fn release_of(&mut self, kind: ResourceKind, namespace: &str, name: &str) -> ApiRequest {
+    pub(super) fn release_of(
+        &mut self,
+        kind: ResourceKind,
+        namespace: &str,
+        name: &str,
+    ) -> ApiRequest {
         let stamp = self.stamp();
         let finalizers = match self.known.get(&(kind, namespace.to_owned(), name.to_owned())) {
             Some(known) => known["metadata"]["finalizers"].as_array().cloned().unwrap_or_default(),
             None => Vec::new(),
         };
-        let kept: Vec<Value> = finalizers.into_iter().filter(|finalizer| finalizer != HOLD).collect();
+        let kept: Vec<Value> =
+            finalizers.into_iter().filter(|finalizer| finalizer != HOLD).collect();
         let known = self.known.get(&(kind, namespace.to_owned(), name.to_owned()));
         let at = known.map_or(Value::Null, |known| known["metadata"]["resourceVersion"].clone());
         let annotations = json!({STAMP: stamp});
         let body = json!({"metadata": {"annotations": annotations, "finalizers": kept, "resourceVersion": at}});
-        ApiRequest { body: Some(body), stamp: Some(stamp), ..ApiRequest::new(Verb::MergePatch, kind, namespace, name) }
+        ApiRequest {
+            body: Some(body),
+            stamp: Some(stamp),
+            ..ApiRequest::new(Verb::MergePatch, kind, namespace, name)
+        }
     }
 
     fn get(&mut self) -> ApiRequest {
@@ -291,7 +331,9 @@ fn is_ours(namespace: &str) -> bool {
 /// Fills in the fields that an object's kind needs.
 fn fill(object: &mut Value, kind: ResourceKind, stamp: &str) {
     match kind {
-        ResourceKind::Services => object["spec"] = json!({"ports": [{"port": 80, "protocol": "TCP"}]}),
+        ResourceKind::Services => {
+            object["spec"] = json!({"ports": [{"port": 80, "protocol": "TCP"}]})
+        }
         _ => object["data"] = data(kind, stamp),
     }
 }

@@ -41,8 +41,10 @@ impl Actor {
     /// Until a consistent list shows no object that is held.
     async fn release_all(&mut self, kind: ResourceKind) {
         while !self.is_late() {
-            let Some(reply) =
-                self.ask(ApiRequest::new(Verb::List, kind, "", "")).await.filter(|reply| reply.status == 200)
+            let Some(reply) = self
+                .ask(ApiRequest::new(Verb::List, kind, "", ""))
+                .await
+                .filter(|reply| reply.status == 200)
             else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
@@ -53,12 +55,14 @@ impl Actor {
                 return;
             }
             for object in held {
-                let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+                let text =
+                    |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
                 let ask = self.release_of(kind, &text("namespace"), &text("name"));
                 self.ask(ask).await;
             }
         }
-        let text = format!("liveness: {} are still held {HEALING:?} after the faults", kind.plural());
+        let text =
+            format!("liveness: {} are still held {HEALING:?} after the faults", kind.plural());
         self.setup.progress.violation(text);
     }
 
@@ -69,11 +73,15 @@ impl Actor {
         while !(written && read) {
             if self.is_late() {
                 let what = if written { "read" } else { "write" };
-                let text = format!("liveness: node {node} does no {what} of the API {HEALING:?} after the faults");
+                let text = format!(
+                    "liveness: node {node} does no {what} of the API {HEALING:?} after the faults"
+                );
                 return self.setup.progress.violation(text);
             }
             tokio::time::sleep(PAUSE).await;
-            if self.client.as_ref().is_none_or(|client| client.node() != node) && self.connect(node).await.is_err() {
+            if self.client.as_ref().is_none_or(|client| client.node() != node)
+                && self.connect(node).await.is_err()
+            {
                 continue;
             }
             let ask = if written {
@@ -90,5 +98,7 @@ impl Actor {
 }
 
 fn is_held(object: &Value) -> bool {
-    object["metadata"]["finalizers"].as_array().is_some_and(|all| all.iter().any(|finalizer| finalizer == HOLD))
+    object["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|all| all.iter().any(|finalizer| finalizer == HOLD))
 }

@@ -121,7 +121,13 @@ impl Actor {
         }
         let answered = turmoil::elapsed();
         let what = ApiCall { ask, reply: reply.clone() };
-        self.setup.progress.exchanged(ApiExchange { client: self.setup.number, node, asked, answered, what });
+        self.setup.progress.exchanged(ApiExchange {
+            client: self.setup.number,
+            node,
+            asked,
+            answered,
+            what,
+        });
         reply
     }
 
@@ -136,7 +142,9 @@ impl Actor {
                 let items = reply.body["items"].as_array().cloned().unwrap_or_default();
                 items.into_iter().for_each(|item| self.know(ask.kind, item));
             }
-            (_, 200..300) if reply.body["kind"] == ask.kind.name() => self.know(ask.kind, reply.body.clone()),
+            (_, 200..300) if reply.body["kind"] == ask.kind.name() => {
+                self.know(ask.kind, reply.body.clone())
+            }
             _ => {}
         }
         self.newest = self.newest.max(reply.version().unwrap_or_default());

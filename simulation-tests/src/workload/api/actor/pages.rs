@@ -15,9 +15,13 @@ impl Actor {
     pub(super) async fn read_pages(&mut self, first: ApiRequest) {
         let mut ask = first;
         loop {
-            let Some(reply) = self.ask(ask.clone()).await.filter(ApiReply::is_success) else { return };
+            let Some(reply) = self.ask(ask.clone()).await.filter(ApiReply::is_success) else {
+                return;
+            };
             let token = reply.body.pointer("/metadata/continue").and_then(|token| token.as_str());
-            let Some(token) = token.filter(|token| !token.is_empty()) else { return };
+            let Some(token) = token.filter(|token| !token.is_empty()) else {
+                return;
+            };
             (ask.token, ask.at) = (Some(token.to_owned()), At::MostRecent);
             let pause = self.rng.random_range(0..BETWEEN_PAGES_MS);
             tokio::time::sleep(Duration::from_millis(pause)).await;

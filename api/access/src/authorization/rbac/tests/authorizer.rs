@@ -10,10 +10,14 @@ use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use quorate_wire::stored;
 use serde_json::{Value as Json, json};
 
-use super::{Key, NAMES, Objects, Step, expected, holds, questions, rule, rules, step, take, texts, users};
+use super::{
+    Key, NAMES, Objects, Step, expected, holds, questions, rule, rules, step, take, texts, users,
+};
 use crate::authentication::User;
 use crate::authorization::tests::informer;
-use crate::authorization::{Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction, check_escalation};
+use crate::authorization::{
+    Action, Authorizer, AuthorizerOptions, ModeOptions, ResourceAction, check_escalation,
+};
 use quorate_kinds::builtin;
 use quorate_registry::write::Target;
 use quorate_registry::{Catalogue, Grant};
@@ -49,12 +53,22 @@ fn atoms(rule: &Json) -> Vec<Action<'_>> {
         }
         for group in texts(&rule["apiGroups"]).into_iter().map(one) {
             for named in texts(&rule["resources"]) {
-                let whole =
-                    if named == "*" { (UNKNOWN, UNKNOWN) } else { named.split_once('/').unwrap_or((named, "")) };
+                let whole = if named == "*" {
+                    (UNKNOWN, UNKNOWN)
+                } else {
+                    named.split_once('/').unwrap_or((named, ""))
+                };
                 let (resource, subresource) = (one(whole.0), whole.1);
                 atoms.extend(names.iter().map(|name| {
                     let name = (*name).into();
-                    let on = ResourceAction { verb, group, resource, subresource, name, ..ResourceAction::default() };
+                    let on = ResourceAction {
+                        verb,
+                        group,
+                        resource,
+                        subresource,
+                        name,
+                        ..ResourceAction::default()
+                    };
                     Action::Resource(on)
                 }));
             }
@@ -65,14 +79,29 @@ fn atoms(rule: &Json) -> Vec<Action<'_>> {
 
 /// Whether the model lets a user grant something in a namespace, or in the cluster; `wanted` are
 /// the rules of a role.
-fn may_give(objects: &Objects, user: &User, namespace: &str, wanted: &[Json], grant: &Grant) -> bool {
+fn may_give(
+    objects: &Objects,
+    user: &User,
+    namespace: &str,
+    wanted: &[Json],
+    grant: &Grant,
+) -> bool {
     let (verb, in_namespace, name) = match grant {
-        Grant::Rules { exists, .. } => ("escalate", !namespace.is_empty(), if *exists { WRITTEN } else { "" }),
+        Grant::Rules { exists, .. } => {
+            ("escalate", !namespace.is_empty(), if *exists { WRITTEN } else { "" })
+        }
         Grant::Role { in_namespace, name } => ("bind", *in_namespace, name.as_str()),
     };
-    let (resource, kind) = if in_namespace { ("roles", "Role") } else { ("clusterroles", "ClusterRole") };
-    let permission =
-        ResourceAction { verb, group: GROUP, resource, namespace, name: name.into(), ..ResourceAction::default() };
+    let (resource, kind) =
+        if in_namespace { ("roles", "Role") } else { ("clusterroles", "ClusterRole") };
+    let permission = ResourceAction {
+        verb,
+        group: GROUP,
+        resource,
+        namespace,
+        name: name.into(),
+        ..ResourceAction::default()
+    };
     if user.is_in(GROUP_MASTERS) || expected(objects, user, &Action::Resource(permission)) {
         return true;
     }
@@ -83,9 +112,13 @@ fn may_give(objects: &Objects, user: &User, namespace: &str, wanted: &[Json], gr
     let given = match grant {
         Grant::Rules { aggregates: true, .. } => Some([wanted, &everything[..]].concat()),
         Grant::Rules { .. } => Some(wanted.to_vec()),
-        Grant::Role { .. } => rules(objects, kind, if in_namespace { namespace } else { "" }, name).cloned(),
+        Grant::Role { .. } => {
+            rules(objects, kind, if in_namespace { namespace } else { "" }, name).cloned()
+        }
     };
-    given.is_some_and(|rules| rules.iter().flat_map(atoms).all(|atom| holds(objects, user, namespace, &atom)))
+    given.is_some_and(|rules| {
+        rules.iter().flat_map(atoms).all(|atom| holds(objects, user, namespace, &atom))
+    })
 }
 
 /// The users of the index, and a member of `system:masters`.
@@ -98,8 +131,11 @@ fn users_and_master() -> Vec<User> {
 /// What a user who writes in a namespace, or in the cluster, may try to grant: these rules, and
 /// every role that may exist; with the resource that is written.
 fn grants(wanted: &[Json], namespace: &str) -> Vec<(&'static str, Grant)> {
-    let (role, binding) =
-        if namespace.is_empty() { ("clusterroles", "clusterrolebindings") } else { ("roles", "rolebindings") };
+    let (role, binding) = if namespace.is_empty() {
+        ("clusterroles", "clusterrolebindings")
+    } else {
+        ("roles", "rolebindings")
+    };
     let mut grants = Vec::new();
     for (aggregates, exists) in [(false, false), (false, true), (true, true)] {
         let rules = wanted.iter().map(|rule| Value::from(rule.clone())).collect();
@@ -131,9 +167,15 @@ async fn put(store: &dyn Store, (kind, namespace, name): Key, now: Option<&Json>
 /// An authorizer over a store in which these steps were taken, the first half of them before it
 /// read everything; and the objects that are left.
 async fn authorizer(steps: &[Step]) -> (Authorizer, Objects) {
-    let store: Arc<dyn Store> = Arc::new(MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock)));
+    let store: Arc<dyn Store> =
+        Arc::new(MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock)));
     let (names, modes) = (Naming::Svc.names(), &[ModeOptions::Rules]);
-    let authorizer = Authorizer::new(AuthorizerOptions { names, catalogue: &REGISTRY, store: store.clone(), modes });
+    let authorizer = Authorizer::new(AuthorizerOptions {
+        names,
+        catalogue: &REGISTRY,
+        store: store.clone(),
+        modes,
+    });
     let mut objects = Objects::new();
     for (turn, bytes) in steps.iter().enumerate() {
         if turn == steps.len() / 2 {
@@ -177,11 +219,22 @@ async fn check_gifts(steps: &[Step], wanted: &[Json]) -> Result<(), TestCaseErro
         for namespace in ["", "a", "b"] {
             for (plural, grant) in grants(wanted, namespace) {
                 let resource = REGISTRY.find(GROUP, "v1", plural).unwrap();
-                let target =
-                    Target { resource, namespace: Some(namespace).filter(|name| !name.is_empty()), name: WRITTEN };
+                let target = Target {
+                    resource,
+                    namespace: Some(namespace).filter(|name| !name.is_empty()),
+                    name: WRITTEN,
+                };
                 let got = check_escalation(&authorizer, &user, target, &grant).await;
                 let expect = may_give(&objects, &user, namespace, wanted, &grant);
-                prop_assert_eq!(got.is_ok(), expect, "{:?} in {:?}: {:?} {:?}", user, namespace, grant, got);
+                prop_assert_eq!(
+                    got.is_ok(),
+                    expect,
+                    "{:?} in {:?}: {:?} {:?}",
+                    user,
+                    namespace,
+                    grant,
+                    got
+                );
             }
         }
     }

@@ -42,7 +42,9 @@ fn some<'t>(texts: &[&'t str], byte: u8) -> Vec<&'t str> {
 }
 
 fn rule(bytes: &[u8]) -> Json {
-    let [about, verb, thing, resource, named] = *bytes else { unreachable!("five bytes make a rule") };
+    let [about, verb, thing, resource, named] = *bytes else {
+        unreachable!("five bytes make a rule")
+    };
     if about % 4 == 0 {
         return json!({"verbs": some(&VERBS, verb), "nonResourceURLs": some(&URLS, thing)});
     }
@@ -59,7 +61,9 @@ fn subject(bytes: &[u8]) -> Json {
     match kind % 4 {
         0 => json!({"kind": "User", "name": pick(&NAMES, name)}),
         1 => json!({"kind": "Group", "name": pick(&NAMES, name)}),
-        2 => json!({"kind": "ServiceAccount", "name": "s", "namespace": pick(&["a", "b", ""], name)}),
+        2 => {
+            json!({"kind": "ServiceAccount", "name": "s", "namespace": pick(&["a", "b", ""], name)})
+        }
         _ => json!({"kind": "User", "name": pick(&NAMES, name), "namespace": "a"}),
     }
 }
@@ -106,7 +110,9 @@ fn grants(rule: &Json, on: &Action<'_>) -> bool {
     let any = |field: &str, text: &str| has(&rule[field], "*") || has(&rule[field], text);
     match on {
         Action::Path { verb, path } => {
-            let fits = |url: &str| url == *path || url == "*" || (url == "/m/*" && path.starts_with("/m/"));
+            let fits = |url: &str| {
+                url == *path || url == "*" || (url == "/m/*" && path.starts_with("/m/"))
+            };
             any("verbs", verb) && texts(&rule["nonResourceURLs"]).into_iter().any(fits)
         }
         Action::Resource(on) => {
@@ -116,7 +122,8 @@ fn grants(rule: &Json, on: &Action<'_>) -> bool {
                 format!("{}/{}", on.resource, on.subresource)
             };
             let resource = any("resources", &whole)
-                || (!on.subresource.is_empty() && has(&rule["resources"], &format!("*/{}", on.subresource)));
+                || (!on.subresource.is_empty()
+                    && has(&rule["resources"], &format!("*/{}", on.subresource)));
             let named = rule["resourceNames"].is_null() || has(&rule["resourceNames"], &on.name);
             any("verbs", on.verb) && any("apiGroups", on.group) && resource && named
         }
@@ -131,27 +138,39 @@ fn is_subject(subject: &Json, namespace: &str, user: &User) -> bool {
         _ => {
             let own = subject["namespace"].as_str().unwrap();
             let namespace = if own.is_empty() { namespace } else { own };
-            !namespace.is_empty() && user.name == format!("system:serviceaccount:{namespace}:{name}")
+            !namespace.is_empty()
+                && user.name == format!("system:serviceaccount:{namespace}:{name}")
         }
     }
 }
 
 /// The rules of a role, if it is there; the namespace is empty for a ClusterRole.
-fn rules<'o>(objects: &'o Objects, kind: &str, namespace: &str, name: &str) -> Option<&'o Vec<Json>> {
+fn rules<'o>(
+    objects: &'o Objects,
+    kind: &str,
+    namespace: &str,
+    name: &str,
+) -> Option<&'o Vec<Json>> {
     let mut roles = objects.iter();
-    let role = roles.find(|((own, home, own_name), _)| *own == kind && *home == namespace && *own_name == name);
+    let role = roles
+        .find(|((own, home, own_name), _)| *own == kind && *home == namespace && *own_name == name);
     role.map(|(_, role)| role["rules"].as_array().unwrap())
 }
 
 /// Whether the model finds a rule that grants this, given in the cluster or in this namespace.
 fn holds(objects: &Objects, user: &User, wanted: &str, on: &Action<'_>) -> bool {
     let mut bindings = objects.iter().filter(|((kind, namespace, _), _)| {
-        kind.ends_with("Binding") && (namespace.is_empty() || (!wanted.is_empty() && *namespace == wanted))
+        kind.ends_with("Binding")
+            && (namespace.is_empty() || (!wanted.is_empty() && *namespace == wanted))
     });
     bindings.any(|((_, namespace, _), binding)| {
-        let concerns =
-            binding["subjects"].as_array().unwrap().iter().any(|subject| is_subject(subject, namespace, user));
-        let [kind, name] = ["kind", "name"].map(|field| binding["roleRef"][field].as_str().unwrap());
+        let concerns = binding["subjects"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|subject| is_subject(subject, namespace, user));
+        let [kind, name] =
+            ["kind", "name"].map(|field| binding["roleRef"][field].as_str().unwrap());
         let home = if kind == "Role" { *namespace } else { "" };
         let rules = rules(objects, kind, home, name);
         concerns && rules.is_some_and(|rules| rules.iter().any(|rule| grants(rule, on)))
@@ -184,13 +203,24 @@ fn answered(index: &Index, user: &User, on: &Action<'_>) -> bool {
 }
 
 fn questions() -> Vec<Action<'static>> {
-    let mut all: Vec<Action<'_>> = PATHS.iter().map(|path| Action::Path { verb: "get", path }).collect();
+    let mut all: Vec<Action<'_>> =
+        PATHS.iter().map(|path| Action::Path { verb: "get", path }).collect();
     for namespace in ["", "a", "b"] {
-        for (resource, subresource) in [("pods", ""), ("pods", "log"), ("logs", ""), ("other", "log")] {
-            for (group, verb, name) in [("", "get", ""), ("apps", "list", "n"), ("", "delete", "m")] {
+        for (resource, subresource) in
+            [("pods", ""), ("pods", "log"), ("logs", ""), ("other", "log")]
+        {
+            for (group, verb, name) in [("", "get", ""), ("apps", "list", "n"), ("", "delete", "m")]
+            {
                 let name = name.into();
-                let on =
-                    ResourceAction { verb, group, resource, subresource, namespace, name, ..ResourceAction::default() };
+                let on = ResourceAction {
+                    verb,
+                    group,
+                    resource,
+                    subresource,
+                    namespace,
+                    name,
+                    ..ResourceAction::default()
+                };
                 all.push(Action::Resource(on));
             }
         }

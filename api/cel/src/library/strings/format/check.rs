@@ -26,25 +26,35 @@ pub(crate) fn check<'t>(
         if let Piece::Copied(_) = piece {
             continue;
         }
-        let Piece::Clause(clause) = piece else { return Err(of_call("unexpected end of string".to_owned())) };
-        let argument = arguments.get(seen).ok_or_else(|| of_call(format!("index {seen} out of range")))?;
+        let Piece::Clause(clause) = piece else {
+            return Err(of_call("unexpected end of string".to_owned()));
+        };
+        let argument =
+            arguments.get(seen).ok_or_else(|| of_call(format!("index {seen} out of range")))?;
         seen += 1;
-        let clause = clause.map_err(|error| of_call(format!("could not parse formatting clause: {error}")))?;
+        let clause = clause
+            .map_err(|error| of_call(format!("could not parse formatting clause: {error}")))?;
         if let Some(wrong) = wrong_argument(clause, argument, type_of) {
-            let text = format!("error during formatting: {}", refused(clause, &type_name(type_of(wrong))));
+            let text =
+                format!("error during formatting: {}", refused(clause, &type_name(type_of(wrong))));
             return Err(FormatFault { at: Some(wrong), text });
         }
     }
     if arguments.len() > seen {
         let got = arguments.len();
-        let text = format!("too many arguments supplied to string.format (expected {seen}, got {got})");
+        let text =
+            format!("too many arguments supplied to string.format (expected {seen}, got {got})");
         return Err(of_call(text));
     }
     Ok(())
 }
 
 /// The argument, or the part of a literal in it, that a clause does not take.
-fn wrong_argument<'t>(clause: Clause, argument: &Expr, type_of: &dyn Fn(ExprId) -> &'t Type) -> Option<ExprId> {
+fn wrong_argument<'t>(
+    clause: Clause,
+    argument: &Expr,
+    type_of: &dyn Fn(ExprId) -> &'t Type,
+) -> Option<ExprId> {
     let kind = type_of(argument.id);
     if !takes(clause, kind) {
         return Some(argument.id);
@@ -53,7 +63,9 @@ fn wrong_argument<'t>(clause: Clause, argument: &Expr, type_of: &dyn Fn(ExprId) 
         return None;
     }
     match &argument.kind {
-        ExprKind::List { elements, .. } => elements.iter().find_map(|part| wrong_argument(clause, part, type_of)),
+        ExprKind::List { elements, .. } => {
+            elements.iter().find_map(|part| wrong_argument(clause, part, type_of))
+        }
         ExprKind::Map(entries) => entries
             .iter()
             .flat_map(|entry| [&entry.key, &entry.value])
@@ -71,7 +83,8 @@ fn takes(clause: Clause, kind: &Type) -> bool {
     match clause {
         _ if *kind == Dyn => true,
         Clause::Text => match kind {
-            List(_) | Map(..) | Int | Uint | Double | Bool | String | Bytes | Timestamp | Duration | Null => true,
+            List(_) | Map(..) | Int | Uint | Double | Bool | String | Bytes | Timestamp
+            | Duration | Null => true,
             kind => matches!(kind, Type::Type(_)),
         },
         Clause::Decimal | Clause::Octal => matches!(kind, Int | Uint),

@@ -82,7 +82,8 @@ impl<'f> Iterator for Pieces<'f> {
 
 /// The clause that text after a percent sign begins with, and what follows.
 fn read(text: &str) -> Result<(Clause, &str), String> {
-    let (precision, rest) = read_precision(text).map_err(|error| format!("error while parsing precision: {error}"))?;
+    let (precision, rest) =
+        read_precision(text).map_err(|error| format!("error while parsing precision: {error}"))?;
     let byte = rest.as_bytes().first().copied().unwrap_or_default();
     let clause = match byte {
         b's' => Clause::Text,
@@ -92,17 +93,21 @@ fn read(text: &str) -> Result<(Clause, &str), String> {
         b'b' => Clause::Binary,
         b'x' | b'X' => Clause::Hexadecimal { upper: byte == b'X' },
         b'o' => Clause::Octal,
-        other => return Err(format!("unrecognized formatting clause \"{}\"", char::from(other))),
+        other => {
+            return Err(format!("unrecognized formatting clause \"{}\"", char::from(other)));
+        }
     };
     Ok((clause, &rest[1..]))
 }
 
 fn read_precision(text: &str) -> Result<(Option<usize>, &str), String> {
-    let Some(after) = text.strip_prefix('.') else { return Ok((None, text)) };
+    let Some(after) = text.strip_prefix('.') else {
+        return Ok((None, text));
+    };
     let end = after.find(|c: char| !c.is_ascii_digit());
     let (digits, rest) = after.split_at(end.ok_or("could not find end of precision specifier")?);
-    let precision =
-        parse_int("Atoi", digits).map_err(|error| format!("error while converting precision to integer: {error}"))?;
+    let precision = parse_int("Atoi", digits)
+        .map_err(|error| format!("error while converting precision to integer: {error}"))?;
     if precision > MAX_PRECISION {
         return Err(format!("precision is above {MAX_PRECISION}"));
     }

@@ -29,10 +29,17 @@ pub(super) fn format(text: &str, arguments: &List<'_>) -> Result<String, String>
         let argument = arguments.get(next).ok_or_else(|| format!("index {next} out of range"))?;
         next += 1;
         let clause = match piece {
-            Piece::Clause(clause) => clause.map_err(|error| format!("could not parse formatting clause: {error}"))?,
-            Piece::Copied(_) | Piece::Unfinished => return Err("unexpected end of string".to_owned()),
+            Piece::Clause(clause) => {
+                clause.map_err(|error| format!("could not parse formatting clause: {error}"))?
+            }
+            Piece::Copied(_) | Piece::Unfinished => {
+                return Err("unexpected end of string".to_owned());
+            }
         };
-        out.push_str(&print(clause, &argument).map_err(|error| format!("error during formatting: {error}"))?);
+        out.push_str(
+            &print(clause, &argument)
+                .map_err(|error| format!("error during formatting: {error}"))?,
+        );
         if out.len() > MAX_TEXT_BYTES {
             return Err(format!("text is longer than {MAX_TEXT_BYTES} bytes"));
         }

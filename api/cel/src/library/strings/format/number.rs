@@ -36,7 +36,9 @@ pub(super) fn scientific(value: f64, width: Option<usize>) -> String {
 
 /// A number with zeros at the end of its fraction left out, but for `least` digits.
 fn without_padding(plain: &str, least: usize) -> &str {
-    let Some(point) = plain.find('.') else { return plain };
+    let Some(point) = plain.find('.') else {
+        return plain;
+    };
     let needed = plain.trim_end_matches('0').len().max(point + 1 + least).min(plain.len());
     if needed == point + 1 { &plain[..point] } else { &plain[..needed] }
 }

@@ -45,7 +45,9 @@ pub(super) fn refused(clause: Clause, type_name: &str) -> String {
         Clause::Fixed(_) => "fixed-point clause can only be used on doubles",
         Clause::Scientific(_) => "scientific clause can only be used on doubles",
         Clause::Binary => "only integers and bools can be formatted as binary",
-        Clause::Hexadecimal { .. } => "only integers, byte buffers, and strings can be formatted as hex",
+        Clause::Hexadecimal { .. } => {
+            "only integers, byte buffers, and strings can be formatted as hex"
+        }
         Clause::Octal => "octal clause can only be used on integers",
     };
     format!("{taken}, was given {type_name}")
@@ -125,12 +127,18 @@ fn map(entries: &Map<'_>, depth: usize) -> Result<String, String> {
             Value::String(text) => quoted(text),
             Value::Bool(value) => value.to_string(),
             Value::Int(_) | Value::Uint(_) => decimal(&key)?,
-            key => return Err(format!("no formatting function for map key of type {}", key.type_name())),
+            key => {
+                return Err(format!(
+                    "no formatting function for map key of type {}",
+                    key.type_name()
+                ));
+            }
         };
         printed.push((key, member(&value, depth)?));
     }
     printed.sort_by(|left, right| left.0.cmp(&right.0));
-    let entries: Vec<String> = printed.into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
+    let entries: Vec<String> =
+        printed.into_iter().map(|(key, value)| format!("{key}:{value}")).collect();
     Ok(format!("{{{}}}", entries.join(", ")))
 }
 
@@ -146,9 +154,12 @@ fn member(value: &Value<'_>, depth: usize) -> Result<String, String> {
         Value::Duration(value) => format!("duration({})", quoted(&value.to_string())),
         Value::Double(value) if value.is_finite() => format!("{value:.6}"),
         Value::Double(value) => quoted(&format_double(*value)),
-        Value::List(_) | Value::Map(_) | Value::Int(_) | Value::Uint(_) | Value::Bool(_) | Value::Null => {
-            text(value, depth + 1)?
-        }
+        Value::List(_)
+        | Value::Map(_)
+        | Value::Int(_)
+        | Value::Uint(_)
+        | Value::Bool(_)
+        | Value::Null => text(value, depth + 1)?,
         Value::Type(_) => text(value, depth)?,
         Value::Optional(_) | Value::Opaque(_) | Value::Error(_) => {
             return Err(format!("no formatting function for {}", value.type_name()));

@@ -22,16 +22,22 @@ fn text_and_clauses() {
     check("%s", vec![], Err("index 0 out of range"));
     check("a%", vec![Value::Null], Err("unexpected end of string"));
     let clause = |text: &str, expect: &str| {
-        check(text, vec![Value::Int(1)], Err(&format!("could not parse formatting clause: {expect}")));
+        check(
+            text,
+            vec![Value::Int(1)],
+            Err(&format!("could not parse formatting clause: {expect}")),
+        );
     };
     clause("%q", "unrecognized formatting clause \"q\"");
     clause("%é", "unrecognized formatting clause \"Ã\"");
     clause("%05d", "unrecognized formatting clause \"0\"");
     clause("%.", "error while parsing precision: could not find end of precision specifier");
-    let conversion =
-        "error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing";
+    let conversion = "error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing";
     clause("%.s", &format!("{conversion} \"\": invalid syntax"));
-    clause("%.99999999999999999999f", &format!("{conversion} \"99999999999999999999\": value out of range"));
+    clause(
+        "%.99999999999999999999f",
+        &format!("{conversion} \"99999999999999999999\": value out of range"),
+    );
     clause("%.32768f", "error while parsing precision: precision is above 32767");
 }
 
@@ -55,7 +61,9 @@ fn fixed_and_scientific() {
     check(
         "%f",
         vec![Value::string("1.5")],
-        Err("error during formatting: fixed-point clause can only be used on doubles, was given string"),
+        Err(
+            "error during formatting: fixed-point clause can only be used on doubles, was given string",
+        ),
     );
 }
 
@@ -86,17 +94,26 @@ fn values_as_text() {
         Value::Timestamp(Timestamp::parse("2022-05-06T07:08:09.5Z").unwrap()),
         Value::Duration(Duration::parse("4830.25s").unwrap()),
     ];
-    printed("%s", Value::list(timed), "[timestamp(\"2022-05-06T07:08:09.5Z\"), duration(\"4830.25s\")]");
+    printed(
+        "%s",
+        Value::list(timed),
+        "[timestamp(\"2022-05-06T07:08:09.5Z\"), duration(\"4830.25s\")]",
+    );
     let mut table = Table::default();
     table.insert(Value::string("b"), Value::list(vec![Value::Int(1), Value::Null]));
     table.insert(Value::Uint(2), Value::string("a\"\0"));
     table.insert(Value::Bool(true), Value::bytes(*b"x"));
     printed("%s", Value::map(table), r#"{"b":[1, null], 2:"a\"\x00", true:b"x"}"#);
-    let error = "could not convert argument \"invalid UTF-8 in bytes, cannot convert to string\" to string";
+    let error =
+        "could not convert argument \"invalid UTF-8 in bytes, cannot convert to string\" to string";
     check("%s", vec![Value::bytes(*b"\xff")], Err(&format!("error during formatting: {error}")));
     let mut nested = Value::Null;
     for _ in 0..300 {
         nested = Value::list(vec![nested]);
     }
-    check("%s", vec![nested], Err("error during formatting: lists and maps are nested more than 250 deep"));
+    check(
+        "%s",
+        vec![nested],
+        Err("error during formatting: lists and maps are nested more than 250 deep"),
+    );
 }

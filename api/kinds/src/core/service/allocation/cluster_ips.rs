@@ -14,8 +14,9 @@ pub(super) fn allocate(
     new: &mut Value,
 ) -> Result<(), Unavailable> {
     let owner = owner(new);
-    let had: Vec<String> =
-        old.map_or_else(Vec::new, |old| strings(old, "clusterIPs").into_iter().map(str::to_owned).collect());
+    let had: Vec<String> = old.map_or_else(Vec::new, |old| {
+        strings(old, "clusterIPs").into_iter().map(str::to_owned).collect()
+    });
     let asked: Vec<String> = strings(new, "clusterIPs").into_iter().map(str::to_owned).collect();
     let families: Vec<String> = strings(new, "ipFamilies").into_iter().map(str::to_owned).collect();
     let mut chosen = Vec::new();
@@ -43,10 +44,16 @@ fn allocate_requested(
 ) -> Result<String, Unavailable> {
     let refuse = |why: &str| {
         let value = Value::List(asked.iter().map(|text| Value::from(text.as_str())).collect());
-        let cause = Cause::invalid("spec.clusterIPs", value, &format!("failed to allocate IP {address}: {why}"));
+        let cause = Cause::invalid(
+            "spec.clusterIPs",
+            value,
+            &format!("failed to allocate IP {address}: {why}"),
+        );
         Err(Unavailable::Refused(vec![cause]))
     };
-    let Some(parsed) = net::address(address) else { return refuse("it is no address") };
+    let Some(parsed) = net::address(address) else {
+        return refuse("it is no address");
+    };
     if ranges.0.is_empty() {
         return refuse("no ServiceCIDR is ready");
     }
@@ -58,7 +65,11 @@ fn allocate_requested(
         ));
     }
     let allocation = address_allocation(view.names, owner, &parsed.to_string());
-    if view.is_taken(&allocation) { refuse("provided IP is already allocated") } else { Ok(address.to_owned()) }
+    if view.is_taken(&allocation) {
+        refuse("provided IP is already allocated")
+    } else {
+        Ok(address.to_owned())
+    }
 }
 
 fn allocate_dynamically(

@@ -21,7 +21,11 @@ fn keeps_addresses(old: &Value, new: &Value) -> bool {
 }
 
 /// Sets the IP families and the IP family policy.
-pub(super) fn set(ranges: &Ranges, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+pub(super) fn set(
+    ranges: &Ranges,
+    old: Option<&Value>,
+    new: &mut Value,
+) -> Result<(), Unavailable> {
     const POLICY: [&str; 2] = ["spec", "ipFamilyPolicy"];
     if old.is_some_and(|old| keeps_addresses(old, new)) {
         return Ok(());
@@ -45,14 +49,17 @@ pub(super) fn set(ranges: &Ranges, old: Option<&Value>, new: &mut Value) -> Resu
     if wanted.is_empty() {
         wanted.push(DEFAULT_FAMILY);
     }
-    let choice = if headless_without_selector { vec![DEFAULT_FAMILY, SECOND_FAMILY] } else { known.clone() };
+    let choice =
+        if headless_without_selector { vec![DEFAULT_FAMILY, SECOND_FAMILY] } else { known.clone() };
     if policy != "SingleStack" {
-        let more: Vec<&str> = choice.iter().filter(|ip_family| !wanted.contains(ip_family)).copied().collect();
+        let more: Vec<&str> =
+            choice.iter().filter(|ip_family| !wanted.contains(ip_family)).copied().collect();
         wanted.extend(more);
     }
     if !headless_without_selector {
-        let refuse =
-            |path: Path, value: Value, why: &str| Err(Unavailable::Refused(vec![Cause::invalid(path, value, why)]));
+        let refuse = |path: Path, value: Value, why: &str| {
+            Err(Unavailable::Refused(vec![Cause::invalid(path, value, why)]))
+        };
         if policy == "RequireDualStack" && known.len() < 2 {
             let why = "this cluster is not configured for dual-stack services";
             return refuse(Path::new("spec.ipFamilyPolicy"), policy.into(), why);
@@ -78,11 +85,17 @@ mod tests {
         let old = old.map(|spec| Value::from(json!({ "spec": spec })));
         let mut new = Value::from(json!({ "spec": new }));
         let result = match set(&ranges, old.as_ref(), &mut new) {
-            Ok(()) => Ok((new.str_at(&["spec", "ipFamilyPolicy"]).unwrap_or_default(), strings(&new, "ipFamilies"))),
+            Ok(()) => Ok((
+                new.str_at(&["spec", "ipFamilyPolicy"]).unwrap_or_default(),
+                strings(&new, "ipFamilies"),
+            )),
             Err(Unavailable::Refused(causes)) => Err(causes[0].field.clone()),
             Err(Unavailable::Exhausted(why)) => Err(why),
         };
-        assert_eq!(result, expect.map(|(policy, families)| (policy, families.to_vec())).map_err(str::to_owned));
+        assert_eq!(
+            result,
+            expect.map(|(policy, families)| (policy, families.to_vec())).map_err(str::to_owned)
+        );
     }
 
     const FOUR: &str = "10.0.0.0/24";
@@ -92,11 +105,16 @@ mod tests {
     fn the_default_family_does_not_depend_on_ranges() {
         for cidrs in [&[][..], &[FOUR], &[SIX], &[SIX, FOUR]] {
             check(cidrs, None, json!({"type": "ClusterIP"}), Ok(("SingleStack", &["IPv4"])));
-            let selects =
-                json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"a": "b"}});
+            let selects = json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "selector": {"a": "b"}});
             check(cidrs, None, selects, Ok(("SingleStack", &["IPv4"])));
-            let headless_without_selector = json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]});
-            check(cidrs, None, headless_without_selector, Ok(("RequireDualStack", &["IPv4", "IPv6"])));
+            let headless_without_selector =
+                json!({"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]});
+            check(
+                cidrs,
+                None,
+                headless_without_selector,
+                Ok(("RequireDualStack", &["IPv4", "IPv6"])),
+            );
         }
     }
 
@@ -110,8 +128,18 @@ mod tests {
         }
         for cidrs in [&[SIX][..], &[FOUR, SIX]] {
             check(cidrs, None, of(&["IPv6"], "SingleStack"), Ok(("SingleStack", &["IPv6"])));
-            check(cidrs, None, of(&["IPv6"], "PreferDualStack"), Ok(("PreferDualStack", &["IPv6", "IPv4"])));
-            check(cidrs, None, of(&[], "RequireDualStack"), Ok(("RequireDualStack", &["IPv4", "IPv6"])));
+            check(
+                cidrs,
+                None,
+                of(&["IPv6"], "PreferDualStack"),
+                Ok(("PreferDualStack", &["IPv6", "IPv4"])),
+            );
+            check(
+                cidrs,
+                None,
+                of(&[], "RequireDualStack"),
+                Ok(("RequireDualStack", &["IPv4", "IPv6"])),
+            );
         }
     }
 
@@ -119,7 +147,12 @@ mod tests {
     fn ip_families_are_stable() {
         let old = |policy: &str| json!({"type": "ClusterIP", "clusterIPs": ["fd00::1"], "ipFamilies": ["IPv6"], "ipFamilyPolicy": policy});
         check(&[], Some(old("SingleStack")), old("SingleStack"), Ok(("SingleStack", &["IPv6"])));
-        check(&[FOUR, SIX], Some(old("PreferDualStack")), old("PreferDualStack"), Ok(("PreferDualStack", &["IPv6"])));
+        check(
+            &[FOUR, SIX],
+            Some(old("PreferDualStack")),
+            old("PreferDualStack"),
+            Ok(("PreferDualStack", &["IPv6"])),
+        );
         check(
             &[FOUR, SIX],
             Some(old("SingleStack")),

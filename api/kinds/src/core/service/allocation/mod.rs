@@ -28,7 +28,12 @@ const PORT: &str = "port";
 pub(super) struct ServiceAllocator;
 
 impl Allocator for ServiceAllocator {
-    fn choose(&self, view: AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+    fn choose(
+        &self,
+        view: AllocationView<'_>,
+        old: Option<&Value>,
+        new: &mut Value,
+    ) -> Result<(), Unavailable> {
         if kind::needs_address(new) {
             let ranges = Ranges::read(&view);
             ip_families::set(&ranges, old, new)?;
@@ -42,13 +47,22 @@ impl Allocator for ServiceAllocator {
     fn allocations(&self, names: &Names, object: &Value) -> Vec<Allocation> {
         let owner = owner(object);
         let addresses = strings(object, "clusterIPs");
-        let addresses =
-            addresses.into_iter().filter_map(net::address).map(|ip| address_allocation(names, &owner, &ip.to_string()));
+        let addresses = addresses
+            .into_iter()
+            .filter_map(net::address)
+            .map(|ip| address_allocation(names, &owner, &ip.to_string()));
         let ports = node_ports::of(object).into_iter().collect::<BTreeSet<_>>();
         addresses.chain(ports.into_iter().map(|port| port_allocation(&owner, port))).collect()
     }
 
-    fn allocation(&self, names: &Names, namespace: &str, name: &str, class: &str, which: &str) -> Option<Allocation> {
+    fn allocation(
+        &self,
+        names: &Names,
+        namespace: &str,
+        name: &str,
+        class: &str,
+        which: &str,
+    ) -> Option<Allocation> {
         let owner = Owner { namespace: namespace.to_owned(), name: name.to_owned() };
         match class {
             ADDRESS => Some(address_allocation(names, &owner, which)),
@@ -84,15 +98,25 @@ fn address_allocation(names: &Names, owner: &Owner, address: &str) -> Allocation
     let mut labels = Map::new();
     labels.insert(label("ip-family"), ip_family(!address.contains(':')));
     labels.insert(label("managed-by"), format!("ipallocator.{}", names.group_suffix));
-    let parent =
-        Map::from([("namespace", owner.namespace.as_str()), ("name", owner.name.as_str()), ("resource", "services")]);
+    let parent = Map::from([
+        ("namespace", owner.namespace.as_str()),
+        ("name", owner.name.as_str()),
+        ("resource", "services"),
+    ]);
     let mut object = Value::Map(Map::new());
     object.set_at(&["metadata", "name"], address);
     object.set_at(&["metadata", "labels"], labels);
     object.set_at(&["spec", "parentRef"], parent);
     let group = names.group("networking");
-    let key = Key::Object { group: &group, resource: "ipaddresses", namespace: None, name: address }.encode();
-    Allocation { class: ADDRESS, name: address.to_owned(), owner: owner.text(), shadow: Some(Shadow { key, object }) }
+    let key =
+        Key::Object { group: &group, resource: "ipaddresses", namespace: None, name: address }
+            .encode();
+    Allocation {
+        class: ADDRESS,
+        name: address.to_owned(),
+        owner: owner.text(),
+        shadow: Some(Shadow { key, object }),
+    }
 }
 
 fn strings<'v>(object: &'v Value, field: &str) -> Vec<&'v str> {
@@ -102,7 +126,12 @@ fn strings<'v>(object: &'v Value, field: &str) -> Vec<&'v str> {
 
 /// The first result of `look` over `size` indexes, from a random one on; the first `named` indexes
 /// come last.
-fn search<T>(view: &AllocationView<'_>, size: u128, named: u128, look: impl Fn(u128) -> Option<T>) -> Option<T> {
+fn search<T>(
+    view: &AllocationView<'_>,
+    size: u128,
+    named: u128,
+    look: impl Fn(u128) -> Option<T>,
+) -> Option<T> {
     let upper = size - named;
     let start = named + view.below(upper);
     let places = (start..size).chain(named..start).chain(0..named);

@@ -22,7 +22,11 @@ pub(super) fn of(object: &Value) -> Vec<i64> {
     all.filter_map(|port| port?.as_i64()).filter(|port| *port != 0).collect()
 }
 /// Checks the node ports that the client requests, and allocates the missing ones.
-pub(super) fn allocate(view: &AllocationView<'_>, old: Option<&Value>, new: &mut Value) -> Result<(), Unavailable> {
+pub(super) fn allocate(
+    view: &AllocationView<'_>,
+    old: Option<&Value>,
+    new: &mut Value,
+) -> Result<(), Unavailable> {
     let owner = owner(new);
     let had: HashSet<i64> = old.map_or_else(Vec::new, of).into_iter().collect();
     let mut used: HashSet<i64> = of(new).into_iter().collect();
@@ -41,10 +45,13 @@ pub(super) fn allocate(view: &AllocationView<'_>, old: Option<&Value>, new: &mut
         let size = u128::try_from(NODE_PORTS.end() - NODE_PORTS.start() + 1).unwrap_or_default();
         let port = search(view, size, STATIC_NODE_PORTS, |index| {
             let port = NODE_PORTS.start() + i64::try_from(index).ok()?;
-            (!used.contains(&port) && !view.is_taken(&port_allocation(&owner, port))).then_some(port)
+            (!used.contains(&port) && !view.is_taken(&port_allocation(&owner, port)))
+                .then_some(port)
         });
         used.extend(port);
-        port.ok_or_else(|| Unavailable::Exhausted("failed to allocate a nodePort: range is full".to_owned()))
+        port.ok_or_else(|| {
+            Unavailable::Exhausted("failed to allocate a nodePort: range is full".to_owned())
+        })
     };
     if kind::needs_node_ports(new) {
         fill(new, &mut pick)?;
@@ -63,15 +70,22 @@ fn requested(object: &Value) -> Vec<(Path, i64)> {
     let ports = object.at(&["spec", "ports"]).and_then(Value::as_list).unwrap_or_default();
     let path = |index| Path::new("spec.ports").index(index).child("nodePort");
     let named = ports.iter().enumerate().map(|(index, port)| (path(index), port.get("nodePort")));
-    let health = (Path::new("spec.healthCheckNodePort"), object.at(&["spec", "healthCheckNodePort"]));
+    let health =
+        (Path::new("spec.healthCheckNodePort"), object.at(&["spec", "healthCheckNodePort"]));
     let all = named.chain([health]).filter_map(|(path, port)| Some((path, port?.as_i64()?)));
     all.filter(|(_, port)| *port != 0).collect()
 }
 
 /// Allocates the missing node ports; one port under several protocols has the same node port.
-fn fill(new: &mut Value, pick: &mut impl FnMut() -> Result<i64, Unavailable>) -> Result<(), Unavailable> {
-    let number = |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
-    let Some(ports) = new.at_mut(&["spec", "ports"]).and_then(Value::as_list_mut) else { return Ok(()) };
+fn fill(
+    new: &mut Value,
+    pick: &mut impl FnMut() -> Result<i64, Unavailable>,
+) -> Result<(), Unavailable> {
+    let number =
+        |port: &Value, field: &str| port.get(field).and_then(Value::as_i64).unwrap_or_default();
+    let Some(ports) = new.at_mut(&["spec", "ports"]).and_then(Value::as_list_mut) else {
+        return Ok(());
+    };
     let mut chosen: HashMap<i64, i64> = HashMap::new();
     for port in ports.iter().filter(|port| number(port, "nodePort") != 0) {
         chosen.entry(number(port, "port")).or_insert(number(port, "nodePort"));
