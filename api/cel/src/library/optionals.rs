@@ -16,99 +16,78 @@ const SINCE_ENDS: Release = Release(34);
 
 /// Every overload of optionals.
 pub(super) fn overloads() -> Vec<Overload> {
-    let (k, v) = (|| param("K"), || param("V"));
-    let (lists, maps) = (|| list(v()), || map(k(), v()));
-    let all = vec![
-        Overload::global("optional.of", "optional_of", [v()], optional(v()), of),
+    let early = [values(), selections(), indexes()].into_iter().flatten();
+    let late = ends().into_iter().map(|overload| overload.since(SINCE_ENDS));
+    early.map(|overload| overload.since(SINCE)).chain(late).collect()
+}
+
+fn k() -> Type {
+    param("K")
+}
+
+fn v() -> Type {
+    param("V")
+}
+
+/// Making an optional and taking its value.
+fn values() -> Vec<Overload> {
+    let some = || optional(v());
+    let (from, to) = (list(some()), list(v()));
+    vec![
+        Overload::global("optional.of", "optional_of", [v()], some(), of),
         Overload::global(
             "optional.ofNonZeroValue",
             "optional_ofNonZeroValue",
             [v()],
-            optional(v()),
+            some(),
             of_non_zero,
         ),
-        Overload::global("optional.none", "optional_none", [], optional(v()), none),
-        Overload::member("value", "optional_value", [optional(v())], v(), value),
-        Overload::member("hasValue", "optional_hasValue", [optional(v())], Type::Bool, has_value),
-        Overload::member(
-            "or",
-            "optional_or_optional",
-            [optional(v()), optional(v())],
-            optional(v()),
-            in_evaluator,
-        ),
-        Overload::member(
-            "orValue",
-            "optional_orValue_value",
-            [optional(v()), v()],
-            v(),
-            in_evaluator,
-        ),
+        Overload::global("optional.none", "optional_none", [], some(), none),
+        Overload::member("value", "optional_value", [some()], v(), value),
+        Overload::member("hasValue", "optional_hasValue", [some()], Type::Bool, has_value),
+        Overload::global("optional.unwrap", "optional_unwrap", [from.clone()], to.clone(), unwrap),
+        Overload::member("unwrapOpt", "optional_unwrapOpt", [from], to, unwrap),
+    ]
+}
+
+/// Alternatives, and the selection of a field.
+fn selections() -> Vec<Overload> {
+    let some = || optional(v());
+    vec![
+        Overload::member("or", "optional_or_optional", [some(), some()], some(), in_evaluator),
+        Overload::member("orValue", "optional_orValue_value", [some(), v()], v(), in_evaluator),
         Overload::global(
             "_?._",
             "select_optional_field",
             [Type::Dyn, Type::String],
-            optional(v()),
+            some(),
             in_evaluator,
         ),
-        Overload::global(
-            "_[?_]",
-            "list_optindex_optional_int",
-            [lists(), Type::Int],
-            optional(v()),
-            in_evaluator,
-        ),
-        Overload::global(
-            "_[?_]",
-            "optional_list_optindex_optional_int",
-            [optional(lists()), Type::Int],
-            optional(v()),
-            in_evaluator,
-        ),
-        Overload::global(
-            "_[?_]",
-            "map_optindex_optional_value",
-            [maps(), k()],
-            optional(v()),
-            in_evaluator,
-        ),
-        Overload::global(
-            "_[?_]",
-            "optional_map_optindex_optional_value",
-            [optional(maps()), k()],
-            optional(v()),
-            in_evaluator,
-        ),
-        Overload::global(
-            "_[_]",
-            "optional_list_index_int",
-            [optional(lists()), Type::Int],
-            optional(v()),
-            in_evaluator,
-        ),
-        Overload::global(
-            "_[_]",
-            "optional_map_index_value",
-            [optional(maps()), k()],
-            optional(v()),
-            in_evaluator,
-        ),
-        Overload::global(
-            "optional.unwrap",
-            "optional_unwrap",
-            [list(optional(v()))],
-            lists(),
-            unwrap,
-        ),
-        Overload::member("unwrapOpt", "optional_unwrapOpt", [list(optional(v()))], lists(), unwrap),
-        Overload::member("first", "list_first", [lists()], optional(v()), first),
-        Overload::member("last", "list_last", [lists()], optional(v()), last),
-    ];
-    let since = |overload: Overload| match overload.function {
-        "first" | "last" => overload.since(SINCE_ENDS),
-        _ => overload.since(SINCE),
+    ]
+}
+
+/// Elements of lists and entries of maps.
+fn indexes() -> Vec<Overload> {
+    let (lists, maps) = (|| list(v()), || map(k(), v()));
+    let index = |function, id, from: Type, key: Type| {
+        Overload::global(function, id, [from, key], optional(v()), in_evaluator)
     };
-    all.into_iter().map(since).collect()
+    vec![
+        index("_[?_]", "list_optindex_optional_int", lists(), Type::Int),
+        index("_[?_]", "optional_list_optindex_optional_int", optional(lists()), Type::Int),
+        index("_[?_]", "map_optindex_optional_value", maps(), k()),
+        index("_[?_]", "optional_map_optindex_optional_value", optional(maps()), k()),
+        index("_[_]", "optional_list_index_int", optional(lists()), Type::Int),
+        index("_[_]", "optional_map_index_value", optional(maps()), k()),
+    ]
+}
+
+/// The first and the last element of a list.
+fn ends() -> Vec<Overload> {
+    vec![
+        Overload::member("first", "list_first", [list(v())], optional(v()), first),
+        Overload::member("last", "list_last", [list(v())], optional(v()), last),
+    ]
 }
 
 fn in_evaluator<'a>(_arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {

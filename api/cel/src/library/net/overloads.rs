@@ -21,42 +21,89 @@ const ADDRESS_BYTES: Range = Range { min: 4, max: 16 };
 
 /// Every overload.
 pub(crate) fn overloads() -> Vec<Overload> {
-    let (ip, cidr) = (|| names::opaque(IP), || names::opaque(CIDR));
-    let text = || Type::String;
-    let parsed =
-        |overload: Overload| overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth));
-    let of_ip =
-        |function, id, result, call: Call| Overload::member(function, id, [ip()], result, call);
-    let of_cidr =
-        |function, id, result, call: Call| Overload::member(function, id, [cidr()], result, call);
-    let all = [
-        Overload::global("ip", "string_to_ip", [text()], ip(), to_ip)
+    let all = [of_ip(), of_cidr(), containment()].into_iter().flatten();
+    all.map(|overload| overload.since(SINCE)).collect()
+}
+
+fn ip_type() -> Type {
+    names::opaque(IP)
+}
+
+fn cidr_type() -> Type {
+    names::opaque(CIDR)
+}
+
+/// A function of a text that is read as an address or a block.
+fn parsed(function: &'static str, id: &'static str, result: Type, call: Call) -> Overload {
+    Overload::global(function, id, [Type::String], result, call)
+        .costs(Cost::Always(tenth), Estimate::Of(estimated_tenth))
+}
+
+/// Functions of addresses.
+fn of_ip() -> Vec<Overload> {
+    let member = |function, id, result, call: Call| {
+        Overload::member(function, id, [ip_type()], result, call)
+    };
+    vec![
+        Overload::global("ip", "string_to_ip", [Type::String], ip_type(), to_ip)
             .costs(IP_COST, Estimate::Of(estimated_tenth)),
-        of_cidr("ip", "cidr_ip", ip(), |a| cidr_of(a, |cidr| Value::opaque(cidr.ip())))
-            .costs(IP_COST_OF_CIDR, Estimate::Fixed(1)),
-        of_ip("family", "ip_family", Type::Int, |a| ip_of(a, |ip| Value::Int(ip.family()))),
-        Overload::global("ip.isCanonical", "ip_is_canonical", [text()], Type::Bool, is_canonical)
-            .costs(Cost::Always(fifth), Estimate::Of(estimated_fifth)),
-        of_ip("isUnspecified", "ip_is_unspecified", Type::Bool, |a| {
+        member("family", "ip_family", Type::Int, |a| ip_of(a, |ip| Value::Int(ip.family()))),
+        Overload::global(
+            "ip.isCanonical",
+            "ip_is_canonical",
+            [Type::String],
+            Type::Bool,
+            is_canonical,
+        )
+        .costs(Cost::Always(fifth), Estimate::Of(estimated_fifth)),
+        member("isUnspecified", "ip_is_unspecified", Type::Bool, |a| {
             ip_of(a, |ip| Value::Bool(ip.is_unspecified()))
         }),
-        of_ip("isLoopback", "ip_is_loopback", Type::Bool, |a| {
+        member("isLoopback", "ip_is_loopback", Type::Bool, |a| {
             ip_of(a, |ip| Value::Bool(ip.is_loopback()))
         }),
-        of_ip("isLinkLocalMulticast", "ip_is_link_local_multicast", Type::Bool, |a| {
+        member("isLinkLocalMulticast", "ip_is_link_local_multicast", Type::Bool, |a| {
             ip_of(a, |ip| Value::Bool(ip.is_link_local_multicast()))
         }),
-        of_ip("isLinkLocalUnicast", "ip_is_link_local_unicast", Type::Bool, |a| {
+        member("isLinkLocalUnicast", "ip_is_link_local_unicast", Type::Bool, |a| {
             ip_of(a, |ip| Value::Bool(ip.is_link_local_unicast()))
         }),
-        of_ip("isGlobalUnicast", "ip_is_global_unicast", Type::Bool, |a| {
+        member("isGlobalUnicast", "ip_is_global_unicast", Type::Bool, |a| {
             ip_of(a, |ip| Value::Bool(ip.is_global_unicast()))
         }),
-        parsed(Overload::global("isIP", "is_ip", [text()], Type::Bool, is_ip)),
-        Overload::global("string", "ip_to_string", [ip()], text(), |a| {
+        parsed("isIP", "is_ip", Type::Bool, is_ip),
+        Overload::global("string", "ip_to_string", [ip_type()], Type::String, |a| {
             ip_of(a, |ip| Value::string(ip.to_string()))
         }),
-        parsed(Overload::global("cidr", "string_to_cidr", [text()], cidr(), to_cidr)),
+    ]
+}
+
+/// Functions of blocks of addresses.
+fn of_cidr() -> Vec<Overload> {
+    let member = |function, id, result, call: Call| {
+        Overload::member(function, id, [cidr_type()], result, call)
+    };
+    vec![
+        member("ip", "cidr_ip", ip_type(), |a| cidr_of(a, |cidr| Value::opaque(cidr.ip())))
+            .costs(IP_COST_OF_CIDR, Estimate::Fixed(1)),
+        parsed("cidr", "string_to_cidr", cidr_type(), to_cidr),
+        member("prefixLength", "cidr_prefix_length", Type::Int, |a| {
+            cidr_of(a, |it| Value::Int(it.prefix_length()))
+        }),
+        member("masked", "cidr_masked", cidr_type(), |a| {
+            cidr_of(a, |cidr| Value::opaque(cidr.masked()))
+        }),
+        parsed("isCIDR", "is_cidr", Type::Bool, is_cidr),
+        Overload::global("string", "cidr_to_string", [cidr_type()], Type::String, |a| {
+            cidr_of(a, |cidr| Value::string(cidr.to_string()))
+        }),
+    ]
+}
+
+/// Whether a block contains an address or a block.
+fn containment() -> Vec<Overload> {
+    let (ip, cidr, text) = (ip_type, cidr_type, || Type::String);
+    vec![
         Overload::member(
             "containsIP",
             "cidr_contains_ip_string",
@@ -89,18 +136,7 @@ pub(crate) fn overloads() -> Vec<Overload> {
             contains_cidr,
         )
         .costs(Cost::Always(cost_of_cidr), Estimate::Of(estimate_of_cidr)),
-        of_cidr("prefixLength", "cidr_prefix_length", Type::Int, |a| {
-            cidr_of(a, |it| Value::Int(it.prefix_length()))
-        }),
-        of_cidr("masked", "cidr_masked", cidr(), |a| {
-            cidr_of(a, |cidr| Value::opaque(cidr.masked()))
-        }),
-        parsed(Overload::global("isCIDR", "is_cidr", [text()], Type::Bool, is_cidr)),
-        Overload::global("string", "cidr_to_string", [cidr()], text(), |a| {
-            cidr_of(a, |cidr| Value::string(cidr.to_string()))
-        }),
-    ];
-    all.into_iter().map(|overload| overload.since(SINCE)).collect()
+    ]
 }
 
 const IP_COST: Cost = Cost::ByOverload { chosen: tenth, dispatched: cost_of_any_ip };

@@ -28,80 +28,77 @@ const SINCE_FORMAT: Release = Release(29);
 
 /// Every overload.
 pub(super) fn overloads() -> Vec<Overload> {
+    [positions(), parts(), changes(), formats()].concat()
+}
+
+/// Characters and their positions in a string.
+fn positions() -> Vec<Overload> {
+    use Type::{Int, String};
+    let searched = |id, function, parameters: &[Type], call: Call| {
+        Overload::member(function, id, parameters, Int, call)
+            .costs(Cost::Always(traversal), Estimate::Of(estimated_traversal))
+    };
+    let (text, text_from) = (&[String, String], &[String, String, Int]);
+    vec![
+        Overload::member("charAt", "string_char_at_int", &[String, Int], String, char_at),
+        searched("string_index_of_string", "indexOf", text, index_of),
+        searched("string_index_of_string_int", "indexOf", text_from, index_of),
+        searched("string_last_index_of_string", "lastIndexOf", text, last_index_of),
+        searched("string_last_index_of_string_int", "lastIndexOf", text_from, last_index_of),
+    ]
+}
+
+/// Strings taken apart and put together.
+fn parts() -> Vec<Overload> {
     use Type::{Int, String};
     let texts = || list(String);
-    let scanned = |overload: Overload| {
-        overload.costs(Cost::Always(tenth), Estimate::Of(estimated_tenth_sized))
+    let parted = |id, parameters: &[Type]| {
+        Overload::member("split", id, parameters, texts(), split)
+            .costs(Cost::Always(super::cost::fifth), Estimate::Of(cost::estimate_of_splitting))
     };
-    let searched = |overload: Overload| {
-        overload.costs(Cost::Always(traversal), Estimate::Of(estimated_traversal))
+    let cut = |id, parameters: &[Type]| {
+        Overload::member("substring", id, parameters, String, substring)
+            .costs(Cost::Always(tenth), Estimate::Of(estimated_tenth_sized))
     };
-    let replaced = |overload: Overload| {
-        overload.costs(Cost::Always(super::cost::fifth), Estimate::Of(cost::estimate_of_replacing))
-    };
-    let parted = |overload: Overload| {
-        overload.costs(Cost::Always(super::cost::fifth), Estimate::Of(cost::estimate_of_splitting))
-    };
-    let joined = |overload: Overload| {
-        overload.costs(Cost::Always(cost::cost_of_joining), Estimate::Of(cost::estimate_of_joining))
-    };
-    let member = |function, id, parameters: &[Type], result: Type, call: Call| {
-        Overload::member(function, id, parameters, result, call)
+    let joined = |id, parameters: &[Type]| {
+        Overload::member("join", id, parameters, String, join)
+            .costs(Cost::Always(cost::cost_of_joining), Estimate::Of(cost::estimate_of_joining))
     };
     vec![
-        member("charAt", "string_char_at_int", &[String, Int], String, char_at),
-        searched(member("indexOf", "string_index_of_string", &[String, String], Int, index_of)),
-        searched(member(
-            "indexOf",
-            "string_index_of_string_int",
-            &[String, String, Int],
-            Int,
-            index_of,
-        )),
-        searched(member(
-            "lastIndexOf",
-            "string_last_index_of_string",
-            &[String, String],
-            Int,
-            last_index_of,
-        )),
-        searched(member(
-            "lastIndexOf",
-            "string_last_index_of_string_int",
-            &[String, String, Int],
-            Int,
-            last_index_of,
-        )),
-        scanned(member("lowerAscii", "string_lower_ascii", &[String], String, lower_ascii)),
-        replaced(member(
-            "replace",
-            "string_replace_string_string",
-            &[String, String, String],
-            String,
-            replace,
-        )),
-        replaced(member(
-            "replace",
-            "string_replace_string_string_int",
-            &[String, String, String, Int],
-            String,
-            replace,
-        )),
-        parted(member("split", "string_split_string", &[String, String], texts(), split)),
-        parted(member("split", "string_split_string_int", &[String, String, Int], texts(), split)),
-        scanned(member("substring", "string_substring_int", &[String, Int], String, substring)),
-        scanned(member(
-            "substring",
-            "string_substring_int_int",
-            &[String, Int, Int],
-            String,
-            substring,
-        )),
-        scanned(member("trim", "string_trim", &[String], String, trimmed)),
-        scanned(member("upperAscii", "string_upper_ascii", &[String], String, upper_ascii)),
-        joined(member("join", "list_join", &[texts()], String, join)),
-        joined(member("join", "list_join_string", &[texts(), String], String, join)),
-        member("format", "string_format", &[String, list(Type::Dyn)], String, formatted)
+        parted("string_split_string", &[String, String]),
+        parted("string_split_string_int", &[String, String, Int]),
+        cut("string_substring_int", &[String, Int]),
+        cut("string_substring_int_int", &[String, Int, Int]),
+        joined("list_join", &[texts()]),
+        joined("list_join_string", &[texts(), String]),
+    ]
+}
+
+/// Strings with other characters.
+fn changes() -> Vec<Overload> {
+    use Type::{Int, String};
+    let replaced = |id, parameters: &[Type]| {
+        Overload::member("replace", id, parameters, String, replace)
+            .costs(Cost::Always(super::cost::fifth), Estimate::Of(cost::estimate_of_replacing))
+    };
+    let scanned = |function, id, call: Call| {
+        Overload::member(function, id, [String], String, call)
+            .costs(Cost::Always(tenth), Estimate::Of(estimated_tenth_sized))
+    };
+    vec![
+        scanned("lowerAscii", "string_lower_ascii", lower_ascii),
+        replaced("string_replace_string_string", &[String, String, String]),
+        replaced("string_replace_string_string_int", &[String, String, String, Int]),
+        scanned("trim", "string_trim", trimmed),
+        scanned("upperAscii", "string_upper_ascii", upper_ascii),
+    ]
+}
+
+/// Values written as text.
+fn formats() -> Vec<Overload> {
+    use Type::String;
+    vec![
+        Overload::member("format", "string_format", &[String, list(Type::Dyn)], String, formatted)
             .costs(Cost::Static(tenth), Estimate::Of(estimated_tenth))
             .since(SINCE_FORMAT),
         Overload::global("strings.quote", "strings_quote", [String], String, quoted)
