@@ -254,25 +254,20 @@ mod tests {
         pod.into()
     }
 
+    /// Checks a pod that a node creates, with one value changed.
+    fn check_pod(pointer: &str, value: Json, expect: &str) {
+        let pod = pod_but(pointer, value.clone());
+        let why =
+            may_create_pod(Naming::Kubernetes.names(), "n1", "a", &pod).err().unwrap_or_default();
+        assert!(
+            why.contains(expect) && why.is_empty() == expect.is_empty(),
+            "{pointer} {value}: {why}"
+        );
+    }
+
     #[test]
-    fn a_node_creates_only_mirror_pods_of_its_own_that_name_nothing() {
-        let check = |pointer: &str, value: Json, expect: &str| {
-            let pod = pod_but(pointer, value.clone());
-            let why = may_create_pod(Naming::Kubernetes.names(), "n1", "a", &pod)
-                .err()
-                .unwrap_or_default();
-            assert!(
-                why.contains(expect) && why.is_empty() == expect.is_empty(),
-                "{pointer} {value}: {why}"
-            );
-        };
-        let volume = |source: Json| {
-            let mut volume = json!({"name": "v"});
-            volume.as_object_mut().unwrap().extend(source.as_object().unwrap().clone());
-            json!([volume])
-        };
-        let projected = |source: Json| volume(json!({"projected": {"sources": [source]}}));
-        let env = |source: Json| json!([{"name": "E", "valueFrom": source}]);
+    fn a_node_creates_only_mirror_pods_of_its_own() {
+        let check = check_pod;
         check("/metadata/labels", json!({}), "");
         let not_mirror = r#"pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods"#;
         check("/metadata/annotations", json!({"other": "x"}), not_mirror);
@@ -297,6 +292,18 @@ mod tests {
         check(owner, json!([blocks]), "must not set blockOwnerDeletion");
         check("/spec/nodeName", json!("n2"), "spec.nodeName set to itself");
         check("/spec/nodeName", json!(""), "spec.nodeName set to itself");
+    }
+
+    #[test]
+    fn a_pod_that_a_node_creates_names_no_other_object() {
+        let check = check_pod;
+        let volume = |source: Json| {
+            let mut volume = json!({"name": "v"});
+            volume.as_object_mut().unwrap().extend(source.as_object().unwrap().clone());
+            json!([volume])
+        };
+        let projected = |source: Json| volume(json!({"projected": {"sources": [source]}}));
+        let env = |source: Json| json!([{"name": "E", "valueFrom": source}]);
         check("/spec/serviceAccountName", json!("robot"), "a service account");
         check("/spec/imagePullSecrets", json!([{"name": "s"}]), "secrets");
         check(
