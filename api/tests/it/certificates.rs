@@ -255,23 +255,25 @@ fn bundle(name: &str, signer: &str, text: &str) -> String {
         .to_string()
 }
 
+/// Creates a ClusterRole of this rule and binds the user `joe` to it.
+async fn grant_to_joe(server: &Server, name: &str, rule: Value) {
+    let role = json!({"metadata": {"name": name}, "rules": [rule]});
+    let subjects = json!([{"kind": "User", "name": "joe"}]);
+    let reference = json!({"kind": "ClusterRole", "name": name});
+    let binding = json!({"metadata": {"name": name}, "roleRef": reference, "subjects": subjects});
+    for (plural, body) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        let path = format!("/apis/rbac.authorization.svc.io/v1/{plural}");
+        let made = server.send(Method::POST, &path, &[], body.to_string()).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+    }
+}
+
 #[tokio::test]
 async fn who_approves_signs_or_attests_may_do_so_for_the_signer() {
     const SIGNER: &str = "example.com/signer";
     let server = Server::new();
     let joe = server.by(Some(User::new("joe", [])));
-    let grant = async |name: &str, rule: Value| {
-        let role = json!({"metadata": {"name": name}, "rules": [rule]});
-        let subjects = json!([{"kind": "User", "name": "joe"}]);
-        let reference = json!({"kind": "ClusterRole", "name": name});
-        let binding =
-            json!({"metadata": {"name": name}, "roleRef": reference, "subjects": subjects});
-        for (plural, body) in [("clusterroles", role), ("clusterrolebindings", binding)] {
-            let path = format!("/apis/rbac.authorization.svc.io/v1/{plural}");
-            let made = server.send(Method::POST, &path, &[], body.to_string()).await;
-            assert_eq!(made.status, 201, "{}", made.text());
-        }
-    };
+    let grant = async |name: &str, rule: Value| grant_to_joe(&server, name, rule).await;
     let rule = |resources: &[&str], verb: &str, names: &[&str]| {
         let groups = ["certificates.svc.io"];
         json!({"apiGroups": groups, "resources": resources, "verbs": [verb], "resourceNames": names})

@@ -3,12 +3,11 @@
 use http::Method;
 use serde_json::json;
 
+use crate::harness::Server;
 use crate::nodes::{CORE, make, setting, to_pod};
 
-#[tokio::test]
-async fn a_node_gets_tokens_for_whom_its_pods_name() {
-    let (server, node) = setting().await;
-    let storage = "/apis/storage.svc.io/v1";
+/// CSI drivers whose volumes need tokens, each for an audience of its own.
+async fn make_drivers(server: &Server) {
     for (driver, audience) in [
         ("inline.example", "a"),
         ("claimed.example", "b"),
@@ -17,18 +16,22 @@ async fn a_node_gets_tokens_for_whom_its_pods_name() {
     ] {
         let spec = json!({"tokenRequests": [{"audience": audience}]});
         make(
-            &server,
-            &format!("{storage}/csidrivers"),
+            server,
+            "/apis/storage.svc.io/v1/csidrivers",
             json!({"metadata": {"name": driver}, "spec": spec}),
         )
         .await;
     }
+}
+
+/// Claims that are bound to volumes of such drivers.
+async fn make_claims(server: &Server) {
     for (claim, driver) in [("shared", "claimed.example"), ("mine-own", "own.example")] {
         let modes = json!(["ReadWriteOnce"]);
         let size = json!({"storage": "1"});
         let volume = json!({"capacity": size, "accessModes": modes, "csi": {"driver": driver, "volumeHandle": "h"}});
         make(
-            &server,
+            server,
             "/api/v1/persistentvolumes",
             json!({"metadata": {"name": claim}, "spec": volume}),
         )
@@ -36,8 +39,12 @@ async fn a_node_gets_tokens_for_whom_its_pods_name() {
         let spec =
             json!({"volumeName": claim, "accessModes": modes, "resources": {"requests": size}});
         let path = format!("{CORE}/persistentvolumeclaims");
-        make(&server, &path, json!({"metadata": {"name": claim}, "spec": spec})).await;
+        make(server, &path, json!({"metadata": {"name": claim}, "spec": spec})).await;
     }
+}
+
+/// A pod of the node that names audiences in each of the ways there are.
+async fn make_pod(server: &Server) {
     let token =
         |audience: &str| json!({"serviceAccountToken": {"audience": audience, "path": audience}});
     let template = json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1"}}}});
@@ -49,8 +56,16 @@ async fn a_node_gets_tokens_for_whom_its_pods_name() {
     ]);
     let containers = json!([{"name": "c", "image": "i"}]);
     let spec = json!({"nodeName": "n1", "serviceAccountName": "robot", "volumes": volumes, "containers": containers});
-    make(&server, &format!("{CORE}/pods"), json!({"metadata": {"name": "mine"}, "spec": spec}))
+    make(server, &format!("{CORE}/pods"), json!({"metadata": {"name": "mine"}, "spec": spec}))
         .await;
+}
+
+#[tokio::test]
+async fn a_node_gets_tokens_for_whom_its_pods_name() {
+    let (server, node) = setting().await;
+    make_drivers(&server).await;
+    make_claims(&server).await;
+    make_pod(&server).await;
     let check = async |audiences: &[&str], why: &str| {
         let bound = to_pod(&server, "mine").await;
         let body = json!({"spec": {"boundObjectRef": bound, "audiences": audiences}}).to_string();

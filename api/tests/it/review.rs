@@ -73,33 +73,42 @@ async fn a_question_passes_what_every_object_passes() {
     check("", json!({"kind": "Secret", "apiVersion": "v1"}), 400, "Secret").await;
 }
 
+/// Asks whether the node `n1` may list the pods that this selector restricts.
+async fn check_selector(
+    server: &Server,
+    field: &str,
+    selector: Value,
+    expect: Result<(bool, &str), &str>,
+) {
+    let mut on = json!({"verb": "list", "resource": "pods"});
+    on[field] = selector.clone();
+    let spec =
+        json!({"user": "system:node:n1", "groups": ["system:nodes"], "resourceAttributes": on});
+    let answer = server.send(Method::POST, ACCESS, &[], json!({"spec": spec}).to_string()).await;
+    let status = answer.json()["status"].clone();
+    match expect {
+        Ok((allowed, error)) => {
+            assert_eq!(answer.status, 201, "{field} {selector}: {}", answer.text());
+            assert_eq!(status["allowed"], allowed, "{field} {selector}: {status}");
+            let told = status["evaluationError"].as_str().unwrap_or_default();
+            assert!(
+                told.contains(error) && told.is_empty() == error.is_empty(),
+                "{field} {selector}: {status}"
+            );
+        }
+        Err(why) => {
+            assert_eq!(answer.status, 422, "{field} {selector}: {}", answer.text());
+            assert!(answer.text().contains(why), "{field} {selector}: {}", answer.text());
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_selector_is_a_text_or_requirements() {
     // A node may list the pods that are bound to it, and no others.
     let server = Server::with_modes(vec![ModeOptions::Nodes]);
     let check = async |field: &str, selector: Value, expect: Result<(bool, &str), &str>| {
-        let mut on = json!({"verb": "list", "resource": "pods"});
-        on[field] = selector.clone();
-        let spec =
-            json!({"user": "system:node:n1", "groups": ["system:nodes"], "resourceAttributes": on});
-        let answer =
-            server.send(Method::POST, ACCESS, &[], json!({"spec": spec}).to_string()).await;
-        let status = answer.json()["status"].clone();
-        match expect {
-            Ok((allowed, error)) => {
-                assert_eq!(answer.status, 201, "{field} {selector}: {}", answer.text());
-                assert_eq!(status["allowed"], allowed, "{field} {selector}: {status}");
-                let told = status["evaluationError"].as_str().unwrap_or_default();
-                assert!(
-                    told.contains(error) && told.is_empty() == error.is_empty(),
-                    "{field} {selector}: {status}"
-                );
-            }
-            Err(why) => {
-                assert_eq!(answer.status, 422, "{field} {selector}: {}", answer.text());
-                assert!(answer.text().contains(why), "{field} {selector}: {}", answer.text());
-            }
-        }
+        check_selector(&server, field, selector, expect).await;
     };
     let requirement = |operator: &str, values: &[&str]| {
         let one = json!({"key": "spec.nodeName", "operator": operator, "values": values});

@@ -158,6 +158,37 @@ fn foreign() -> (Issuer<'static, KeyPair>, String) {
     (Issuer::new(params, key), certificate)
 }
 
+/// The number of calls, each of which the server refuses.
+async fn calls_without_a_certificate(caller: &Caller) -> usize {
+    let methods = [
+        "Vote",
+        "PreVote",
+        "TransferLeader",
+        "Append",
+        "Snapshot",
+        "Forward",
+        "Admin",
+        "../Peer/Join",
+    ];
+    for method in methods {
+        assert_eq!(
+            caller.call(None, method).await,
+            UNAUTHENTICATED,
+            "{method} without a certificate"
+        );
+    }
+    methods.len()
+}
+
+async fn plain_http_is_hung_up_on(caller: &Caller) {
+    let mut plain = caller.reach().await;
+    plain.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
+    let mut answer = Vec::new();
+    // The server hangs up, with or without an alert.
+    let _ = timeout(PATIENCE, plain.read_to_end(&mut answer)).await.expect("the server hangs up");
+    assert!(answer.first().is_none_or(|kind| *kind == 21), "{answer:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_nodes_get_in_at_the_port_of_nodes() {
     let (cluster, other) = (Cluster::start(1, &[]), Cluster::start(1, &[]));
@@ -195,29 +226,8 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
     let why = caller.refusal(caller.config(Some(&peer), &TLS12)).await.unwrap();
     assert!(why.contains("received fatal alert: ProtocolVersion"), "{why}");
     count += 1;
-    for method in [
-        "Vote",
-        "PreVote",
-        "TransferLeader",
-        "Append",
-        "Snapshot",
-        "Forward",
-        "Admin",
-        "../Peer/Join",
-    ] {
-        assert_eq!(
-            caller.call(None, method).await,
-            UNAUTHENTICATED,
-            "{method} without a certificate"
-        );
-        count += 1;
-    }
-    let mut plain = caller.reach().await;
-    plain.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await.unwrap();
-    let mut answer = Vec::new();
-    // It hangs up, with or without an alert.
-    let _ = timeout(PATIENCE, plain.read_to_end(&mut answer)).await.expect("the server hangs up");
-    assert!(answer.first().is_none_or(|kind| *kind == 21), "{answer:?}");
+    count += calls_without_a_certificate(&caller).await;
+    plain_http_is_hung_up_on(&caller).await;
     count += 1;
     // From here on the node trusts that authority for peers, too.
     let believed = node.join("peer-ca.crt");

@@ -21,6 +21,19 @@ async fn settled(client: &mut Client, method: Method, path: &str, body: Option<&
     .await
 }
 
+/// Waits until the node is ready: it decides by the rules of roles, and the default ones exist.
+async fn ready(cluster: &Cluster, node: u64) {
+    let checks = eventually(&format!("node {node} is ready"), async || {
+        let answer = cluster.client(node).send(Method::GET, "/readyz?verbose", None).await.ok()?;
+        (answer.status == 200).then_some(answer.body)
+    })
+    .await;
+    let checks = checks.as_str().unwrap_or_default();
+    for hook in ["rbac/bootstrap-roles", "scheduling/bootstrap-system-priority-classes"] {
+        assert!(checks.contains(&format!("[+]poststarthook/{hook} ok\n")), "{checks}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_one_node_acknowledges_holds_at_every_node_at_once() {
     let folder = TempDir::new().unwrap();
@@ -28,18 +41,7 @@ async fn what_one_node_acknowledges_holds_at_every_node_at_once() {
     std::fs::write(&tokens, "joes-token,joe,joe-1\n").unwrap();
     let cluster = Cluster::start(3, &[&format!("--token-auth-file={}", tokens.display())]);
     for node in 1..=3 {
-        let checks = eventually(&format!("node {node} is ready"), async || {
-            let answer =
-                cluster.client(node).send(Method::GET, "/readyz?verbose", None).await.ok()?;
-            (answer.status == 200).then_some(answer.body)
-        })
-        .await;
-        // That means, among others, that the node decides by the rules of roles and that the
-        // default ones are there.
-        let checks = checks.as_str().unwrap_or_default();
-        for hook in ["rbac/bootstrap-roles", "scheduling/bootstrap-system-priority-classes"] {
-            assert!(checks.contains(&format!("[+]poststarthook/{hook} ok\n")), "{checks}");
-        }
+        ready(&cluster, node).await;
     }
     let mut admins: Vec<Client> = (1..=3).map(|node| cluster.client(node)).collect();
     let pki = cluster.root().join("pki");

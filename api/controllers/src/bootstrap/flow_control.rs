@@ -23,6 +23,7 @@ const QUEUE_LENGTH: i64 = 50;
 
 const USER: &str = "User";
 const GROUP: &str = "Group";
+const BY_USER: &str = "ByUser";
 
 /// The requests that a schema matches: all, or those of these rules.
 enum RequestMatch {
@@ -90,98 +91,66 @@ fn limited(shares: i64, lendable: i64, (queues, hand): (i64, i64)) -> Map {
 }
 
 fn schemas(names: &Names) -> Vec<BootstrapObject> {
+    let mut schemas = schemas_of_all_users(names);
+    schemas.extend(schemas_of_the_control_plane(names));
+    schemas.extend(schemas_of_nodes(names));
+    schemas
+}
+
+fn schemas_of_all_users(names: &Names) -> Vec<BootstrapObject> {
     let all_users = || {
         vec![
             subject(GROUP, well_known::GROUP_UNAUTHENTICATED),
             subject(GROUP, well_known::GROUP_AUTHENTICATED),
         ]
     };
+    let accounts = vec![subject(GROUP, well_known::GROUP_SERVICE_ACCOUNTS)];
+    let probes = RequestMatch::Paths(&["/healthz", "/readyz", "/livez"]);
+    let any = || RequestMatch::Everything;
+    let schema = |name, level, precedence, by, subjects, matched| {
+        flow_schema(names, name, schema_spec(level, precedence, by, subjects, matched))
+    };
+    vec![
+        schema("global-default", "global-default", 9900, BY_USER, all_users(), any()),
+        schema("probes", "exempt", 2, "", all_users(), probes),
+        schema("service-accounts", "workload-low", 9000, BY_USER, accounts, any()),
+    ]
+}
+
+fn schemas_of_the_control_plane(names: &Names) -> Vec<BootstrapObject> {
     let (manager, scheduler) = ("kube-controller-manager", "kube-scheduler");
     let system = |name: &str| subject(USER, &format!("system:{name}"));
     let accounts = || account(names.namespace_system);
-    let leases = || vec![resources(&["coordination"], names, &["leases"], &["*"], false)];
-    let node_rules =
-        vec![resources(&[""], names, &["nodes", "nodes/status"], &["*"], true), leases().remove(0)];
-    let mut election = leases();
-    election[0].insert("verbs", list(&["get", "create", "update"]));
-    let nodes = || vec![subject(GROUP, well_known::GROUP_NODES)];
     let own_accounts = format!("{}-service-accounts", names.namespace_system);
-    let schema = |name: &str,
-                  level: &str,
-                  precedence: i64,
-                  by: &str,
-                  subjects: Vec<Map>,
-                  matched: RequestMatch| {
-        flow_schema(names, name, schema_spec(level, precedence, by, subjects, matched))
+    let mut election = leases(names);
+    election.insert("verbs", list(&["get", "create", "update"]));
+    let workload = |name: &str, precedence, subjects| {
+        let any = RequestMatch::Everything;
+        let spec = schema_spec("workload-high", precedence, "ByNamespace", subjects, any);
+        flow_schema(names, name, spec)
     };
-    let (by_user, by_namespace) = ("ByUser", "ByNamespace");
+    let electors = vec![system(manager), system(scheduler), accounts()];
+    let election = RequestMatch::Resources(vec![election]);
+    let election = schema_spec("leader-election", 100, BY_USER, electors, election);
     vec![
-        schema(
-            "global-default",
-            "global-default",
-            9900,
-            by_user,
-            all_users(),
-            RequestMatch::Everything,
-        ),
-        schema(
-            manager,
-            "workload-high",
-            800,
-            by_namespace,
-            vec![system(manager)],
-            RequestMatch::Everything,
-        ),
-        schema(
-            scheduler,
-            "workload-high",
-            800,
-            by_namespace,
-            vec![system(scheduler)],
-            RequestMatch::Everything,
-        ),
-        schema(
-            &own_accounts,
-            "workload-high",
-            900,
-            by_namespace,
-            vec![accounts()],
-            RequestMatch::Everything,
-        ),
-        schema(
-            "probes",
-            "exempt",
-            2,
-            "",
-            all_users(),
-            RequestMatch::Paths(&["/healthz", "/readyz", "/livez"]),
-        ),
-        schema(
-            "service-accounts",
-            "workload-low",
-            9000,
-            by_user,
-            vec![subject(GROUP, well_known::GROUP_SERVICE_ACCOUNTS)],
-            RequestMatch::Everything,
-        ),
-        schema(
-            "system-leader-election",
-            "leader-election",
-            100,
-            by_user,
-            vec![system(manager), system(scheduler), accounts()],
-            RequestMatch::Resources(election),
-        ),
-        schema(
-            "system-node-high",
-            "node-high",
-            400,
-            by_user,
-            nodes(),
-            RequestMatch::Resources(node_rules),
-        ),
-        schema("system-nodes", "system", 500, by_user, nodes(), RequestMatch::Everything),
+        workload(manager, 800, vec![system(manager)]),
+        workload(scheduler, 800, vec![system(scheduler)]),
+        workload(&own_accounts, 900, vec![accounts()]),
+        flow_schema(names, "system-leader-election", election),
     ]
+}
+
+fn schemas_of_nodes(names: &Names) -> Vec<BootstrapObject> {
+    let nodes = || vec![subject(GROUP, well_known::GROUP_NODES)];
+    let status = resources(&[""], names, &["nodes", "nodes/status"], &["*"], true);
+    let heartbeats = RequestMatch::Resources(vec![status, leases(names)]);
+    let high = schema_spec("node-high", 400, BY_USER, nodes(), heartbeats);
+    let rest = schema_spec("system", 500, BY_USER, nodes(), RequestMatch::Everything);
+    vec![flow_schema(names, "system-node-high", high), flow_schema(names, "system-nodes", rest)]
+}
+
+fn leases(names: &Names) -> Map {
+    resources(&["coordination"], names, &["leases"], &["*"], false)
 }
 
 fn schema_spec(

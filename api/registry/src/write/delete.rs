@@ -96,15 +96,7 @@ impl Writer {
         let held = held || grace > 0 || strategy.is_held(&object);
         let decided = marked.is_none() && grace == had;
         if held && decided && terminating {
-            let (value, revision, times) = (entry.value.clone(), entry.modified, clock.times());
-            let warnings = Vec::new();
-            return Ok(Attempt::Done(Answer {
-                outcome: Outcome::Unchanged,
-                value,
-                revision,
-                warnings,
-                times,
-            }));
+            return Ok(Attempt::Done(unchanged(entry, clock)));
         }
         let mut terms =
             self.admit_deletion(&Write::delete(target, &object, options), clock).await?;
@@ -160,6 +152,17 @@ impl Writer {
             metadata::next_generation(object);
         }
         strategy.begin_deletion(object);
+    }
+}
+
+/// The answer to a deletion that has begun already and goes on as it was.
+fn unchanged(entry: &Entry, clock: &mut PhaseClock) -> Answer {
+    Answer {
+        outcome: Outcome::Unchanged,
+        value: entry.value.clone(),
+        revision: entry.modified,
+        warnings: Vec::new(),
+        times: clock.times(),
     }
 }
 

@@ -47,17 +47,9 @@ fn a_line_is_one_event() {
     let uri = "/api/v1/nodes/n?x=y";
     let info = RequestInfo::parse(Naming::Svc.names(), &Method::GET, &uri.parse().unwrap());
     let phrases = Phrases::new(Naming::Svc.names());
-    let mut draft = Draft::new(
-        &phrases,
-        &Facts {
-            level: Level::Request,
-            id: "7",
-            uri,
-            sender: &sender,
-            info: &info,
-            received: Time::from_ms(0),
-        },
-    );
+    let (level, received) = (Level::Request, Time::from_ms(0));
+    let facts = Facts { level, id: "7", uri, sender: &sender, info: &info, received };
+    let mut draft = Draft::new(&phrases, &facts);
     draft.name("no other than that of the path");
     draft.decide(&phrases, Some(false), "no");
     draft.decide(&phrases, Some(true), "\"so\"");

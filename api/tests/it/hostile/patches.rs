@@ -116,6 +116,13 @@ async fn applies() {
                 many(count, |at| format!(r#""u{at}":0"#))
             ))
         }),
+    ];
+    check(&server().await, &cases).await;
+}
+
+#[tokio::test]
+async fn applies_of_odd_syntax() {
+    let cases = [
         patch("apply: YAML with repeated keys", CONFIG, APPLY, |count| {
             let lines = "  k: v\n".repeat(count);
             format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\ndata:\n{lines}")

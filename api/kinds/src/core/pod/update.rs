@@ -168,79 +168,73 @@ mod tests {
         check(json!(null), json!({"svc.io/config.mirror": "x"}), &[mirror]);
     }
 
+    /// A pod's spec is `before`, then the client merges `change` into it.
+    fn change(before: serde_json::Value, change: serde_json::Value, expect: &[&str]) {
+        let mut old = Value::from(
+            json!({"spec": {"containers": [{"name": "c", "image": "a"}], "tolerations": [{"key": "k"}]}}),
+        );
+        quorate_registry::patch::merge(&mut old, json!({ "spec": before }).into());
+        let mut new = old.clone();
+        quorate_registry::patch::merge(&mut new, json!({ "spec": change }).into());
+        let mut causes = Vec::new();
+        check(&old, &new, &mut causes);
+        assert_eq!(shown(&causes), expect, "{change}");
+    }
+
     #[test]
-    fn changes() {
-        let run = |before: serde_json::Value, change: serde_json::Value, expect: &[&str]| {
-            let mut old = Value::from(
-                json!({"spec": {"containers": [{"name": "c", "image": "a"}], "tolerations": [{"key": "k"}]}}),
-            );
-            quorate_registry::patch::merge(&mut old, json!({ "spec": before }).into());
-            let mut new = old.clone();
-            quorate_registry::patch::merge(&mut new, json!({ "spec": change }).into());
-            let mut causes = Vec::new();
-            check(&old, &new, &mut causes);
-            assert_eq!(shown(&causes), expect, "{change}");
-        };
+    fn fields_of_an_ungated_pod() {
         let none = || json!({});
-        run(none(), json!({"containers": [{"name": "c", "image": "b"}]}), &[]);
-        run(none(), json!({"containers": [{"name": "d", "image": "a"}]}), &["Forbidden spec"]);
-        run(none(), json!({"containers": []}), &["Forbidden spec.containers"]);
-        run(none(), json!({"activeDeadlineSeconds": 5}), &[]);
-        run(
-            json!({"activeDeadlineSeconds": 5}),
-            json!({"activeDeadlineSeconds": 6}),
-            &["Invalid spec.activeDeadlineSeconds"],
-        );
-        run(
-            json!({"activeDeadlineSeconds": 5}),
-            json!({"activeDeadlineSeconds": null}),
-            &["Invalid spec.activeDeadlineSeconds"],
-        );
-        run(none(), json!({"tolerations": []}), &["Forbidden spec.tolerations"]);
-        run(none(), json!({"tolerations": [{"key": "k"}, {"key": "l"}]}), &[]);
-        run(none(), json!({"nodeSelector": {"a": "b"}}), &["Forbidden spec"]);
+        change(none(), json!({"containers": [{"name": "c", "image": "b"}]}), &[]);
+        change(none(), json!({"containers": [{"name": "d", "image": "a"}]}), &["Forbidden spec"]);
+        change(none(), json!({"containers": []}), &["Forbidden spec.containers"]);
+        change(none(), json!({"tolerations": []}), &["Forbidden spec.tolerations"]);
+        change(none(), json!({"tolerations": [{"key": "k"}, {"key": "l"}]}), &[]);
+        change(none(), json!({"nodeSelector": {"a": "b"}}), &["Forbidden spec"]);
+    }
+
+    #[test]
+    fn seconds() {
+        let active = |seconds: serde_json::Value| json!({"activeDeadlineSeconds": seconds});
+        let invalid = &["Invalid spec.activeDeadlineSeconds"];
+        change(json!({}), active(json!(5)), &[]);
+        change(active(json!(5)), active(json!(6)), invalid);
+        change(active(json!(5)), active(json!(null)), invalid);
+        let grace = |seconds: i64| json!({"terminationGracePeriodSeconds": seconds});
+        change(grace(-1), grace(1), &[]);
+        change(grace(30), grace(5), &["Forbidden spec"]);
+    }
+
+    #[test]
+    fn fields_of_a_gated_pod() {
         let gated = || json!({"schedulingGates": [{"name": "g"}]});
-        run(gated(), json!({"nodeSelector": {"a": "b"}}), &[]);
+        let other = json!({"schedulingGates": [{"name": "h"}]});
+        change(gated(), json!({"nodeSelector": {"a": "b"}}), &[]);
+        change(gated(), json!({"schedulingGates": []}), &[]);
+        change(gated(), other, &["Forbidden spec.schedulingGates"]);
+    }
+
+    #[test]
+    fn affinities() {
+        let gated = || json!({"schedulingGates": [{"name": "g"}]});
         let required = |term: serde_json::Value| json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]});
         let near = || required(json!({"topologyKey": "k", "namespaces": ["b"]}));
         let node = || required(json!({"matchFields": []}));
+        let affinity = |of: serde_json::Value| json!({ "affinity": of });
+        let to_node = || affinity(json!({"nodeAffinity": node()}));
         let with = |affinity: serde_json::Value| json!({"schedulingGates": [{"name": "g"}], "affinity": affinity});
-        run(gated(), json!({"affinity": {"nodeAffinity": node()}}), &[]);
-        run(
-            with(json!({"podAffinity": near()})),
-            json!({"affinity": {"nodeAffinity": node()}}),
-            &[],
-        );
-        run(with(json!({"nodeAffinity": {}})), json!({"affinity": null}), &[]);
-        run(with(json!({})), json!({"affinity": {"nodeAffinity": node()}}), &[]);
-        run(none(), json!({"affinity": {"nodeAffinity": node()}}), &["Forbidden spec"]);
-        for change in [
+        let forbidden = &["Forbidden spec"];
+        change(gated(), to_node(), &[]);
+        change(with(json!({"podAffinity": near()})), to_node(), &[]);
+        change(with(json!({"nodeAffinity": {}})), affinity(json!(null)), &[]);
+        change(with(json!({})), to_node(), &[]);
+        change(json!({}), to_node(), forbidden);
+        for pods in [
             json!({"podAffinity": near()}),
             json!({"podAntiAffinity": near(), "nodeAffinity": node()}),
         ] {
-            run(gated(), json!({"affinity": change}), &["Forbidden spec"]);
+            change(gated(), affinity(pods), forbidden);
         }
-        run(
-            with(json!({"podAntiAffinity": near()})),
-            json!({"affinity": null}),
-            &["Forbidden spec"],
-        );
-        run(with(json!({"nodeAffinity": node()})), json!({"affinity": null}), &["Forbidden spec"]);
-        run(gated(), json!({"schedulingGates": []}), &[]);
-        run(
-            gated(),
-            json!({"schedulingGates": [{"name": "h"}]}),
-            &["Forbidden spec.schedulingGates"],
-        );
-        run(
-            json!({"terminationGracePeriodSeconds": -1}),
-            json!({"terminationGracePeriodSeconds": 1}),
-            &[],
-        );
-        run(
-            json!({"terminationGracePeriodSeconds": 30}),
-            json!({"terminationGracePeriodSeconds": 5}),
-            &["Forbidden spec"],
-        );
+        change(with(json!({"podAntiAffinity": near()})), affinity(json!(null)), forbidden);
+        change(with(json!({"nodeAffinity": node()})), affinity(json!(null)), forbidden);
     }
 }
