@@ -7,12 +7,14 @@
 //! compare, it measures both in turn. What many large lists at one time cost in memory, a 400 MB
 //! collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
 //! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers
-//! 10000`, also with `--connections 40`. It measures durable servers only: there is nothing to turn
-//! fsync off with. It does not judge.
+//! 10000`, also with `--connections 40`. Objects are ConfigMaps, or those of a definition of custom
+//! resources. It measures durable servers only: there is nothing to turn fsync off with. It does
+//! not judge.
 
 mod idle;
 mod latency;
 mod load;
+mod objects;
 mod options;
 mod process;
 mod report;
@@ -30,16 +32,24 @@ use quorate_env::Env;
 use crate::cli::Output;
 use crate::error::Error;
 use crate::terminal::print_line;
+use objects::ObjectTemplate;
 use report::Report;
 use servers::Servers;
 use workload::{Kind, Workspace};
 
 /// Runs every measurement that was asked for.
 pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
+    let objects = ObjectTemplate::read(options, env)?;
     if let Some(other) = &options.versus {
-        return versus::run(options, other, env).await;
+        let second = (other.as_path(), objects.clone());
+        return versus::run(options, [(&options.data_dir, objects), second], env).await;
     }
-    let cluster = MeasuredCluster::prepare(options, &options.data_dir, env).await?;
+    if options.versus_config_maps {
+        let folder = options.data_dir.as_path();
+        let config_maps = objects.config_map_of_same_size()?;
+        return versus::run(options, [(folder, config_maps), (folder, objects)], env).await;
+    }
+    let cluster = MeasuredCluster::prepare(options, &options.data_dir, objects, env).await?;
     let measured = measure_all(&cluster, options, env).await;
     let cleaned_up = cluster.clean_up(env).await;
     let reports = measured?;
@@ -76,9 +86,14 @@ struct MeasuredCluster {
 }
 
 impl MeasuredCluster {
-    async fn prepare(options: &Options, folder: &Path, env: &Env) -> Result<Self, Error> {
+    async fn prepare(
+        options: &Options,
+        folder: &Path,
+        objects: ObjectTemplate,
+        env: &Env,
+    ) -> Result<Self, Error> {
         let servers = Servers::find(options, folder)?;
-        let workspace = Workspace::prepare(&servers, options, env).await?;
+        let workspace = Workspace::prepare(&servers, options, objects, env).await?;
         Ok(Self { servers, workspace })
     }
 

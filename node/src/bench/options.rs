@@ -22,9 +22,9 @@ pub(crate) struct Options {
     /// both in turn, and the last lines say how the second does beside the first.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["server", "pids"])]
     pub(crate) versus: Option<PathBuf>,
-    /// How often each measurement is made on each of the two; from six on, an interval is told with
-    /// each ratio.
-    #[arg(long, default_value_t = 9, requires = "versus", value_parser = clap::value_parser!(u32).range(1..=MAX_ROUNDS))]
+    /// How often each of the two is measured, with --versus and --versus-config-maps; from six on,
+    /// an interval is told with each ratio.
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=MAX_ROUNDS))]
     pub(crate) rounds: u32,
     /// Servers to use instead, host:port; clients take them in turn. Needs --ca, --cert and --key.
     #[arg(long, value_delimiter = ',', value_name = "HOST:PORT", requires_all = ["ca", "cert", "key"])]
@@ -56,6 +56,18 @@ pub(crate) struct Options {
     /// Bytes of data in each object.
     #[arg(long, default_value = "1KiB", value_parser = bytes)]
     pub(crate) payload: u64,
+    /// A definition of custom resources, in YAML or JSON: it is created unless it is there, stays,
+    /// and its objects are measured in place of ConfigMaps.
+    #[arg(long, value_name = "FILE", requires = "sample")]
+    pub(crate) definition: Option<PathBuf>,
+    /// One object of the definition, in YAML or JSON. Every object is a copy of it under a name of
+    /// its own, with the payload in an annotation.
+    #[arg(long, value_name = "FILE", requires = "definition")]
+    pub(crate) sample: Option<PathBuf>,
+    /// Measure ConfigMaps of as many bytes in turn with the objects of the definition; the last
+    /// lines say how these do beside the ConfigMaps.
+    #[arg(long, requires = "definition", conflicts_with = "versus")]
+    pub(crate) versus_config_maps: bool,
     /// How many objects there are to read, update and list.
     #[arg(long, default_value_t = 5000)]
     pub(crate) objects: u32,

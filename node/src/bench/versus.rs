@@ -1,4 +1,5 @@
-//! The comparison of two clusters: what a setting costs that only one of them has.
+//! The comparison of two clusters, for what a setting costs that only one of them has; or of two
+//! sorts of objects in one cluster.
 //!
 //! Invariants: both are measured in turn, and who begins changes from round to round, so that what
 //! happens to the machine meanwhile happens to both; what is compared are the two of one round,
@@ -16,6 +17,7 @@ use std::path::Path;
 use quorate_env::Env;
 use serde::Serialize;
 
+use super::objects::ObjectTemplate;
 use super::report::Report;
 use super::{MeasuredCluster, Options};
 use crate::cli::Output;
@@ -43,10 +45,14 @@ struct Ratio {
     interval: Option<(f64, f64)>,
 }
 
-/// Measures the cluster of the options and another one.
-pub(super) async fn run(options: &Options, other: &Path, env: &Env) -> Result<(), Error> {
-    let first = MeasuredCluster::prepare(options, &options.data_dir, env).await?;
-    let second = match MeasuredCluster::prepare(options, other, env).await {
+/// Measures two, each given by the data folder of its cluster and the objects that are made there.
+pub(super) async fn run(
+    options: &Options,
+    [first, second]: [(&Path, ObjectTemplate); 2],
+    env: &Env,
+) -> Result<(), Error> {
+    let first = MeasuredCluster::prepare(options, first.0, first.1, env).await?;
+    let second = match MeasuredCluster::prepare(options, second.0, second.1, env).await {
         Ok(second) => second,
         Err(error) => {
             // The first error is returned; one of the clean-up is not.

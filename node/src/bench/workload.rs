@@ -2,8 +2,7 @@
 //!
 //! Everything happens in two namespaces with a random name, removed and waited for at the end: one
 //! holds the objects that are read, one those that are created, so that no measurement disturbs the
-//! next. Objects are ConfigMaps with one value of the chosen size; every sixteenth carries the
-//! label that the selector measurement asks for.
+//! next. What the objects are is the [`ObjectTemplate`]'s matter.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,6 +20,7 @@ use quorate_meta::well_known::MEDIA_APPLY_PATCH;
 use tokio::time::{Instant, sleep};
 
 use super::Options;
+use super::objects::ObjectTemplate;
 use super::servers::Servers;
 use crate::client::Connection;
 use crate::error::Error;
@@ -29,14 +29,10 @@ use crate::error::Error;
 const PREPARATION_CLIENTS: u32 = 64;
 /// How long removing what was made may take.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
-/// Between two checks whether the namespaces are gone.
-const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
-/// One object in this many is selected by label.
-const SHARDS: u32 = 16;
-
-/// Characters of payloads: chosen at random, so that payloads compress badly.
-const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
+/// How long it may take until a definition that was created is served.
+const SERVING_LIMIT: Duration = Duration::from_secs(60);
+/// Between two checks whether objects are served, or namespaces gone.
+const POLL_PAUSE: Duration = Duration::from_millis(100);
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
@@ -88,7 +84,7 @@ pub(super) struct Workspace {
     namespace: String,
     /// The namespace in which the measurement of creates makes its objects.
     created: String,
-    payload: String,
+    template: ObjectTemplate,
     objects: u32,
     page_size: u32,
 }
@@ -99,24 +95,21 @@ impl Workspace {
     pub(super) async fn prepare(
         servers: &Servers,
         options: &Options,
+        template: ObjectTemplate,
         env: &Env,
     ) -> Result<Self, Error> {
         let mut suffix = [0; 4];
         env.entropy.fill(&mut suffix);
         let namespace = format!("bench-{:08x}", u32::from_be_bytes(suffix));
-        let mut random = vec![0; usize::try_from(options.payload).map_err(Error::config)?];
-        env.entropy.fill(&mut random);
         let workspace = Self {
             created: format!("{namespace}-new"),
             namespace,
-            payload: random
-                .iter()
-                .map(|byte| char::from(LETTERS[usize::from(byte % 64)]))
-                .collect(),
+            template,
             objects: options.objects.max(1),
             page_size: options.page_size,
         };
         let mut connection = servers.connect(env, 0).await?;
+        workspace.define(servers, &mut connection).await?;
         for name in [&workspace.namespace, &workspace.created] {
             let body = format!(
                 r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#
@@ -177,12 +170,16 @@ impl Workspace {
                 Method::PUT,
                 server,
                 &format!("{collection}/{name}"),
-                self.object(number, turn, &name),
+                self.template.object(number, turn, &name),
             ),
             Kind::Apply => {
                 let path = format!("{collection}/{name}?fieldManager=bench&force=true");
-                let mut apply =
-                    request(Method::PATCH, server, &path, self.object(number, turn, &name));
+                let mut apply = request(
+                    Method::PATCH,
+                    server,
+                    &path,
+                    self.template.object(number, turn, &name),
+                );
                 apply
                     .headers_mut()
                     .insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_APPLY_PATCH));
@@ -229,7 +226,7 @@ impl Workspace {
                     )));
                 }
                 bar.tick();
-                sleep(REMOVAL_PAUSE).await;
+                sleep(POLL_PAUSE).await;
             }
         }
         bar.finish_and_clear();
@@ -237,7 +234,7 @@ impl Workspace {
     }
 
     fn collection(&self) -> String {
-        collection(&self.namespace)
+        self.template.collection(&self.namespace)
     }
 
     fn create(
@@ -247,25 +244,30 @@ impl Workspace {
         number: u32,
         name: &str,
     ) -> Request<Full<Bytes>> {
-        request(Method::POST, server, &collection(namespace), self.object(number, 0, name))
+        let collection = self.template.collection(namespace);
+        request(Method::POST, server, &collection, self.template.object(number, 0, name))
     }
 
-    fn object(&self, number: u32, turn: u32, name: &str) -> String {
-        format!(
-            concat!(
-                r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
-                r#""annotations":{{"bench/turn":"{}"}}}},"data":{{"payload":"{}"}}}}"#
-            ),
-            name,
-            number % SHARDS,
-            turn,
-            self.payload
-        )
+    /// Creates the definition of the objects unless it is there, and waits until they are served.
+    async fn define(&self, servers: &Servers, connection: &mut Connection) -> Result<(), Error> {
+        let Some((path, definition)) = self.template.definition() else { return Ok(()) };
+        let server = servers.server(0);
+        let collection = self.template.collection(&self.namespace);
+        let list = || request(Method::GET, server, &collection, String::new());
+        if status(connection, list()).await?.is_success() {
+            return Ok(());
+        }
+        let create = request(Method::POST, server, path, definition.to_owned());
+        must_succeed(connection, create).await?;
+        let deadline = Instant::now() + SERVING_LIMIT;
+        while !status(connection, list()).await?.is_success() {
+            if Instant::now() >= deadline {
+                return Err(Error::failed(format_args!("{collection} is not served")));
+            }
+            sleep(POLL_PAUSE).await;
+        }
+        Ok(())
     }
-}
-
-fn collection(namespace: &str) -> String {
-    format!("/api/v1/namespaces/{namespace}/configmaps")
 }
 
 fn object_name(number: u32) -> String {

@@ -1,0 +1,164 @@
+//! What the measured objects are: ConfigMaps, or custom resources made after a sample.
+//!
+//! Invariants: each object has a name and a payload of its own, and two objects of one template
+//! have as many bytes as their names allow; every sixteenth carries the label that the selector
+//! measurement asks for, and all carry the stamp of their writer, an annotation.
+//!
+//! Not here: the requests that send them.
+
+#[cfg(test)]
+mod tests;
+
+use quorate_env::Env;
+use quorate_meta::Value;
+use quorate_wire::{json, yaml};
+
+use super::Options;
+use crate::error::Error;
+use crate::files::read_text;
+
+/// One object in this many is selected by label.
+const SHARDS: u32 = 16;
+/// Characters of payloads: chosen at random, so that payloads compress badly.
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// The form of the objects.
+#[derive(Debug, Clone)]
+pub(super) struct ObjectTemplate {
+    kind: Kind,
+    /// The payload of object 0; each further object's begins one character later.
+    payload: String,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    ConfigMap,
+    Custom(Box<CustomKind>),
+}
+
+/// Objects of a definition.
+#[derive(Debug, Clone, PartialEq)]
+struct CustomKind {
+    /// The definition in JSON.
+    definition: String,
+    /// The path of the definition's collection.
+    definitions: String,
+    /// The path of the group version.
+    group_version: String,
+    plural: String,
+    /// The members `apiVersion` and `kind`.
+    header: String,
+    /// The sample's other members except `metadata`, each after a comma.
+    content: String,
+}
+
+impl ObjectTemplate {
+    /// ConfigMaps, or what the options' files describe.
+    pub(super) fn read(options: &Options, env: &Env) -> Result<Self, Error> {
+        let kind = match (&options.definition, &options.sample) {
+            (Some(definition), Some(sample)) => {
+                let (definition, sample) = (read_text(definition)?, read_text(sample)?);
+                Kind::Custom(Box::new(CustomKind::new(&definition, &sample)?))
+            }
+            _ => Kind::ConfigMap,
+        };
+        let mut random = vec![0; usize::try_from(options.payload).map_err(Error::config)?];
+        env.entropy.fill(&mut random);
+        let letter = |byte: &u8| char::from(LETTERS[usize::from(byte % 64)]);
+        Ok(Self { kind, payload: random.iter().map(letter).collect() })
+    }
+
+    /// ConfigMaps that have as many bytes as these objects.
+    pub(super) fn config_map_of_same_size(&self) -> Result<Self, Error> {
+        let of = |payload: String| Self { kind: Kind::ConfigMap, payload };
+        let size = |template: &Self| template.object(0, 0, "").len();
+        let wanted = size(self).checked_sub(size(&of(String::new())));
+        let wanted =
+            wanted.ok_or_else(|| Error::config("the sample is smaller than a ConfigMap"))?;
+        let source = if self.payload.is_empty() { "0123456789" } else { &self.payload };
+        Ok(of(source.chars().cycle().take(wanted).collect()))
+    }
+
+    /// The definition that the objects need, as the path of its collection and its JSON.
+    pub(super) fn definition(&self) -> Option<(&str, &str)> {
+        match &self.kind {
+            Kind::ConfigMap => None,
+            Kind::Custom(kind) => Some((&kind.definitions, &kind.definition)),
+        }
+    }
+
+    /// The path of a namespace's collection.
+    pub(super) fn collection(&self, namespace: &str) -> String {
+        match &self.kind {
+            Kind::ConfigMap => format!("/api/v1/namespaces/{namespace}/configmaps"),
+            Kind::Custom(kind) => {
+                format!("{}/namespaces/{namespace}/{}", kind.group_version, kind.plural)
+            }
+        }
+    }
+
+    /// One object in JSON; `turn` is the stamp of its writer.
+    pub(super) fn object(&self, number: u32, turn: u32, name: &str) -> String {
+        let shard = number % SHARDS;
+        let at = if self.payload.is_empty() { 0 } else { number as usize % self.payload.len() };
+        let (end, start) = self.payload.split_at(at);
+        match &self.kind {
+            Kind::ConfigMap => format!(
+                concat!(
+                    r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
+                    r#""annotations":{{"bench/turn":"{}"}}}},"data":{{"payload":"{}{}"}}}}"#
+                ),
+                name, shard, turn, start, end
+            ),
+            Kind::Custom(kind) => format!(
+                concat!(
+                    r#"{{{},"metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
+                    r#""annotations":{{"bench/turn":"{}","bench/payload":"{}{}"}}}}{}}}"#
+                ),
+                kind.header, name, shard, turn, start, end, kind.content
+            ),
+        }
+    }
+}
+
+impl CustomKind {
+    fn new(definition: &str, sample: &str) -> Result<Self, Error> {
+        let definition = parse("the definition", definition)?;
+        let sample = parse("the sample", sample)?;
+        let text = |value: &Value, path: &[&str]| {
+            let found = path.iter().try_fold(value, |value, key| value.get(key));
+            let found = found.and_then(Value::as_str).map(str::to_owned);
+            found.ok_or_else(|| Error::config(format_args!("{} is missing", path.join("."))))
+        };
+        if text(&definition, &["spec", "scope"])? != "Namespaced" {
+            return Err(Error::config("objects of the definition must be namespaced"));
+        }
+        let api_version = text(&sample, &["apiVersion"])?;
+        let header = [("apiVersion", &api_version), ("kind", &text(&sample, &["kind"])?)];
+        let members = sample.as_map().into_iter().flat_map(|map| map.iter());
+        let content =
+            members.filter(|(key, _)| !matches!(*key, "apiVersion" | "kind" | "metadata"));
+        Ok(Self {
+            definitions: format!(
+                "/apis/{}/customresourcedefinitions",
+                text(&definition, &["apiVersion"])?
+            ),
+            group_version: format!("/apis/{api_version}"),
+            plural: text(&definition, &["spec", "names", "plural"])?,
+            header: header.map(|(key, value)| format!(r#""{key}":"{value}""#)).join(","),
+            content: content
+                .map(|(key, value)| format!(r#","{key}":{}"#, to_json(value)))
+                .collect(),
+            definition: to_json(&definition),
+        })
+    }
+}
+
+fn parse(what: &str, text: &str) -> Result<Value, Error> {
+    let wrong = |error: &dyn std::fmt::Display| Error::config(format_args!("{what}: {error}"));
+    yaml::parse(text.as_bytes()).map(|(value, _)| value).map_err(|error| wrong(&error))
+}
+
+fn to_json(value: &Value) -> String {
+    String::from_utf8(json::to_vec(value)).expect("JSON is written as UTF-8")
+}
