@@ -1,0 +1,5 @@
+//! Custom resources: what stored definitions say, and how it becomes served resources.
+//!
+//! Not here: the controllers that decide whether a definition is served (`quorate-controllers`).
+
+pub mod definition;
