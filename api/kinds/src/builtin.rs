@@ -12,7 +12,7 @@ use quorate_meta::{GroupVersionKind, Names};
 use quorate_schema::{Graph, KindDef};
 
 use quorate_registry::features::{Feature, Gates};
-use quorate_registry::{Catalogue, Conversion, Resource, StoredForm, Subresource};
+use quorate_registry::{Catalogue, Conversion, ObjectTypes, Resource, StoredForm, Subresource};
 
 /// Neutral group and kind of what the schema has and the server does not serve yet.
 const NOT_SERVED: [(&str, &str); 1] = [("apiextensions", "CustomResourceDefinition")];
@@ -190,8 +190,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
         verbs: strings(&kind.verbs),
         subresources: served.map(|sub| subresource(graph, kind, sub)).collect(),
         selectable_fields: strings(&kind.selectable_fields),
-        graph: graph.clone(),
-        ty: kind.ty,
+        types: ObjectTypes::Known(graph.clone(), kind.ty),
         columns: kind.columns.clone(),
         delete_returns_object: kind.delete_returns_object,
         deprecation: deprecation(graph.names(), kind),
@@ -204,6 +203,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
         conversions: conversions(graph, kind),
         strategy: crate::strategy(kind.neutral_group, &kind.version, &kind.kind),
         prefix: Resource::storage_prefix(&kind.storage_group, &kind.resource),
+        live: None,
     }
 }
 

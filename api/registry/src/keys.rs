@@ -38,6 +38,14 @@ pub enum Key<'a> {
         /// The namespace.
         namespace: &'a str,
     },
+    /// `d/NAME`: present exactly while a custom resource takes new objects. `NAME` is that of its
+    /// definition, `PLURAL.GROUP`. Put together with the definition, removed by the transaction
+    /// that begins its deletion; every creation of a custom object has it as a condition. The value
+    /// is empty.
+    LiveDefinition {
+        /// The definition.
+        name: &'a str,
+    },
     /// `h/CLASS/NAME`: an allocation, a value that only one object may have, such as an address.
     /// Put and removed together with its owner; the value is `RESOURCE/NAMESPACE/NAME` of that. See
     /// `registry::allocation`.
@@ -68,6 +76,7 @@ impl<'a> Key<'a> {
                 }
             }
             Self::Live { namespace } => join(b"n", &[namespace]),
+            Self::LiveDefinition { name } => join(b"d", &[name]),
             Self::Allocation { class, name } => join(b"h", &[class, name]),
             Self::System { name } => join(b"s", &[name]),
         }
@@ -82,6 +91,8 @@ impl<'a> Key<'a> {
             "n" => {
                 (!rest.is_empty() && !rest.contains('/')).then_some(Self::Live { namespace: rest })
             }
+            "d" => (!rest.is_empty() && !rest.contains('/'))
+                .then_some(Self::LiveDefinition { name: rest }),
             "h" => {
                 let (class, name) = rest.split_once('/')?;
                 let whole = !class.is_empty() && !name.is_empty() && !name.contains('/');
@@ -163,6 +174,7 @@ mod tests {
             "o/x.example/ws/a/b.c",
         );
         check(Key::Live { namespace: "a" }, "n/a");
+        check(Key::LiveDefinition { name: "ws.x.example" }, "d/ws.x.example");
         check(Key::Allocation { class: "address", name: "fd00::1" }, "h/address/fd00::1");
         check(Key::System { name: "tokens/a" }, "s/tokens/a");
     }
@@ -179,6 +191,8 @@ mod tests {
             "o/a/b/c/d/e",
             "n/",
             "n/a/b",
+            "d/",
+            "d/a/b",
             "h/address",
             "h/address/a/b",
             "x/y",

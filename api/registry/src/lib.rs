@@ -36,8 +36,14 @@ pub use conversion::{Conversion, StoredForm};
 pub use error::Error;
 pub use gated_fields::GatedFields;
 pub use permission::{Grant, Permission, UserInfo};
-pub use resource::{Resource, Subresource};
-pub use strategy::{FOREGROUND, NameRule, ORPHAN, Part, Propagation, Step, Strategy};
+pub use resource::{ObjectTypes, Resource, Subresource, TypeSource};
+pub use strategy::{
+    FOREGROUND, NameRule, ORPHAN, Part, PrinterColumn, Propagation, Step, Strategy,
+};
 
+/// Neutral group of CustomResourceDefinitions.
+pub const EXTENSIONS: &str = "apiextensions";
+/// Plural name of CustomResourceDefinitions, which all custom resources depend on.
+pub const DEFINITIONS: &str = "customresourcedefinitions";
 /// Plural name of Namespaces, which all namespaced resources depend on.
 pub const NAMESPACES: &str = "namespaces";

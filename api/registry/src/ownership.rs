@@ -28,7 +28,7 @@ impl FieldManager<'_> {
     /// since `old`. Runs before the strategy sets fields of the server. `named` has the fields that
     /// the request names, `None` when it is the whole object.
     pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value, named: Option<&Value>) {
-        let (graph, ty) = (&*self.resource.graph, self.resource.ty);
+        let (graph, ty) = (&**self.resource.graph(), self.resource.ty());
         let resets = old.is_some() && self.part == Part::Main;
         let resets = resets && Managed::is_reset(new.at(&["metadata", "managedFields"]));
         self.with_writer(|writer| {
@@ -49,7 +49,7 @@ impl FieldManager<'_> {
         config: &Config,
         force: bool,
     ) -> Result<Value, ApplyError> {
-        let (graph, ty) = (&*self.resource.graph, self.resource.ty);
+        let (graph, ty) = (&**self.resource.graph(), self.resource.ty());
         self.with_writer(|writer| Applier { graph, ty, writer, force }.apply(live, config))
     }
 
@@ -89,7 +89,7 @@ impl Versions for OtherVersions<'_> {
             return Seen::Unknown;
         };
         let kind = |of: GroupVersion| {
-            self.resource.graph.kind(&GroupVersionKind::new(
+            self.resource.graph().kind(&GroupVersionKind::new(
                 of.group,
                 of.version,
                 self.resource.kind.as_str(),

@@ -6,6 +6,7 @@
 //!
 //! Not here: the catalogue of them.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -48,10 +49,8 @@ pub struct Resource {
     pub subresources: Vec<Subresource>,
     /// Field labels that a field selector may name.
     pub selectable_fields: Vec<String>,
-    /// The schema graph that knows its objects.
-    pub graph: Arc<Graph>,
-    /// The type of its objects in that graph.
-    pub ty: TypeId,
+    /// The types of its objects.
+    pub types: ObjectTypes,
     /// Columns of its Table; empty means the default columns.
     pub columns: Vec<Column>,
     /// Whether an immediate deletion answers with the object, not with a Status.
@@ -72,6 +71,27 @@ pub struct Resource {
     pub strategy: Arc<dyn Strategy>,
     /// The prefix of the key of each of its objects.
     pub prefix: Bytes,
+    /// The key that is present exactly while the resource takes new objects, a condition of every
+    /// creation; `None` for built-in resources, which always take them.
+    pub live: Option<Bytes>,
+}
+
+/// The types of a resource's objects: known from the start, or made when they are first needed.
+#[derive(Debug)]
+pub enum ObjectTypes {
+    /// The graph and the type of the objects in it.
+    Known(Arc<Graph>, TypeId),
+    /// Made on first use; most custom resources have no objects that anybody writes.
+    OnDemand(Arc<dyn TypeSource>),
+}
+
+/// What makes the types of a resource on first use, and keeps them.
+pub trait TypeSource: Send + Sync + Debug + 'static {
+    /// The graph.
+    fn graph(&self) -> &Arc<Graph>;
+
+    /// The type of the objects in the graph.
+    fn ty(&self) -> TypeId;
 }
 
 /// A subresource: a path segment below an object, such as `status`.
@@ -93,6 +113,24 @@ pub struct Subresource {
 }
 
 impl Resource {
+    /// The schema graph that knows its objects.
+    #[must_use]
+    pub fn graph(&self) -> &Arc<Graph> {
+        match &self.types {
+            ObjectTypes::Known(graph, _) => graph,
+            ObjectTypes::OnDemand(source) => source.graph(),
+        }
+    }
+
+    /// The type of its objects in that graph.
+    #[must_use]
+    pub fn ty(&self) -> TypeId {
+        match &self.types {
+            ObjectTypes::Known(_, ty) => *ty,
+            ObjectTypes::OnDemand(source) => source.ty(),
+        }
+    }
+
     /// The key of one object. `namespace` is ignored for cluster-scoped resources.
     #[must_use]
     pub fn key(&self, namespace: Option<&str>, name: &str) -> Bytes {

@@ -94,7 +94,7 @@ pub fn matches(stored: &StoredRef<'_>, labels: &LabelSelector, fields: &FieldSel
 
 /// The required fields that are missing and the values that are out of range, by the schema.
 pub(crate) fn structure_problems(resource: &Resource, object: &Value) -> Vec<Cause> {
-    quorate_schema::validate_structure(&resource.graph, resource.ty, object)
+    quorate_schema::validate_structure(resource.graph(), resource.ty(), object)
 }
 
 fn unreadable(resource: &Resource, error: &CorruptValue) -> Error {

@@ -22,7 +22,7 @@ pub(super) fn request_body(x: &mut Exchange<'_>, route: &Route, body: &Bytes) {
     if let Some(events) = &mut x.events {
         events.request_body(
             x.catalogue.graph(),
-            route.resource().map(|resource| resource.ty),
+            route.resource().map(|resource| resource.ty()),
             &x.headers,
             body,
         );

@@ -139,7 +139,7 @@ pub(super) fn read(
 /// Checks what is wanted of an object against its type.
 pub(super) fn fit(resource: &Resource, body: Value) -> Result<Config, Error> {
     let what = described(resource, &body);
-    let config = Config::new(&resource.graph, resource.ty, body).map_err(|unfit| Status {
+    let config = Config::new(resource.graph(), resource.ty(), body).map_err(|unfit| Status {
         code: 500,
         message: format!("failed to create typed patch object ({what}): {unfit}"),
         ..Status::default()

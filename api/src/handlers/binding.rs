@@ -67,8 +67,8 @@ async fn bind(
         target,
         subresource: BINDING,
         options: parameters.write(),
-        graph: &form.graph,
-        ty: form.ty,
+        graph: form.graph(),
+        ty: form.ty(),
     };
     let writer = writer_for(api, request.user);
     // The labels of the node come from admission.

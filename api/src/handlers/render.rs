@@ -104,7 +104,7 @@ impl Renderer {
     /// The type of an object, of a list's item or of an event's object; `None` where it is not a
     /// whole object.
     pub(crate) fn item_type(&self) -> Option<TypeId> {
-        matches!(self.form, ObjectForm::Object).then_some(self.resource.ty)
+        matches!(self.form, ObjectForm::Object).then_some(self.resource.ty())
     }
 
     /// What tells one encoding of an event from another; `None` when encodings are not worth

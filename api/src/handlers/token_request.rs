@@ -51,6 +51,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         version: &kind.version,
         kind: KIND,
         api_version: &api_version,
+        graph: request.catalogue.graph(),
         ty: kind.ty,
     };
     let (decoded, asked) = decode::of_kind(api, request, wanted, parameters.validation)?;

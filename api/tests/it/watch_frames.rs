@@ -101,7 +101,7 @@ fn types(events: &[Value]) -> String {
 }
 
 fn type_of_maps(server: &Server) -> TypeId {
-    server.api.catalogue.load().find("", "v1", "configmaps").unwrap().ty
+    server.api.catalogue.load().find("", "v1", "configmaps").unwrap().ty()
 }
 
 #[tokio::test(start_paused = true)]
@@ -179,7 +179,7 @@ async fn every_kind_is_watched_in_every_form() {
         let root = if resource.group.is_empty() { "/api" } else { "/apis" };
         let path =
             format!("{root}/{}/{}?{SYNC}&timeoutSeconds=1", resource.api_version, resource.plural);
-        let told = check(&server, &path, "", resource.ty).await;
+        let told = check(&server, &path, "", resource.ty()).await;
         let (mark, added) = told.split_last().unwrap();
         assert!(
             !added.is_empty() && added.iter().all(|event| event["type"] == "ADDED"),

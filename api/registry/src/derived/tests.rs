@@ -13,7 +13,7 @@ use quorate_wire::stored;
 use serde_json::json;
 
 use super::*;
-use crate::Strategy;
+use crate::{ObjectTypes, Strategy};
 
 /// The value of each object's `text`, by namespace and name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,8 +63,7 @@ fn resource(plural: &str) -> Arc<Resource> {
         verbs: Vec::new(),
         subresources: Vec::new(),
         selectable_fields: Vec::new(),
-        ty: graph.kinds()[0].ty,
-        graph,
+        types: ObjectTypes::Known(graph.clone(), graph.kinds()[0].ty),
         columns: Vec::new(),
         delete_returns_object: false,
         storage_group: "g".to_owned(),
@@ -74,6 +73,7 @@ fn resource(plural: &str) -> Arc<Resource> {
         conversions: Vec::new(),
         strategy: Arc::new(Plain),
         prefix: Resource::storage_prefix("g", plural),
+        live: None,
     })
 }
 

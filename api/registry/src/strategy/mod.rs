@@ -11,6 +11,7 @@ pub(crate) mod propagation;
 pub mod status;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use quorate_meta::{Cause, Map, Names, Time, Value};
@@ -96,6 +97,23 @@ pub enum NameRule {
     PathSegment,
     /// The rule of the kind's own validation, for names that are valid path segments.
     Own,
+}
+
+/// A column of the tables of a custom resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrinterColumn {
+    /// The heading.
+    pub name: String,
+    /// `integer`, `number`, `string`, `boolean` or `date`.
+    pub ty: String,
+    /// The OpenAPI format; empty for none.
+    pub format: String,
+    /// What it shows; may be empty.
+    pub description: String,
+    /// 0 for columns that are always shown.
+    pub priority: i64,
+    /// The JSONPath of the value.
+    pub json_path: String,
 }
 
 /// The semantics of one kind.
@@ -304,6 +322,17 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         None
     }
 
+    /// The OpenAPI v3 schema that is published for its objects; `None` for built-in kinds, whose
+    /// schema is in the graph.
+    fn published_schema(&self) -> Option<Arc<Value>> {
+        None
+    }
+
+    /// The columns of its tables besides the name, for kinds that the graph has no columns for.
+    fn printer_columns(&self) -> &[PrinterColumn] {
+        &[]
+    }
+
     /// The value of a selectable field; empty when it has none.
     fn selectable(&self, object: &Value, field: &str) -> String {
         plain_field(object, field)
@@ -327,6 +356,16 @@ pub fn plain_field(object: &Value, field: &str) -> String {
         Some(Value::Bool(value)) => value.to_string(),
         Some(Value::Int(number)) => number.to_string(),
         _ => String::new(),
+    }
+}
+
+/// The operation that lets a custom resource take new objects, or stops it; `name` is that of its
+/// definition.
+pub fn live_definition_marker(step: Step, name: &str) -> Operation {
+    let key = Key::LiveDefinition { name }.encode();
+    match step {
+        Step::Created => Operation::Put { key, value: Bytes::new() },
+        Step::Terminating | Step::Removed => Operation::Delete { key },
     }
 }
 

@@ -77,6 +77,12 @@ impl Writer {
                     txn.conditions.push(live);
                 }
             }
+            if let Some(key) = resource.live.clone() {
+                let live = Condition::Exists { key };
+                if !txn.conditions.contains(&live) {
+                    txn.conditions.push(live);
+                }
+            }
             txn.operations.extend(resource.strategy.companions(Step::Created, target.name));
         }
         self.shape(&write, &mut object, clock).await?;

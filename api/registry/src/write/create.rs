@@ -25,7 +25,8 @@ const MAX_NAMES: usize = 8;
 
 /// The reason why a transaction that creates did not commit.
 enum Refused {
-    Namespace(Revision),
+    /// The namespace takes no objects, or the resource does not.
+    Closed(Revision),
     Exists,
     /// Another object has taken an allocation.
     Allocation,
@@ -111,7 +112,7 @@ impl Writer {
                 Refused::Exists => {
                     return Err(Status::already_exists(&resource.group_resource(), &name).into());
                 }
-                Refused::Namespace(at) => self.look_at_namespace(target, at).await?,
+                Refused::Closed(at) => self.look_at_markers(target, at).await?,
             }
             clock.skip();
         }
@@ -167,19 +168,20 @@ impl Writer {
         name::generate(prefix, entropy)
     }
 
-    /// The refusal of a creation; that of the namespace takes precedence, if that takes no objects.
+    /// The refusal of a creation; that of the resource and the namespace takes precedence, if those
+    /// take no objects.
     async fn refuse_creation(&self, target: Target<'_>, refusal: Error) -> Result<Error, Error> {
-        if self.namespace_refusal(&self.store.snapshot(), target).is_none() {
+        if self.marker_refusal(&self.store.snapshot(), target).is_none() {
             return Ok(refusal);
         }
-        Ok(self.namespace_refusal(&self.current().await?, target).unwrap_or(refusal))
+        Ok(self.marker_refusal(&self.current().await?, target).unwrap_or(refusal))
     }
 
-    /// Refuses a creation in a namespace that takes no objects at this revision, unless a namespace
-    /// of the same name has been created since.
-    async fn look_at_namespace(&self, target: Target<'_>, at: Revision) -> Result<(), Error> {
+    /// Refuses a creation in a namespace, or of a resource, that takes no objects at this revision,
+    /// unless one of the same name has been created since.
+    async fn look_at_markers(&self, target: Target<'_>, at: Revision) -> Result<(), Error> {
         let snapshot = self.state_at_least(at).await;
-        match self.namespace_refusal(&snapshot, target) {
+        match self.marker_refusal(&snapshot, target) {
             Some(refusal) => Err(refusal),
             None if snapshot.revision() < at => Err(stale(target)),
             None => Ok(()),
@@ -196,8 +198,9 @@ impl Writer {
         let target = write.target;
         let key = operation.key().clone();
         let live = target.namespace.map(|namespace| Key::Live { namespace }.encode());
-        let mut conditions = Vec::with_capacity(2);
-        conditions.extend(live.clone().map(|key| Condition::Exists { key }));
+        let markers = [live, target.resource.live.clone()];
+        let mut conditions = Vec::with_capacity(3);
+        conditions.extend(markers.iter().flatten().cloned().map(|key| Condition::Exists { key }));
         let free = conditions.len();
         conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
         let mut operations = vec![operation];
@@ -207,8 +210,8 @@ impl Writer {
             Ok(Some(revision)) => Ok(Ok(revision)),
             Ok(None) => {
                 let snapshot = self.current().await?;
-                if live.is_some_and(|live| snapshot.get(&live).is_none()) {
-                    return Ok(Err(Refused::Namespace(snapshot.revision())));
+                if markers.iter().flatten().any(|live| snapshot.get(live).is_none()) {
+                    return Ok(Err(Refused::Closed(snapshot.revision())));
                 }
                 Ok(if snapshot.get(&key).is_some() {
                     Err(Refused::Exists)
@@ -217,7 +220,7 @@ impl Writer {
                 })
             }
             Err(Lost::Own { condition, .. }) if condition == free => Ok(Err(Refused::Exists)),
-            Err(Lost::Own { revision, .. }) => Ok(Err(Refused::Namespace(revision))),
+            Err(Lost::Own { revision, .. }) => Ok(Err(Refused::Closed(revision))),
             Err(Lost::Allocation) => Ok(Err(Refused::Allocation)),
             Err(Lost::Terms) => Ok(Err(Refused::Terms)),
         }

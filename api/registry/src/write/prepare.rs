@@ -47,10 +47,10 @@ impl Writer {
         let Write { target, part, old, .. } = *write;
         let (resource, strategy) = (target.resource, &target.resource.strategy);
         if mutation == Mutation::Patched {
-            quorate_schema::decode(&resource.graph, resource.ty, object).map_err(|error| {
+            quorate_schema::decode(resource.graph(), resource.ty(), object).map_err(|error| {
                 Error::internal(error.for_kind(&resource.kind, &resource.api_version))
             })?;
-            apply_defaults(&resource.graph, resource.ty, object);
+            apply_defaults(resource.graph(), resource.ty(), object);
             strategy.default(self.names, object);
         }
         match old {

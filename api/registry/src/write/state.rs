@@ -9,10 +9,10 @@ use quorate_meta::{GroupResource, Status, Time};
 use quorate_store::{Entry, Revision, Snapshot};
 
 use super::Writer;
-use crate::NAMESPACES;
 use crate::error::Error;
 use crate::keys::Key;
 use crate::options::Target;
+use crate::{DEFINITIONS, EXTENSIONS, NAMESPACES};
 
 /// How long a refusal waits until this node has applied the state that it is based on.
 const CATCH_UP: Duration = Duration::from_secs(2);
@@ -40,13 +40,37 @@ impl Writer {
         tokio::time::sleep(Duration::from_millis(pause)).await;
     }
 
+    /// The refusal of a resource or namespace that takes no new object; `None` when both take them.
+    pub(super) fn marker_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
+        self.definition_refusal(snapshot, target)
+            .or_else(|| self.namespace_refusal(snapshot, target))
+    }
+
+    /// The refusal of a custom resource whose definition is terminating or gone.
+    fn definition_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
+        let live = target.resource.live.as_ref()?;
+        if snapshot.get(live).is_some() {
+            return None;
+        }
+        let group = self.names.group(EXTENSIONS);
+        let resource = target.resource.group_resource();
+        let name = resource.to_string();
+        let key =
+            Key::Object { group: &group, resource: DEFINITIONS, namespace: None, name: &name };
+        Some(match snapshot.get(&key.encode()) {
+            Some(_) => Status {
+                message: "create not allowed while custom resource definition is terminating"
+                    .to_owned(),
+                ..Status::verb_not_supported(&resource, "create")
+            }
+            .into(),
+            None => Error::no_such_path(),
+        })
+    }
+
     /// The refusal of a namespace that takes no new object: it does not exist, or it is
     /// terminating. `None` when it takes them.
-    pub(super) fn namespace_refusal(
-        &self,
-        snapshot: &Snapshot,
-        target: Target<'_>,
-    ) -> Option<Error> {
+    fn namespace_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
         let namespace = target.namespace?;
         if snapshot.get(&Key::Live { namespace }.encode()).is_some() {
             return None;

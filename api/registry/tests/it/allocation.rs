@@ -116,8 +116,8 @@ impl Cluster {
     /// Sets the defaults of a Service.
     fn complete(&self, object: &mut Value) {
         let resource = self.resource("services");
-        quorate_schema::decode(&self.graph, resource.ty, object).unwrap();
-        quorate_schema::apply_defaults(&self.graph, resource.ty, object);
+        quorate_schema::decode(&self.graph, resource.ty(), object).unwrap();
+        quorate_schema::apply_defaults(&self.graph, resource.ty(), object);
         resource.strategy.default(self.graph.names(), object);
     }
 

@@ -189,8 +189,8 @@ async fn every_operation_passes_admission() {
         target: cluster.secret(),
         subresource: "proxy",
         options: WRITE,
-        graph: &resource.graph,
-        ty: resource.ty,
+        graph: resource.graph(),
+        ty: resource.ty(),
     };
     assert_eq!(
         cluster.writer.admit_request(request, &mut Value::default()).await.unwrap(),

@@ -59,8 +59,8 @@ impl Cluster {
         let mut object = Value::from(object);
         object.set_at(&["apiVersion"], resource.api_version.as_str());
         object.set_at(&["kind"], resource.kind.as_str());
-        quorate_schema::decode(&self.graph, resource.ty, &mut object).unwrap();
-        apply_defaults(&self.graph, resource.ty, &mut object);
+        quorate_schema::decode(&self.graph, resource.ty(), &mut object).unwrap();
+        apply_defaults(&self.graph, resource.ty(), &mut object);
         resource.strategy.default(self.graph.names(), &mut object);
         object
     }

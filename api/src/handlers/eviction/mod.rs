@@ -56,8 +56,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         target: pod,
         subresource: EVICTION,
         options: parameters.write(),
-        graph: &form.graph,
-        ty: form.ty,
+        graph: form.graph(),
+        ty: form.ty(),
     };
     let told = writer_for(api, request.user).admit_request(admitted, &mut body).await?;
     let options = options::of(api.names, &form.group_kind(), &body, parameters.dry_run)?;

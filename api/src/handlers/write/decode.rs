@@ -42,14 +42,16 @@ pub(in crate::handlers) struct BodyKind<'a> {
     pub(in crate::handlers) kind: &'a str,
     /// Group and version as objects say them.
     pub(in crate::handlers) api_version: &'a str,
+    /// The graph that has the type.
+    pub(in crate::handlers) graph: &'a Graph,
     pub(in crate::handlers) ty: TypeId,
 }
 
 impl<'a> BodyKind<'a> {
     /// The kind of a resource's own objects.
     pub(in crate::handlers) fn of(resource: &'a Resource) -> Self {
-        let Resource { group, version, kind, api_version, ty, .. } = resource;
-        Self { group, version, kind, api_version, ty: *ty }
+        let Resource { group, version, kind, api_version, .. } = resource;
+        Self { group, version, kind, api_version, graph: resource.graph(), ty: resource.ty() }
     }
 
     fn group_version_kind(self) -> GroupVersionKind {
@@ -133,7 +135,7 @@ pub(in crate::handlers) fn of_kind(
     wanted: BodyKind<'_>,
     validation: FieldValidation,
 ) -> Result<(Decoded, Option<String>), Error> {
-    let expected = Expected { graph: request.catalogue.graph(), ty: wanted.ty, kind: wanted.kind };
+    let expected = Expected { graph: wanted.graph, ty: wanted.ty, kind: wanted.kind };
     let (mut object, duplicates) = parse(syntax(api, request)?, expected, &request.body)
         .map_err(|why| why.or(|why| unrecognized(wanted, &why, &request.body)))?;
     body_size_limit::check_body(&object)?;
@@ -142,7 +144,7 @@ pub(in crate::handlers) fn of_kind(
         WrongKind::Unreadable(why) => unrecognized(wanted, &why, &request.body),
         WrongKind::Other(message) => Error::bad_request(message),
     })?;
-    let unknown = quorate_schema::decode(request.catalogue.graph(), wanted.ty, &mut object)
+    let unknown = quorate_schema::decode(wanted.graph, wanted.ty, &mut object)
         .map_err(|error| Error::bad_request(error.for_kind(wanted.kind, wanted.api_version)))?;
     let errors = FieldErrors::of_body(unknown, duplicates, &request.body);
     if validation == FieldValidation::Strict && !errors.is_empty() {
@@ -154,7 +156,7 @@ pub(in crate::handlers) fn of_kind(
 
 /// Fills in the defaults of an object in canonical form.
 pub(in crate::handlers) fn complete(names: &Names, resource: &Resource, object: &mut Value) {
-    apply_defaults(&resource.graph, resource.ty, object);
+    apply_defaults(resource.graph(), resource.ty(), object);
     resource.strategy.default(names, object);
 }
 
