@@ -21,6 +21,7 @@ mod lost_quorum;
 mod many;
 mod node;
 mod operator;
+mod panics;
 mod pki;
 mod plan;
 mod report;

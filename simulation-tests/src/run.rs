@@ -9,7 +9,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use quorate_raft::Replica;
 use quorate_raft::replica::{Compaction, Timing};
 use quorate_store::{NodeId, Retention, Store};
@@ -26,6 +25,7 @@ use crate::determinism;
 use crate::faults::{FaultKind, FaultPlan, Faults};
 use crate::lost_quorum::{LossTime, QuorumLoss};
 use crate::operator::Operator;
+use crate::panics;
 use crate::plan::Plan;
 use crate::report::Report;
 use crate::rounds::{Round, Rounds};
@@ -92,7 +92,7 @@ pub(crate) struct Scenario {
 /// Runs it. The nodes' state folders are made in the current folder, which must be empty.
 pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn Error>> {
     determinism::arm(scenario.seed);
-    let panics = note_panics();
+    let panics = panics::note();
     let rounds = Rounds::new(scenario.faults(), CALM);
     let mut rng = StdRng::seed_from_u64(scenario.seed);
     let ticks = if scenario.is_soak() { SOAK_TICKS_MS } else { TICKS_MS };
@@ -218,18 +218,6 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
         trace: trace.clone(),
         api,
     })
-}
-
-/// A panic anywhere, also in a task of tokio that swallows it, is a violation.
-fn note_panics() -> Arc<Mutex<Vec<String>>> {
-    let panics = Arc::new(Mutex::new(Vec::new()));
-    let noted = panics.clone();
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        noted.lock().push(format!("panic: {}", panic.to_string().replace('\n', " ")));
-        usual(panic);
-    }));
-    panics
 }
 
 struct Driver<'a> {

@@ -25,13 +25,13 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 /// The form of the objects.
 #[derive(Debug, Clone)]
 pub(super) struct ObjectTemplate {
-    kind: Kind,
+    kind: ObjectKind,
     /// The payload of object 0; each further object's begins one character later.
     payload: String,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum ObjectKind {
     ConfigMap,
     Custom(Box<CustomKind>),
 }
@@ -58,9 +58,9 @@ impl ObjectTemplate {
         let kind = match (&options.definition, &options.sample) {
             (Some(definition), Some(sample)) => {
                 let (definition, sample) = (read_text(definition)?, read_text(sample)?);
-                Kind::Custom(Box::new(CustomKind::new(&definition, &sample)?))
+                ObjectKind::Custom(Box::new(CustomKind::new(&definition, &sample)?))
             }
-            _ => Kind::ConfigMap,
+            _ => ObjectKind::ConfigMap,
         };
         let mut random = vec![0; usize::try_from(options.payload).map_err(Error::config)?];
         env.entropy.fill(&mut random);
@@ -70,7 +70,7 @@ impl ObjectTemplate {
 
     /// ConfigMaps that have as many bytes as these objects.
     pub(super) fn config_map_of_same_size(&self) -> Result<Self, Error> {
-        let of = |payload: String| Self { kind: Kind::ConfigMap, payload };
+        let of = |payload: String| Self { kind: ObjectKind::ConfigMap, payload };
         let size = |template: &Self| template.object(0, 0, "").len();
         let wanted = size(self).checked_sub(size(&of(String::new())));
         let wanted =
@@ -82,16 +82,16 @@ impl ObjectTemplate {
     /// The definition that the objects need, as the path of its collection and its JSON.
     pub(super) fn definition(&self) -> Option<(&str, &str)> {
         match &self.kind {
-            Kind::ConfigMap => None,
-            Kind::Custom(kind) => Some((&kind.definitions, &kind.definition)),
+            ObjectKind::ConfigMap => None,
+            ObjectKind::Custom(kind) => Some((&kind.definitions, &kind.definition)),
         }
     }
 
     /// The path of a namespace's collection.
     pub(super) fn collection(&self, namespace: &str) -> String {
         match &self.kind {
-            Kind::ConfigMap => format!("/api/v1/namespaces/{namespace}/configmaps"),
-            Kind::Custom(kind) => {
+            ObjectKind::ConfigMap => format!("/api/v1/namespaces/{namespace}/configmaps"),
+            ObjectKind::Custom(kind) => {
                 format!("{}/namespaces/{namespace}/{}", kind.group_version, kind.plural)
             }
         }
@@ -103,14 +103,14 @@ impl ObjectTemplate {
         let at = if self.payload.is_empty() { 0 } else { number as usize % self.payload.len() };
         let (end, start) = self.payload.split_at(at);
         match &self.kind {
-            Kind::ConfigMap => format!(
+            ObjectKind::ConfigMap => format!(
                 concat!(
                     r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
                     r#""annotations":{{"bench/turn":"{}"}}}},"data":{{"payload":"{}{}"}}}}"#
                 ),
                 name, shard, turn, start, end
             ),
-            Kind::Custom(kind) => format!(
+            ObjectKind::Custom(kind) => format!(
                 concat!(
                     r#"{{{},"metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
                     r#""annotations":{{"bench/turn":"{}","bench/payload":"{}{}"}}}}{}}}"#

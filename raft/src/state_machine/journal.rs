@@ -15,7 +15,6 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::vec;
 
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
@@ -25,6 +24,7 @@ use quorate_store::{Batch, Revision};
 use super::error::{invalid, storage};
 use super::folder::{FileKind, Folder, GenerationFile};
 use super::frame::{FrameBuilder, FrameHeader, HEADER_BYTES, Summary};
+use super::frame_contents::FrameContents;
 use super::progress::Position;
 use crate::types::LogId;
 
@@ -77,12 +77,6 @@ pub(super) struct JournalFrame {
     header: FrameHeader,
     after: Revision,
     last: Revision,
-}
-
-/// A frame that was read.
-pub(super) struct FrameContents {
-    pub(super) summary: Summary,
-    body: Bytes,
 }
 
 impl Journal {
@@ -375,7 +369,7 @@ impl JournalFrame {
         if parts != body.len() as u64 || !self.header.is_body(&body, generation) {
             return Err(self.damaged());
         }
-        Ok(FrameContents { summary, body })
+        Ok(FrameContents::new(summary, body))
     }
 
     /// Writes what it was read as once more: a sync that failed before this start may have left it
@@ -396,20 +390,5 @@ impl JournalFrame {
             self.sequence(),
             self.segment.path.display()
         ))
-    }
-}
-
-impl FrameContents {
-    /// The records of its batches, with their revisions.
-    pub(super) fn records(&self) -> vec::IntoIter<(Revision, Bytes)> {
-        let first = self.summary.after().get() + 1;
-        let mut records = Vec::with_capacity(self.summary.batches.len());
-        let mut at = 0;
-        for (revision, batch) in (first..).zip(&self.summary.batches) {
-            let end = at + batch.bytes as usize;
-            records.push((Revision::new(revision), self.body.slice(at..end)));
-            at = end;
-        }
-        records.into_iter()
     }
 }

@@ -19,6 +19,7 @@ mod error;
 mod failure;
 mod folder;
 mod frame;
+mod frame_contents;
 mod group;
 mod history;
 mod journal;

@@ -17,7 +17,8 @@ use quorate_store::Entry;
 use super::error::invalid;
 use super::folder::{FileKind, Folder, GenerationFile};
 use super::frame::{BatchSummary, Summary};
-use super::journal::{FrameContents, JournalFrame, JournalSegment};
+use super::frame_contents::FrameContents;
+use super::journal::{JournalFrame, JournalSegment};
 use super::progress::Position;
 use super::record;
 

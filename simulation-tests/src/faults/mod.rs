@@ -7,8 +7,10 @@
 
 mod clocks;
 mod coverage;
+mod ends;
 mod kind;
 mod network;
+mod plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -28,6 +30,7 @@ use network::Usual;
 
 pub(crate) use coverage::Coverage;
 pub(crate) use kind::FaultKind;
+pub(crate) use plan::FaultPlan;
 
 /// Longest pause between two faults, milliseconds.
 const MAX_PAUSE_MS: u64 = 1500;
@@ -41,19 +44,6 @@ const LAST_BYTES: u64 = 8_000;
 /// made ahead.
 const FULL_TIMES: u32 = 8;
 
-/// Why a node may end by itself: a disk that fails is the end of the process, and so is the news
-/// that it was removed.
-const ACCEPTED_ENDS: [&str; 5] = [
-    coverage::SYNC_FAILURE,
-    coverage::STATE_FAILURE,
-    coverage::NO_SPACE,
-    "lost power",
-    "empty its data folder and let it join again",
-];
-
-/// What a member says whose disk is an older copy.
-const OLDER_COPY: &str = "is an older copy";
-
 #[derive(Debug, Clone)]
 enum Step {
     Begin(Fault, Duration),
@@ -65,19 +55,6 @@ enum Step {
     Join(HostId),
     Hurry(HostId, Duration),
     Release(HostId, HostId),
-}
-
-/// What is drawn.
-pub(crate) struct FaultPlan {
-    pub(crate) seed: u64,
-    /// Nodes that faults are about.
-    pub(crate) nodes: u64,
-    /// Hosts of clients.
-    pub(crate) clients: Vec<String>,
-    /// The usual longest latency of a message.
-    pub(crate) latency: Duration,
-    /// Only these kinds; all when empty.
-    pub(crate) only: Vec<FaultKind>,
 }
 
 /// The faults of a run.
@@ -385,7 +362,7 @@ impl Faults {
         let Some(reason) = cluster.ended(node) else {
             return Ok(());
         };
-        let older = reason.contains(OLDER_COPY);
+        let older = ends::is_older_copy(&reason);
         if cluster.quarantined(node) && reason.starts_with("cannot start: ")
             || older && cluster.went_back(node)
         {
@@ -394,7 +371,7 @@ impl Faults {
             cluster.forget_end(node);
             return Ok(());
         }
-        if older || !ACCEPTED_ENDS.iter().any(|accepted| reason.contains(accepted)) {
+        if older || !ends::is_accepted(&reason) {
             let violation = format!("node {node} ended by itself: {reason}");
             if !self.violations.contains(&violation) {
                 self.violations.push(violation);

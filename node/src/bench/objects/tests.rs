@@ -14,7 +14,7 @@ spec: {size: 3}
 
 fn custom(payload: &str) -> ObjectTemplate {
     let kind = CustomKind::new(DEFINITION, SAMPLE).expect("both are well formed");
-    ObjectTemplate { kind: Kind::Custom(Box::new(kind)), payload: payload.to_owned() }
+    ObjectTemplate { kind: ObjectKind::Custom(Box::new(kind)), payload: payload.to_owned() }
 }
 
 #[test]

@@ -127,6 +127,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
+            "quorate-wire",
         ],
         tests: &[],
         modules: None,
@@ -290,7 +291,7 @@ const CONTROLLERS: &[(&str, &[&str])] = &[
     ),
     ("token_secrets", &["context", "retry_queue"]),
 ];
-const EXTENSIONS: &[(&str, &[&str])] = &[("aggregation", &[])];
+const EXTENSIONS: &[(&str, &[&str])] = &[("aggregation", &[]), ("crd", &[])];
 const API: &[(&str, &[&str])] = &[
     (
         "api",

@@ -254,11 +254,11 @@ mod tests {
         pod.into()
     }
 
-    /// Checks a pod that a node creates, with one value changed.
+    /// A node creates that pod, and is refused for what is expected, or for nothing.
     fn check_pod(pointer: &str, value: Json, expect: &str) {
         let pod = pod_but(pointer, value.clone());
-        let why =
-            may_create_pod(Naming::Kubernetes.names(), "n1", "a", &pod).err().unwrap_or_default();
+        let names = Naming::Kubernetes.names();
+        let why = may_create_pod(names, "n1", "a", &pod).err().unwrap_or_default();
         assert!(
             why.contains(expect) && why.is_empty() == expect.is_empty(),
             "{pointer} {value}: {why}"
@@ -266,75 +266,63 @@ mod tests {
     }
 
     #[test]
-    fn a_node_creates_only_mirror_pods_of_its_own() {
-        let check = check_pod;
-        check("/metadata/labels", json!({}), "");
+    fn a_node_creates_only_mirror_pods() {
+        check_pod("/metadata/labels", json!({}), "");
         let not_mirror = r#"pod does not have "kubernetes.io/config.mirror" annotation, node "n1" can only create mirror pods"#;
-        check("/metadata/annotations", json!({"other": "x"}), not_mirror);
-        let owner = "/metadata/ownerReferences";
-        let of_itself = json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u", "controller": true});
-        check(owner, json!([]), "an owner reference set to itself");
-        check(owner, json!([of_itself, of_itself]), "a single owner reference set to itself");
-        check("/metadata/ownerReferences/0/name", json!("n2"), "an owner reference set to itself");
-        check("/metadata/ownerReferences/0/kind", json!("Pod"), "an owner reference set to itself");
-        check(
-            "/metadata/ownerReferences/0/apiVersion",
-            json!("v2"),
-            "an owner reference set to itself",
-        );
-        check(
-            "/metadata/ownerReferences/0/controller",
-            json!(false),
-            "a controller owner reference",
-        );
-        let mut blocks = of_itself;
-        blocks["blockOwnerDeletion"] = json!(true);
-        check(owner, json!([blocks]), "must not set blockOwnerDeletion");
-        check("/spec/nodeName", json!("n2"), "spec.nodeName set to itself");
-        check("/spec/nodeName", json!(""), "spec.nodeName set to itself");
+        check_pod("/metadata/annotations", json!({"other": "x"}), not_mirror);
     }
 
     #[test]
-    fn a_pod_that_a_node_creates_names_no_other_object() {
-        let check = check_pod;
-        let volume = |source: Json| {
+    fn a_node_creates_only_pods_of_its_own() {
+        let of_itself = json!({"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u", "controller": true});
+        let with = |field: &str, value: Json| {
+            let mut owner = of_itself.clone();
+            owner[field] = value;
+            json!([owner])
+        };
+        let (owner, itself) = ("/metadata/ownerReferences", "an owner reference set to itself");
+        check_pod(owner, json!([]), itself);
+        let twice = json!([of_itself, of_itself]);
+        check_pod(owner, twice, "a single owner reference set to itself");
+        check_pod(owner, with("name", json!("n2")), itself);
+        check_pod(owner, with("kind", json!("Pod")), itself);
+        check_pod(owner, with("apiVersion", json!("v2")), itself);
+        check_pod(owner, with("controller", json!(false)), "a controller owner reference");
+        let blocks = with("blockOwnerDeletion", json!(true));
+        check_pod(owner, blocks, "must not set blockOwnerDeletion");
+        check_pod("/spec/nodeName", json!("n2"), "spec.nodeName set to itself");
+        check_pod("/spec/nodeName", json!(""), "spec.nodeName set to itself");
+    }
+
+    #[test]
+    fn a_node_creates_only_pods_that_refer_to_nothing() {
+        let env = |source: Json| json!([{"name": "E", "valueFrom": source}]);
+        let secret = env(json!({"secretKeyRef": {"name": "s", "key": "k"}}));
+        let map = env(json!({"configMapKeyRef": {"name": "c", "key": "k"}}));
+        let claims = json!([{"name": "c", "resourceClaimTemplateName": "t"}]);
+        check_pod("/spec/serviceAccountName", json!("robot"), "a service account");
+        check_pod("/spec/imagePullSecrets", json!([{"name": "s"}]), "secrets");
+        check_pod("/spec/resourceClaims", claims, "resourceclaims");
+        check_pod("/spec/containers/0/env", secret, "secrets");
+        check_pod("/spec/containers/0/env", map, "configmaps");
+    }
+
+    #[test]
+    fn a_node_creates_only_pods_whose_volumes_refer_to_nothing() {
+        let check = |source: Json, expect: &str| {
             let mut volume = json!({"name": "v"});
             volume.as_object_mut().unwrap().extend(source.as_object().unwrap().clone());
-            json!([volume])
+            check_pod("/spec/volumes", json!([volume]), expect);
         };
-        let projected = |source: Json| volume(json!({"projected": {"sources": [source]}}));
-        let env = |source: Json| json!([{"name": "E", "valueFrom": source}]);
-        check("/spec/serviceAccountName", json!("robot"), "a service account");
-        check("/spec/imagePullSecrets", json!([{"name": "s"}]), "secrets");
-        check(
-            "/spec/resourceClaims",
-            json!([{"name": "c", "resourceClaimTemplateName": "t"}]),
-            "resourceclaims",
-        );
-        check(
-            "/spec/containers/0/env",
-            env(json!({"secretKeyRef": {"name": "s", "key": "k"}})),
-            "secrets",
-        );
-        check(
-            "/spec/containers/0/env",
-            env(json!({"configMapKeyRef": {"name": "c", "key": "k"}})),
-            "configmaps",
-        );
-        for (volumes, expect) in [
-            (volume(json!({"secret": {"secretName": "s"}})), "secrets"),
-            (volume(json!({"configMap": {"name": "c"}})), "configmaps"),
-            (
-                volume(json!({"persistentVolumeClaim": {"claimName": "c"}})),
-                "persistentvolumeclaims",
-            ),
-            (volume(json!({"ephemeral": {"volumeClaimTemplate": {}}})), "persistentvolumeclaims"),
-            (projected(json!({"secret": {"name": "s"}})), "secrets"),
-            (projected(json!({"serviceAccountToken": {"path": "t"}})), "service account tokens"),
-            (projected(json!({"downwardAPI": {"items": []}})), ""),
-        ] {
-            check("/spec/volumes", volumes, expect);
-        }
+        let projected = |source: Json| json!({"projected": {"sources": [source]}});
+        let (token, claims) = ("service account tokens", "persistentvolumeclaims");
+        check(json!({"secret": {"secretName": "s"}}), "secrets");
+        check(json!({"configMap": {"name": "c"}}), "configmaps");
+        check(json!({"persistentVolumeClaim": {"claimName": "c"}}), claims);
+        check(json!({"ephemeral": {"volumeClaimTemplate": {}}}), claims);
+        check(projected(json!({"secret": {"name": "s"}})), "secrets");
+        check(projected(json!({"serviceAccountToken": {"path": "t"}})), token);
+        check(projected(json!({"downwardAPI": {"items": []}})), "");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! without syntax errors, which `descent` reads.
 
 mod automaton;
+mod config;
 mod follow;
 mod grammar;
 mod machine;

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use super::automaton::{
     Automaton, DecisionPoint, StateId, StateKind, Tokens, Transition, start_of,
 };
+use super::config::{Config, StackId, by_precedence, finished, is_conflict, single_viable, unique};
 use super::grammar::Rule;
 use crate::parser::token::{Token, TokenKind};
 
@@ -15,23 +16,6 @@ use crate::parser::token::{Token, TokenKind};
 /// the first alternative is taken; only expressions made to be slow come so far.
 const CONFIGURATIONS_MAX: usize = 50_000;
 const ALL_CONFIGURATIONS_MAX: usize = 500_000;
-
-/// A stack of calls, innermost first, by its number among all stacks; 0 is the empty one.
-type StackId = u32;
-
-/// A place that the parser may be at, if it has chosen an alternative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Config {
-    state: StateId,
-    alternative: u8,
-    stack: StackId,
-    /// The end of the rule in which the decision is made has been passed.
-    is_outside: bool,
-    /// Precedence that the alternative needs.
-    precedence: Option<u8>,
-    /// Reached through the outermost call of the decision's own rule, so that precedence says nothing of it.
-    is_unfiltered: bool,
-}
 
 /// A remembered set of places.
 #[derive(Debug)]
@@ -391,73 +375,6 @@ impl<'d> Closure<'d> {
             }
         }
     }
-}
-
-/// Drops going on where the precedence forbids it, and leaving where going on reaches the same place.
-fn by_precedence(configs: Vec<Config>, open_precedence: u8) -> Vec<Config> {
-    let going_on: Vec<Config> = configs
-        .iter()
-        .filter(|config| {
-            config.alternative == 1
-                && config.precedence.is_none_or(|needed| needed >= open_precedence)
-        })
-        .map(|config| Config { precedence: None, ..*config })
-        .collect();
-    let same_place = |config: &Config| {
-        going_on.iter().any(|other| (other.state, other.stack) == (config.state, config.stack))
-    };
-    let leaving = configs
-        .iter()
-        .filter(|config| config.alternative != 1 && (config.is_unfiltered || !same_place(config)))
-        .copied();
-    going_on.iter().copied().chain(leaving).collect()
-}
-
-fn unique(configs: &[Config]) -> Option<u8> {
-    let first = configs.first()?.alternative;
-    configs.iter().all(|config| config.alternative == first).then_some(first)
-}
-
-/// The first of the alternatives that finished the rule in which the decision is made.
-fn finished(automaton: &Automaton, configs: &[Config]) -> Option<u8> {
-    let is_finished = |config: &&Config| {
-        config.is_outside
-            || (automaton.states[config.state as usize].kind == StateKind::RuleStop
-                && config.stack == 0)
-    };
-    configs.iter().filter(is_finished).map(|config| config.alternative).min()
-}
-
-/// The alternatives at each place, as bits.
-fn alternatives_by<K: std::hash::Hash + Eq>(
-    configs: &[Config],
-    key: impl Fn(&Config) -> K,
-) -> Vec<u16> {
-    let mut sets: HashMap<K, u16> = HashMap::new();
-    for config in configs {
-        *sets.entry(key(config)).or_default() |= 1 << config.alternative;
-    }
-    sets.into_values().collect()
-}
-
-/// Whether looking further ahead without the callers cannot tell the alternatives apart.
-fn is_conflict(automaton: &Automaton, configs: &[Config]) -> bool {
-    if configs
-        .iter()
-        .all(|config| automaton.states[config.state as usize].kind == StateKind::RuleStop)
-    {
-        return true;
-    }
-    let places = alternatives_by(configs, |config| (config.state, config.stack));
-    let states = alternatives_by(configs, |config| config.state);
-    places.iter().any(|set| set.count_ones() > 1) && states.iter().all(|set| set.count_ones() > 1)
-}
-
-/// The alternative that is the first at every place.
-fn single_viable(configs: &[Config]) -> Option<u8> {
-    let places = alternatives_by(configs, |config| (config.state, config.stack));
-    let first = places.first()?.trailing_zeros();
-    places.iter().all(|set| set.trailing_zeros() == first).then_some(first as u8)
 }
 
 /// The tokens that one token decides on.
