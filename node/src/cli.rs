@@ -1,6 +1,7 @@
 //! The command line: every command and option, with its default and its unit. No behaviour.
 
 mod access;
+mod cel;
 mod features;
 mod members;
 mod node;
@@ -11,6 +12,7 @@ mod tuning;
 use clap::{Parser, Subcommand};
 
 pub(crate) use access::{Access, static_tokens};
+pub(crate) use cel::{Cel, CelEnvironment, Eval, Run, Variable};
 pub(crate) use features::Features;
 pub(crate) use members::{Leader, Member, Token};
 pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
@@ -59,6 +61,9 @@ pub(crate) enum Command {
     SigningAuthority(crate::command::Rotation),
     /// Print a kubeconfig with a new client certificate.
     Kubeconfig(Kubeconfig),
+    /// Evaluate expressions of the Common Expression Language, without a server.
+    #[command(subcommand)]
+    Cel(Cel),
     /// Measure a running cluster.
     Bench(crate::bench::Options),
     /// Print the version.

@@ -1,6 +1,7 @@
 //! The error of a command: one line for the user and an exit code.
 //!
-//! Invariant: the text of an error is one line that names what to change. It never holds a secret.
+//! Invariant: the text of an error is one line that names what to change; only errors in an expression have further lines, which
+//! point at the place. It never holds a secret.
 
 use std::fmt::Display;
 

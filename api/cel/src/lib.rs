@@ -8,6 +8,7 @@
 //! Invariants: no IO, no clock, no randomness; an evaluation never panics, never overflows the stack, and ends within its
 //! budget. Not here: where expressions come from (policies, definitions) and what their answers mean.
 
+pub mod answer;
 pub mod ast;
 pub mod checker;
 pub mod environment;
@@ -15,6 +16,7 @@ pub mod error;
 pub mod estimate;
 pub mod eval;
 pub mod library;
+pub mod naming;
 pub mod overload;
 pub mod parser;
 pub mod plan;

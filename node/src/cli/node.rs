@@ -115,6 +115,6 @@ pub(crate) struct Recover {
     pub(crate) yes: bool,
 }
 
-fn naming(text: &str) -> Result<Naming, String> {
+pub(super) fn naming(text: &str) -> Result<Naming, String> {
     text.parse().map_err(|_| "must be 'svc' or 'kubernetes'".to_owned())
 }

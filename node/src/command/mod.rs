@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod cel;
 mod dev;
 mod init;
 mod join;
@@ -42,6 +43,7 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
             signing_key::run(KeyKind::Signers, command, &env).await
         }
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
+        Command::Cel(command) => cel::run(command),
         Command::Bench(options) => bench::run(&options, &env).await,
         Command::Version => {
             print_line(VERSION);

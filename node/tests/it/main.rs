@@ -10,6 +10,7 @@
 
 mod apply;
 mod audit;
+mod cel;
 mod certificates;
 mod configuration;
 mod crash;

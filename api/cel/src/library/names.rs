@@ -17,6 +17,19 @@ pub(crate) const GROUP_CHECK: &str = "svc.authorization.GroupCheck";
 pub(crate) const RESOURCE_CHECK: &str = "svc.authorization.ResourceCheck";
 pub(crate) const DECISION: &str = "svc.authorization.Decision";
 
+/// The names that differ between the naming profiles.
+pub(crate) const PROFILED: [&str; 9] = [
+    URL,
+    QUANTITY,
+    SEMVER,
+    NAMED_FORMAT,
+    AUTHORIZER,
+    PATH_CHECK,
+    GROUP_CHECK,
+    RESOURCE_CHECK,
+    DECISION,
+];
+
 /// An opaque type.
 pub(crate) fn opaque(name: &str) -> Type {
     Type::Opaque(name.into())

@@ -3,16 +3,18 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use quorate_meta as data;
+use quorate_meta::Naming;
 
 use super::MalformedRecord;
 use crate::library::time::{Duration, Timestamp};
+use crate::naming::from_profile;
 use crate::value::{Table, Text, Value};
 
-/// Reads a value; those of libraries' own types cannot be given.
+/// Reads a value; those of libraries' own types cannot be given. Types have the names of `naming`.
 ///
 /// # Errors
 /// When the JSON is no value.
-pub fn decode(json: &data::Value) -> Result<Value<'static>, MalformedRecord> {
+pub fn decode(json: &data::Value, naming: Naming) -> Result<Value<'static>, MalformedRecord> {
     let malformed = || MalformedRecord("a value is an object with one known key".to_owned());
     let (tag, held) = json.as_map().and_then(|map| map.iter().next()).ok_or_else(malformed)?;
     Ok(match tag {
@@ -27,14 +29,16 @@ pub fn decode(json: &data::Value) -> Result<Value<'static>, MalformedRecord> {
                 STANDARD.decode(text(held)?).map_err(|error| MalformedRecord(error.to_string()))?;
             Value::bytes(bytes)
         }
-        "list" => Value::list(items(held)?.iter().map(decode).collect::<Result<_, _>>()?),
+        "list" => Value::list(
+            items(held)?.iter().map(|item| decode(item, naming)).collect::<Result<_, _>>()?,
+        ),
         "map" => {
             let mut table = Table::new();
             for entry in items(held)? {
                 let [key, value] = items(entry)? else {
                     return Err(malformed());
                 };
-                table.insert(decode(key)?, decode(value)?);
+                table.insert(decode(key, naming)?, decode(value, naming)?);
             }
             Value::map(table)
         }
@@ -50,9 +54,9 @@ pub fn decode(json: &data::Value) -> Result<Value<'static>, MalformedRecord> {
             let nanos = i32::try_from(nanos).map_err(|_| malformed())?;
             Value::Duration(Duration::from_parts(seconds, nanos).ok_or_else(malformed)?)
         }
-        "type" => Value::Type(Text::Shared(text(held)?.into())),
+        "type" => Value::Type(Text::Shared(from_profile(naming, text(held)?).into())),
         "optional" if held.is_null() => Value::NONE,
-        "optional" => Value::some(decode(held)?),
+        "optional" => Value::some(decode(held, naming)?),
         _ => return Err(malformed()),
     })
 }

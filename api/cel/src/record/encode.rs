@@ -3,12 +3,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use quorate_meta as data;
+use quorate_meta::Naming;
 
 use crate::library::standard::format_double;
+use crate::naming::in_profile;
 use crate::value::Value;
 
-/// A value as JSON, its type beside it.
-pub fn encode(value: &Value<'_>) -> data::Value {
+/// A value as JSON, its type beside it; types have the names of `naming`.
+pub fn encode(value: &Value<'_>, naming: Naming) -> data::Value {
     let text = |text: &str| data::Value::String(text.to_owned());
     match value {
         Value::Null => tagged("null", data::Value::Null),
@@ -24,21 +26,22 @@ pub fn encode(value: &Value<'_>) -> data::Value {
         Value::Duration(span) => {
             tagged("duration", parts(span.whole_seconds(), i64::from(span.subsecond_nanos())))
         }
-        Value::Type(name) => tagged("type", text(name)),
-        Value::List(list) => {
-            tagged("list", data::Value::List(list.iter().map(|item| encode(&item)).collect()))
-        }
+        Value::Type(name) => tagged("type", text(&in_profile(naming, name))),
+        Value::List(list) => tagged(
+            "list",
+            data::Value::List(list.iter().map(|item| encode(&item, naming)).collect()),
+        ),
         Value::Map(map) => {
-            let entries = map
-                .iter()
-                .map(|(key, value)| data::Value::List(vec![encode(&key), encode(&value)]));
+            let entries = map.iter().map(|(key, value)| {
+                data::Value::List(vec![encode(&key, naming), encode(&value, naming)])
+            });
             tagged("map", data::Value::List(entries.collect()))
         }
         Value::Optional(held) => {
-            tagged("optional", held.as_ref().map_or(data::Value::Null, |held| encode(held)))
+            tagged("optional", held.as_ref().map_or(data::Value::Null, |held| encode(held, naming)))
         }
-        Value::Opaque(value) => opaque(value.type_name(), &value.text()),
-        Value::Error(error) => opaque("error", &error.to_string()),
+        Value::Opaque(value) => opaque(&in_profile(naming, value.type_name()), &value.text()),
+        Value::Error(error) => opaque("error", &in_profile(naming, &error.to_string())),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Values through JSON and back.
 
+use quorate_meta::Naming::Svc;
+
 use super::{decode, encode};
 use crate::library::time::{Duration, Timestamp};
 use crate::value::{Table, Value};
@@ -7,9 +9,9 @@ use crate::value::{Table, Value};
 #[test]
 fn what_is_encoded_reads_back() {
     let check = |value: Value<'static>| {
-        let json = encode(&value);
-        let back = decode(&json).unwrap();
-        assert_eq!(encode(&back), json, "{value:?}");
+        let json = encode(&value, Svc);
+        let back = decode(&json, Svc).unwrap();
+        assert_eq!(encode(&back, Svc), json, "{value:?}");
     };
     check(Value::Null);
     check(Value::Bool(true));
@@ -32,8 +34,8 @@ fn what_is_encoded_reads_back() {
 
 #[test]
 fn what_is_no_value() {
-    let check = |json: quorate_meta::Value| assert!(decode(&json).is_err(), "{json:?}");
+    let check = |json: quorate_meta::Value| assert!(decode(&json, Svc).is_err(), "{json:?}");
     check(quorate_meta::Value::Null);
     check(quorate_meta::Value::Map(quorate_meta::Map::new()));
-    check(encode(&Value::Error(std::sync::Arc::new(crate::eval::EvalError::CostLimit))));
+    check(encode(&Value::Error(std::sync::Arc::new(crate::eval::EvalError::CostLimit)), Svc));
 }

@@ -3,28 +3,33 @@
 use std::sync::Arc;
 
 use quorate_meta as data;
+use quorate_meta::Naming;
 
 use super::MalformedRecord;
+use crate::naming::from_profile;
 use crate::types::Type;
 
-/// Reads a type.
+/// Reads a type; those of libraries have the names of `naming`.
 ///
 /// # Errors
 /// When the JSON is no type.
-pub fn decode_type(json: &data::Value) -> Result<Type, MalformedRecord> {
+pub fn decode_type(json: &data::Value, naming: Naming) -> Result<Type, MalformedRecord> {
     let malformed = || MalformedRecord("a type has a known name or one known key".to_owned());
     if let Some(name) = json.as_str() {
         return simple(name).ok_or_else(malformed);
     }
     let (tag, held) = json.as_map().and_then(|map| map.iter().next()).ok_or_else(malformed)?;
     Ok(match (tag, held) {
-        ("list", element) => Type::List(Arc::new(decode_type(element)?)),
+        ("list", element) => Type::List(Arc::new(decode_type(element, naming)?)),
         ("map", data::Value::List(pair)) => match &pair[..] {
-            [key, value] => Type::Map(Arc::new(decode_type(key)?), Arc::new(decode_type(value)?)),
+            [key, value] => Type::Map(
+                Arc::new(decode_type(key, naming)?),
+                Arc::new(decode_type(value, naming)?),
+            ),
             _ => return Err(malformed()),
         },
-        ("type", named) => Type::Type(Arc::new(decode_type(named)?)),
-        ("message", data::Value::String(name)) => message(name),
+        ("type", named) => Type::Type(Arc::new(decode_type(named, naming)?)),
+        ("message", data::Value::String(name)) => message(name, naming),
         _ => return Err(malformed()),
     })
 }
@@ -46,7 +51,7 @@ fn simple(name: &str) -> Option<Type> {
 }
 
 /// The type of a message: well-known ones stand for types of the language.
-fn message(name: &str) -> Type {
+fn message(name: &str, naming: Naming) -> Type {
     let wrapper = |wrapped| Type::Wrapper(Arc::new(wrapped));
     match name.strip_prefix("google.protobuf.").unwrap_or_default() {
         "Timestamp" => Type::Timestamp,
@@ -61,6 +66,6 @@ fn message(name: &str) -> Type {
         "Int32Value" | "Int64Value" => wrapper(Type::Int),
         "StringValue" => wrapper(Type::String),
         "UInt32Value" | "UInt64Value" => wrapper(Type::Uint),
-        _ => Type::Object(name.into()),
+        _ => Type::Object(from_profile(naming, name).into()),
     }
 }

@@ -5,7 +5,7 @@ use quorate_cel::environment::Environment;
 use quorate_cel::eval::Activation;
 use quorate_cel::program::{Limits, Program};
 use quorate_cel::record::{decode, encode};
-use quorate_meta::Value as Tree;
+use quorate_meta::{Naming, Value as Tree};
 
 use crate::record::{Record, tree};
 
@@ -34,7 +34,11 @@ pub(crate) fn compare(
     match &evaluation.result {
         Ok(value) => match record.json.get("result") {
             Some(expected) => {
-                differ("result", canonical(&tree(expected)), canonical(&encode(value)));
+                differ(
+                    "result",
+                    canonical(&tree(expected)),
+                    canonical(&encode(value, Naming::Svc)),
+                );
             }
             None => differ_error(expected_error, None, differ),
         },
@@ -75,7 +79,8 @@ fn activation<'a>(record: &Record, environment: &'a Environment) -> Activation<'
     for (name, variable) in record.json["vars"].as_object().into_iter().flatten() {
         if let Some(value) = variable.get("value") {
             let slot = environment.slot(name).expect("declared");
-            activation.bind(slot, decode(&tree(value)).expect("a value of the corpus"));
+            activation
+                .bind(slot, decode(&tree(value), Naming::Svc).expect("a value of the corpus"));
         }
     }
     activation

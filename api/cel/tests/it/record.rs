@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quorate_cel::environment::{Environment, Library};
 use quorate_cel::record::decode_type;
 use quorate_cel::types::Type;
+use quorate_meta::Naming;
 use serde_json::Value as Json;
 
 /// One expression with its answer.
@@ -69,7 +70,7 @@ fn read(path: &Path) -> Vec<Record> {
 
 /// A type of the corpus' notation.
 pub(crate) fn read_type(json: &Json) -> Type {
-    decode_type(&tree(json)).expect("a type of the corpus")
+    decode_type(&tree(json), Naming::Svc).expect("a type of the corpus")
 }
 
 /// JSON as a tree of the crate that the engine reads.

@@ -9,6 +9,7 @@ use quorate_cel::environment::{Environment, Library};
 use quorate_cel::eval::Activation;
 use quorate_cel::program::{Limits, Program};
 use quorate_cel::record::{decode, encode};
+use quorate_meta::Naming;
 use serde_json::Value as Json;
 
 use crate::evaluation::canonical;
@@ -89,7 +90,8 @@ fn check(test: &Json, answer: Option<&Json>, library: &Arc<Library>) -> Result<(
     for (name, value) in test["bindings"].as_object().into_iter().flatten() {
         // What is bound and not declared is not seen.
         if let Some(slot) = environment.slot(name) {
-            activation.bind(slot, decode(&tree(value)).map_err(|error| error.to_string())?);
+            activation
+                .bind(slot, decode(&tree(value), Naming::Svc).map_err(|error| error.to_string())?);
         }
     }
     let evaluation = program.evaluate_within(&activation, Limits::default());
@@ -103,11 +105,12 @@ fn check(test: &Json, answer: Option<&Json>, library: &Arc<Library>) -> Result<(
             if !expected_error.is_null() {
                 return Err(format!("expected {expected_error}, found {value:?}"));
             }
-            let expected = decode(&tree(expected)).map(|expected| canonical(&encode(&expected)));
+            let expected = decode(&tree(expected), Naming::Svc)
+                .map(|expected| canonical(&encode(&expected, Naming::Svc)));
             same(
                 "result",
                 &expected.map_err(|error| error.to_string())?,
-                &canonical(&encode(&value)),
+                &canonical(&encode(&value, Naming::Svc)),
             )
         }
     }

@@ -119,6 +119,7 @@ pub(super) const CRATES: &[CrateRule] = &[
         uses: &[
             "quorate-access",
             "quorate-api",
+            "quorate-cel",
             "quorate-controllers",
             "quorate-env",
             "quorate-kinds",
@@ -382,6 +383,22 @@ const KINDS: &[(&str, &[&str])] = &[
     ("workload", &["field", "rules"]),
 ];
 const CEL: &[(&str, &[&str])] = &[
+    (
+        "answer",
+        &[
+            "checker",
+            "environment",
+            "estimate",
+            "eval",
+            "naming",
+            "overload",
+            "parser",
+            "program",
+            "record",
+            "types",
+            "value",
+        ],
+    ),
     ("ast", &[]),
     (
         "checker",
@@ -392,11 +409,12 @@ const CEL: &[(&str, &[&str])] = &[
     ("estimate", &["ast", "checker", "environment", "overload", "parser", "types"]),
     ("eval", &["environment", "library", "overload", "plan", "program", "types", "value"]),
     ("library", &["ast", "environment", "eval", "overload", "program", "types", "value"]),
+    ("naming", &["library"]),
     ("overload", &["ast", "environment", "eval", "types", "value"]),
     ("parser", &["ast", "environment", "error"]),
     ("plan", &["ast", "checker", "environment", "eval", "overload", "types", "value"]),
     ("program", &["checker", "environment", "error", "eval", "parser", "plan", "types", "value"]),
-    ("record", &["eval", "library", "types", "value"]),
+    ("record", &["eval", "library", "naming", "types", "value"]),
     ("types", &[]),
     ("value", &["ast", "eval", "library", "record", "types"]),
 ];

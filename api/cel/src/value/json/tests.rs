@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use quorate_meta as data;
+use quorate_meta::Naming;
 
 use crate::record::encode;
 use crate::value::{Field, ListSemantics, ListShape, ObjectShape, Shape, Value};
@@ -12,7 +13,7 @@ fn text_and_tree_read_alike() {
     let check = |json: &str| {
         let tree: data::Value = serde_json::from_str::<serde_json::Value>(json).unwrap().into();
         let (left, right) = (Shape::DYN.read_json(json.as_bytes()), Shape::DYN.read(&tree));
-        assert_eq!(encode(&left), encode(&right), "{json}");
+        assert_eq!(encode(&left, Naming::Svc), encode(&right, Naming::Svc), "{json}");
         assert_eq!(left.equals(&right), Ok(true), "{json}");
         assert_eq!(left.size(), right.size(), "{json}");
     };
@@ -76,7 +77,7 @@ fn declared_data_reads_as_declared() {
 fn what_is_no_json_is_no_panic() {
     let check = |text: &[u8]| {
         let value = Shape::DYN.read_json(text);
-        let _ = encode(&value);
+        let _ = encode(&value, Naming::Svc);
         let _ = value.equals(&value);
     };
     for text in [
