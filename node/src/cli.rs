@@ -12,7 +12,7 @@ mod tuning;
 use clap::{Parser, Subcommand};
 
 pub(crate) use access::{Access, static_tokens};
-pub(crate) use cel::{Cel, CelEnvironment, Eval, Run, Variable};
+pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
 pub(crate) use features::Features;
 pub(crate) use members::{Leader, Member, Token};
 pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};

@@ -49,7 +49,7 @@ pub struct Variable {
 pub struct Environment {
     library: Arc<Library>,
     variables: Vec<Variable>,
-    objects: HashMap<Name, Arc<ObjectShape>>,
+    objects: Arc<HashMap<Name, Arc<ObjectShape>>>,
     container: Name,
 }
 
@@ -118,7 +118,7 @@ impl Library {
 impl Environment {
     /// Without variables.
     pub fn new(library: Arc<Library>) -> Self {
-        Self { library, variables: Vec::new(), objects: HashMap::new(), container: Name::from("") }
+        Self { library, variables: Vec::new(), objects: Arc::default(), container: Name::from("") }
     }
 
     /// With a further variable; its slot is the number of those before it.
@@ -131,7 +131,14 @@ impl Environment {
     /// With an object type.
     #[must_use]
     pub fn with_object(mut self, shape: Arc<ObjectShape>) -> Self {
-        self.objects.insert(shape.name.clone(), shape);
+        Arc::make_mut(&mut self.objects).insert(shape.name.clone(), shape);
+        self
+    }
+
+    /// With these object types, by their names, in place of those so far.
+    #[must_use]
+    pub fn with_objects(mut self, objects: Arc<HashMap<Name, Arc<ObjectShape>>>) -> Self {
+        self.objects = objects;
         self
     }
 

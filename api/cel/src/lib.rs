@@ -11,6 +11,7 @@
 pub mod answer;
 pub mod ast;
 pub mod checker;
+pub mod declarations;
 pub mod environment;
 pub mod error;
 pub mod estimate;

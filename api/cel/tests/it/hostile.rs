@@ -6,8 +6,13 @@ use std::time::{Duration, Instant};
 use quorate_cel::checker::check;
 use quorate_cel::environment::{Environment, Library};
 use quorate_cel::estimate::{UnknownSizes, estimate};
+use quorate_cel::eval::Activation;
 use quorate_cel::parser::{CODE_POINTS_MAX, parse};
+use quorate_cel::program::{Limits, Program};
+use quorate_cel::record::encode;
 use quorate_cel::types::Type;
+use quorate_cel::value::{Shape, Value};
+use quorate_meta::Naming;
 
 /// Longest that an expression may take here, in a build without optimizations on a busy machine.
 const TIME_MAX: Duration = Duration::from_secs(20);
@@ -188,6 +193,76 @@ fn any_change_of_a_right_expression_is_answered() {
             }
         }
         let source = String::from_utf8(bytes).expect("only ASCII was changed");
-        let _ = compile(&environment, &source);
+        if compile(&environment, &source).is_ok() {
+            evaluate(&environment, &source);
+        }
     }
+}
+
+/// Evaluates an expression that compiles, with data and without; whatever it gives, it ends within its limits.
+fn evaluate(environment: &Environment, source: &str) {
+    let Ok(program) = Program::compile(environment, source) else {
+        return; // A constant part of it fails.
+    };
+    let data = serde_json::json!({"a": {"b": "c"}, "k": [1, 2.5, null, {"d": "e"}]}).into();
+    let list = Value::list(vec![Value::Int(1), Value::Int(i64::MIN)]);
+    let bound = Activation::new(environment)
+        .with(0, Value::Int(i64::MAX))
+        .with(1, list)
+        .with(2, Shape::DYN.read(&data));
+    for activation in [&bound, &Activation::new(environment)] {
+        let limits = Limits { cost_max: 10_000, interrupted: None };
+        let evaluation = program.evaluate_within(activation, limits);
+        if let Ok(value) = &evaluation.result {
+            assert!(evaluation.cost <= limits.cost_max, "{source} cost {}", evaluation.cost);
+            let _ = encode(value, Naming::Svc);
+        }
+    }
+}
+
+#[test]
+fn any_composition_of_calls_is_evaluated() {
+    const CALLS: [&str; 24] = [
+        "size(@)",
+        "@.size()",
+        "@ + @",
+        "@ - @",
+        "@ * @",
+        "@ / @",
+        "@ == @",
+        "@ < @",
+        "[@, @]",
+        "{'k': @}",
+        "@[@]",
+        "@.a",
+        "@.?a",
+        "@ in @",
+        "string(@)",
+        "int(@)",
+        "double(@)",
+        "@.map(i, @)",
+        "@.filter(i, i == @)",
+        "@.all(i, j, @)",
+        "@ ? @ : @",
+        "duration(@)",
+        "@.matches('[a-c]+')",
+        "'%s %d'.format([@, @])",
+    ];
+    const LEAVES: [&str; 8] = ["x", "l", "d", "1", "'ab'", "true", "null", "-9223372036854775808"];
+    let environment = environment();
+    let (mut numbers, mut evaluated) = (Numbers(3), 0);
+    for _ in 0..3_000 {
+        let mut source = "@".to_owned();
+        for _ in 0..numbers.below(7) {
+            source = source.replacen('@', CALLS[numbers.below(CALLS.len())], 1);
+        }
+        while source.contains('@') {
+            source = source.replacen('@', LEAVES[numbers.below(LEAVES.len())], 1);
+        }
+        if compile(&environment, &source).is_ok() {
+            evaluated += 1;
+            evaluate(&environment, &source);
+        }
+    }
+    assert!(evaluated > 250, "only {evaluated} compile");
 }

@@ -93,6 +93,8 @@ pub enum CelType {
     String(u64),
     /// `bytes`, of at most so many bytes.
     Bytes(u64),
+    /// `google.protobuf.Timestamp` of a day, whose text has at most so many bytes.
+    Date(u64),
     /// `google.protobuf.Timestamp`, whose text has at most so many bytes.
     Timestamp(u64),
     /// `google.protobuf.Duration`, whose text has at most so many bytes.
@@ -262,7 +264,7 @@ fn text(node: &SchemaNode) -> CelType {
     match node.format.as_ref().map_or("", |format| format.neutral()) {
         "byte" => CelType::Bytes(max_length.unwrap_or(room)),
         "duration" => CelType::Duration(MAX_TIME_BYTES),
-        "date" => CelType::Timestamp(DATE_BYTES),
+        "date" => CelType::Date(DATE_BYTES),
         "datetime" => CelType::Timestamp(MAX_TIME_BYTES),
         _ => {
             let longest = || {

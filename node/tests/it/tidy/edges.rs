@@ -404,6 +404,7 @@ const CEL: &[(&str, &[&str])] = &[
         "checker",
         &["ast", "environment", "error", "library", "overload", "parser", "types", "value"],
     ),
+    ("declarations", &["ast", "environment", "estimate", "library", "overload", "types", "value"]),
     ("environment", &["ast", "library", "overload", "parser", "types", "value"]),
     ("error", &[]),
     ("estimate", &["ast", "checker", "environment", "overload", "parser", "types"]),

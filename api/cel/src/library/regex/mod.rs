@@ -14,7 +14,7 @@ mod tests;
 
 pub(super) use overloads::overloads;
 
-use self::pattern::Pattern;
+pub(crate) use self::pattern::Pattern;
 
 /// Whether text is a regular expression; the error says why not.
 pub(crate) fn check(text: &str) -> Result<(), String> {

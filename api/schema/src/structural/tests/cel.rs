@@ -76,7 +76,7 @@ fn mapping_table() {
     check(r#"{"type":"string","enum":["a","bcd"]}"#, "String(3)");
     check(r#"{"type":"string"}"#, "String(3145726)");
     check(r#"{"type":"string","format":"byte","maxLength":5}"#, "Bytes(5)");
-    check(r#"{"type":"string","format":"date"}"#, "Timestamp(12)");
+    check(r#"{"type":"string","format":"date"}"#, "Date(12)");
     check(r#"{"type":"string","format":"datetime"}"#, "Timestamp(32)");
     check(r#"{"type":"string","format":"date-time"}"#, "Timestamp(32)");
     check(r#"{"type":"string","format":"duration"}"#, "Duration(32)");
