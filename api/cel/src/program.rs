@@ -38,6 +38,14 @@ use crate::value::Value;
 
 /// What one evaluation may cost.
 pub const CALL_COST_MAX: u64 = 1_000_000;
+/// What all rules of an object together may cost in one request; the same for all validations of a policy's binding.
+pub const OBJECT_COST_MAX: u64 = 10_000_000;
+/// What all match conditions of a webhook or policy together may cost in one request.
+pub const MATCH_CONDITIONS_COST_MAX: u64 = 2_500_000;
+/// What one rule of a definition may cost by its estimate, times the places that it can have in an object.
+pub const RULE_ESTIMATE_MAX: u64 = 10_000_000;
+/// What all rules of a definition together may cost by their estimates.
+pub const DEFINITION_ESTIMATE_MAX: u64 = 100_000_000;
 
 /// A compiled expression.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Declarations from a structural schema: how data of each place is read, and how large it can be.
+//! Declarations from schemas: how data of each place is read, and for structural schemas how large it can be.
 //!
 //! Invariants: a place has one shape, shared by all rules; an object type is named by its path from the root, so names are
 //! unique in a schema. Not here: which places have rules, what rules may cost.
@@ -27,12 +27,14 @@
 //! assert_eq!(estimate(&checked, &sizes).max, 27);
 //! ```
 
+mod builtin;
 mod pattern;
 mod shapes;
 mod sizes;
 #[cfg(test)]
 mod tests;
 
+pub use builtin::TypeDeclarations;
 pub use pattern::pattern;
 pub use shapes::SchemaDeclarations;
 pub use sizes::SchemaSizes;

@@ -19,13 +19,13 @@ const ROOT: &str = "@self";
 /// What expressions see of a schema.
 #[derive(Debug)]
 pub struct SchemaDeclarations {
-    pub(super) places: HashMap<NodeId, Declared>,
+    pub(super) places: HashMap<NodeId, DeclaredPlace>,
     objects: Arc<HashMap<Name, Arc<ObjectShape>>>,
 }
 
 /// A place that expressions see.
 #[derive(Debug)]
-pub(super) struct Declared {
+pub(super) struct DeclaredPlace {
     /// What is in it.
     pub(super) content: CelType,
     shape: Shape,
@@ -34,7 +34,7 @@ pub(super) struct Declared {
 impl SchemaDeclarations {
     /// Declares every place of a schema once.
     pub fn new(schema: &Structural) -> Self {
-        let mut builder = Builder {
+        let mut builder = SchemaBuilder {
             declarations: Declarations::new(schema),
             places: HashMap::new(),
             objects: HashMap::new(),
@@ -60,13 +60,13 @@ impl SchemaDeclarations {
 }
 
 /// Declares the places from the root on.
-struct Builder<'s> {
+struct SchemaBuilder<'s> {
     declarations: Declarations<'s>,
-    places: HashMap<NodeId, Declared>,
+    places: HashMap<NodeId, DeclaredPlace>,
     objects: HashMap<Name, Arc<ObjectShape>>,
 }
 
-impl Builder<'_> {
+impl SchemaBuilder<'_> {
     fn declare(&mut self, place: NodeId, name: &str) -> Option<Shape> {
         let content = self.declarations.of(place)?;
         let shape = match &content {
@@ -91,7 +91,7 @@ impl Builder<'_> {
                 self.object(name, fields)
             }
         };
-        self.places.insert(place, Declared { content, shape: shape.clone() });
+        self.places.insert(place, DeclaredPlace { content, shape: shape.clone() });
         Some(shape)
     }
 
