@@ -81,7 +81,7 @@ pub struct Resource {
 pub enum ObjectTypes {
     /// The graph and the type of the objects in it.
     Known(Arc<Graph>, TypeId),
-    /// Made on first use; most custom resources have no objects that anybody writes.
+    /// Made on first use; most custom resources are never written to.
     OnDemand(Arc<dyn TypeSource>),
 }
 

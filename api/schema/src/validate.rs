@@ -17,7 +17,7 @@ const MAX_TOLD: usize = 1000;
 /// Checks a decoded value. Field errors are in key order, at most `MAX_TOLD`; of very long paths
 /// the end after `...`. Object metadata has rules of its own elsewhere.
 pub fn validate_structure(graph: &Graph, ty: TypeId, value: &Value) -> Vec<Cause> {
-    let mut walk = Walk { graph, path: FieldPath::default(), causes: Vec::new() };
+    let mut walk = ValidationWalk { graph, path: FieldPath::default(), causes: Vec::new() };
     if let Value::Map(map) = value {
         let ty = graph.ty(ty);
         walk.properties(
@@ -28,13 +28,13 @@ pub fn validate_structure(graph: &Graph, ty: TypeId, value: &Value) -> Vec<Cause
     walk.causes
 }
 
-struct Walk<'g> {
+struct ValidationWalk<'g> {
     graph: &'g Graph,
     path: FieldPath,
     causes: Vec<Cause>,
 }
 
-impl Walk<'_> {
+impl ValidationWalk<'_> {
     fn message(&mut self, ty: &TypeDef, map: &Map) {
         self.properties(ty.properties.iter(), map);
     }

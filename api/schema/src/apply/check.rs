@@ -41,14 +41,14 @@ impl fmt::Display for Fault {
 
 /// Checks a body against type `ty`.
 pub(super) fn check(graph: &Graph, ty: TypeId, value: &Value) -> Result<(), Fault> {
-    Checker { graph }.shape(&Shape::Message(ty), value)
+    ApplyChecker { graph }.shape(&Shape::Message(ty), value)
 }
 
-struct Checker<'g> {
+struct ApplyChecker<'g> {
     graph: &'g Graph,
 }
 
-impl Checker<'_> {
+impl ApplyChecker<'_> {
     fn message(&self, ty: &TypeDef, map: &Map) -> Result<(), Fault> {
         for (key, value) in map.iter() {
             let checked = match ty.property(key) {

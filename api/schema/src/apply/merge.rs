@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use quorate_meta::{Map, Value};
 
-use super::order::{Place, arrange};
+use super::order::{ElementSource, arrange};
 use crate::fieldset::{Element, Form, keyed_element};
 use crate::graph::{Graph, TypeId};
 
@@ -118,8 +118,8 @@ impl<'g> Merger<'g> {
         let inner = form.child(self.graph, "");
         let places = arrange(&known, &wanted).into_iter();
         let merged = places.filter_map(|place| match place {
-            Place::Live(index) => Some(live[index].clone()),
-            Place::Config(index) => {
+            ElementSource::Live(index) => Some(live[index].clone()),
+            ElementSource::Config(index) => {
                 let known = at.get(&wanted[index]).copied().flatten().map(|at| &live[at]);
                 self.value(inner, known, Some(&config[index]))
             }

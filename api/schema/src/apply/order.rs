@@ -7,7 +7,7 @@ use crate::fieldset::Element;
 
 /// The source of an element of the merged list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ElementSource {
     /// Only in the live list.
     Live(usize),
     /// In the applied list.
@@ -18,7 +18,7 @@ pub(super) enum Place {
 ///
 /// Before an applied element come the live ones up to the next element of both lists, except for
 /// those that are applied further on.
-pub(super) fn arrange(live: &[Element], config: &[Element]) -> Vec<Place> {
+pub(super) fn arrange(live: &[Element], config: &[Element]) -> Vec<ElementSource> {
     let known: HashSet<&Element> = live.iter().collect();
     let wanted: HashSet<&Element> = config.iter().collect();
     let mut shared = config.iter().filter(|element| known.contains(element)).peekable();
@@ -27,15 +27,17 @@ pub(super) fn arrange(live: &[Element], config: &[Element]) -> Vec<Place> {
     for (index, element) in config.iter().enumerate() {
         while let Some((at, other)) = rest.next_if(|(_, other)| shared.peek() != Some(other)) {
             if !wanted.contains(other) {
-                places.push(Place::Live(at));
+                places.push(ElementSource::Live(at));
             }
         }
-        places.push(Place::Config(index));
+        places.push(ElementSource::Config(index));
         if shared.next_if(|shared| *shared == element).is_some() {
             rest.next_if(|(_, other)| *other == element);
         }
     }
-    places.extend(rest.filter(|(_, other)| !wanted.contains(other)).map(|(at, _)| Place::Live(at)));
+    places.extend(
+        rest.filter(|(_, other)| !wanted.contains(other)).map(|(at, _)| ElementSource::Live(at)),
+    );
     places
 }
 
@@ -51,8 +53,8 @@ mod tests {
             };
             let (live, config) = (elements(live), elements(config));
             let places = arrange(&live, &config).into_iter().map(|place| match place {
-                Place::Live(at) => live[at].field_name().unwrap_or_default().to_owned(),
-                Place::Config(at) => config[at].field_name().unwrap_or_default().to_owned(),
+                ElementSource::Live(at) => live[at].field_name().unwrap_or_default().to_owned(),
+                ElementSource::Config(at) => config[at].field_name().unwrap_or_default().to_owned(),
             });
             assert_eq!(places.collect::<String>(), expect, "{config:?} on {live:?}");
         };

@@ -43,18 +43,18 @@ pub(super) fn check_message(graph: &Graph, ty: &TypeDef, value: &Value) -> Resul
         );
         return Err(DecodeError(message));
     };
-    let mut checker = Checker { graph, owner: ty, path: Vec::new() };
+    let mut checker = DecodeChecker { graph, owner: ty, path: Vec::new() };
     checker.message(ty, map)
 }
 
 /// The state of the walk: the message type and the field names up to here.
-struct Checker<'g> {
+struct DecodeChecker<'g> {
     graph: &'g Graph,
     owner: &'g TypeDef,
     path: Vec<&'g str>,
 }
 
-impl<'g> Checker<'g> {
+impl<'g> DecodeChecker<'g> {
     fn message(&mut self, ty: &'g TypeDef, map: &Map) -> Result<(), DecodeError> {
         let outer = std::mem::replace(&mut self.owner, ty);
         for (name, value) in map.iter() {

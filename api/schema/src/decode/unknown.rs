@@ -23,7 +23,8 @@ pub struct Unknown {
 /// The fields that type `ty` does not have; with `prune` they are removed from `value`. Fields
 /// below `any` are never unknown. Values of a wrong type are ignored.
 pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool) -> Unknown {
-    let mut walk = Walk { graph, prune, path: FieldPath::default(), found: Unknown::default() };
+    let mut walk =
+        UnknownFieldWalk { graph, prune, path: FieldPath::default(), found: Unknown::default() };
     if let Value::Map(map) = value {
         walk.message(graph.ty(ty), map);
     }
@@ -32,20 +33,24 @@ pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool)
 
 /// Whether a value of this form has fields that its types do not have; it loses them.
 pub(crate) fn unknown_in(graph: &Graph, shape: &Shape, value: &mut Value) -> bool {
-    let mut walk =
-        Walk { graph, prune: true, path: FieldPath::default(), found: Unknown::default() };
+    let mut walk = UnknownFieldWalk {
+        graph,
+        prune: true,
+        path: FieldPath::default(),
+        found: Unknown::default(),
+    };
     walk.shape(shape, value);
     !walk.found.paths.is_empty()
 }
 
-struct Walk<'g> {
+struct UnknownFieldWalk<'g> {
     graph: &'g Graph,
     prune: bool,
     path: FieldPath,
     found: Unknown,
 }
 
-impl Walk<'_> {
+impl UnknownFieldWalk<'_> {
     fn message(&mut self, ty: &TypeDef, map: &mut Map) {
         let prune = self.prune;
         map.retain(|name, value| {

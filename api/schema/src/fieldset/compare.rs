@@ -41,7 +41,7 @@ impl Comparison {
 /// Compares two values of type `ty` in canonical form. A field that is `null` exists; one that is
 /// absent does not.
 pub fn compare(graph: &Graph, ty: TypeId, old: &Value, new: &Value) -> Comparison {
-    let delta = Walk { graph }.visit(Form::Message(graph.ty(ty)), Some(old), Some(new));
+    let delta = ComparisonWalk { graph }.visit(Form::Message(graph.ty(ty)), Some(old), Some(new));
     Comparison {
         added: delta.added.below,
         modified: delta.modified.below,
@@ -88,11 +88,11 @@ impl Parts {
     }
 }
 
-struct Walk<'g> {
+struct ComparisonWalk<'g> {
     graph: &'g Graph,
 }
 
-impl<'g> Walk<'g> {
+impl<'g> ComparisonWalk<'g> {
     fn visit(&self, form: Form<'g>, old: Option<&Value>, new: Option<&Value>) -> Delta {
         let nothing =
             |value: Option<&Value>| value.is_none_or(|value| value.is_null() || value.is_empty());

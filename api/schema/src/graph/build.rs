@@ -51,14 +51,14 @@ pub(super) struct Builder {
 }
 
 /// The position of a declaration, for errors and for the resolution of names.
-pub(super) struct Place<'a> {
+pub(super) struct DeclarationPosition<'a> {
     pub(super) file: &'a str,
     pub(super) group: &'static str,
     pub(super) version: &'static str,
     pub(super) line: usize,
 }
 
-impl Place<'_> {
+impl DeclarationPosition<'_> {
     fn fail(&self, problem: String) -> IdlError {
         IdlError { file: self.file.to_owned(), line: self.line, problem }
     }
@@ -89,7 +89,7 @@ impl Builder {
 
     fn add_types(&mut self, file_name: &str, file: &File) -> Result<(), IdlError> {
         for decl in &file.types {
-            let mut place = Place {
+            let mut place = DeclarationPosition {
                 file: file_name,
                 group: file.group,
                 version: file.version,
@@ -105,7 +105,11 @@ impl Builder {
         Ok(())
     }
 
-    fn message(&self, place: &Place<'_>, decl: &TypeDecl) -> Result<TypeDef, IdlError> {
+    fn message(
+        &self,
+        place: &DeclarationPosition<'_>,
+        decl: &TypeDecl,
+    ) -> Result<TypeDef, IdlError> {
         let mut ty = TypeDef {
             id: TypeId(
                 u32::try_from(self.types.len())
@@ -139,7 +143,7 @@ impl Builder {
         Ok(ty)
     }
 
-    fn field(&self, place: &Place<'_>, decl: &FieldDecl) -> Result<Field, IdlError> {
+    fn field(&self, place: &DeclarationPosition<'_>, decl: &FieldDecl) -> Result<Field, IdlError> {
         let (reference, pointer) = match decl.shape.strip_suffix('?') {
             Some(reference) => (reference, true),
             None => (decl.shape, false),
@@ -187,7 +191,7 @@ impl Builder {
         Some(())
     }
 
-    fn shape(&self, place: &Place<'_>, reference: &str) -> Result<Shape, IdlError> {
+    fn shape(&self, place: &DeclarationPosition<'_>, reference: &str) -> Result<Shape, IdlError> {
         if let Some(inner) = reference.strip_prefix("[]") {
             return Ok(Shape::List(Box::new(self.shape(place, inner)?)));
         }
@@ -200,7 +204,11 @@ impl Builder {
         )
     }
 
-    pub(super) fn type_id(&self, place: &Place<'_>, reference: &str) -> Result<TypeId, IdlError> {
+    pub(super) fn type_id(
+        &self,
+        place: &DeclarationPosition<'_>,
+        reference: &str,
+    ) -> Result<TypeId, IdlError> {
         self.ids
             .get(&place.full(reference))
             .copied()
@@ -272,7 +280,7 @@ impl Builder {
     }
 }
 
-pub(super) fn unknown(place: &Place<'_>, text: &str) -> IdlError {
+pub(super) fn unknown(place: &DeclarationPosition<'_>, text: &str) -> IdlError {
     place.fail(format!("cannot read {text:?}"))
 }
 

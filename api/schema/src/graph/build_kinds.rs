@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use quorate_meta::GroupVersionKind;
 
-use super::build::{Builder, Place, unknown};
+use super::build::{Builder, DeclarationPosition, unknown};
 use super::kind::{Column, KindDef, Subresource};
 use super::{Text, TypeId};
 use crate::idl::{File, IdlError, KindDecl};
@@ -12,7 +12,7 @@ use crate::idl::{File, IdlError, KindDecl};
 impl Builder {
     pub(super) fn add_kinds(&mut self, file_name: &str, file: &File) -> Result<(), IdlError> {
         for decl in &file.kinds {
-            let place = Place {
+            let place = DeclarationPosition {
                 file: file_name,
                 group: file.group,
                 version: file.version,
@@ -24,7 +24,7 @@ impl Builder {
         Ok(())
     }
 
-    fn kind(&self, place: &Place<'_>, decl: &KindDecl) -> Result<KindDef, IdlError> {
+    fn kind(&self, place: &DeclarationPosition<'_>, decl: &KindDecl) -> Result<KindDef, IdlError> {
         let mut kind = blank_kind(
             self.group(place.group),
             place,
@@ -76,7 +76,7 @@ impl Builder {
 
     fn subresource(
         &self,
-        place: &Place<'_>,
+        place: &DeclarationPosition<'_>,
         own_group: &str,
         text: &'static str,
     ) -> Result<Subresource, IdlError> {
@@ -127,7 +127,12 @@ fn column(text: &'static str) -> Option<Column> {
     Some(column)
 }
 
-fn blank_kind(group: String, place: &Place<'_>, name: &'static str, ty: TypeId) -> KindDef {
+fn blank_kind(
+    group: String,
+    place: &DeclarationPosition<'_>,
+    name: &'static str,
+    ty: TypeId,
+) -> KindDef {
     KindDef {
         group,
         neutral_group: place.group,

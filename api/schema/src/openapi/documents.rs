@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use quorate_meta::{GroupVersion, Map, Value};
 
 use super::definitions::Definitions;
-use super::operation::Operation;
+use super::operation::PathOperation;
 use super::{Dialect, Style, naming, pages, paths};
 use crate::graph::{Graph, KindDef};
 
@@ -139,7 +139,7 @@ impl<'g> Documents<'g> {
             naming::capital(&kind.version),
         );
         let answer = definitions.machinery("meta/v1.APIResourceList");
-        let operation = Operation {
+        let operation = PathOperation {
             action: "read",
             id: format!("get{group}{version}APIResources"),
             tag: naming::tag(kind),

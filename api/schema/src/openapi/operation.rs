@@ -6,7 +6,7 @@ use super::{Dialect, Style, naming, parameters};
 
 /// An operation, independent of the dialect.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(super) struct PathOperation {
     /// `list`, `watch`, `watchlist`, `post`, `deletecollection`, `get`, `put`, `patch`, `delete`.
     pub(super) action: &'static str,
     /// Unique id.
@@ -25,7 +25,7 @@ pub(super) struct Operation {
     pub(super) media: Option<&'static str>,
 }
 
-impl Operation {
+impl PathOperation {
     /// Writes the operation.
     pub(super) fn write(self, style: Style<'_>) -> Value {
         let (names, dialect) = (style.graph.names(), style.dialect);

@@ -5,7 +5,7 @@ use quorate_meta::{Map, Value, well_known};
 
 use super::definitions::Definitions;
 use super::naming;
-use super::operation::Operation;
+use super::operation::PathOperation;
 
 const ISSUER: &str = ".well-known/openid-configuration";
 const ISSUER_KEYS: &str = "openid/v1/jwks";
@@ -16,7 +16,11 @@ const MEDIA_KEYS: &str = "application/jwk-set+json";
 pub(super) const PATHS: [&str; 5] = [ISSUER, "api", "apis", ISSUER_KEYS, "version"];
 
 /// The operation of this path; `group` is the neutral name of its group, if it has one.
-pub(super) fn operation(path: &str, group: &str, definitions: &mut Definitions<'_>) -> Operation {
+pub(super) fn operation(
+    path: &str,
+    group: &str,
+    definitions: &mut Definitions<'_>,
+) -> PathOperation {
     let text = || Value::from([("type", "string")]);
     match path {
         "api" => {
@@ -66,8 +70,8 @@ pub(super) fn operation(path: &str, group: &str, definitions: &mut Definitions<'
     }
 }
 
-fn page(id: &str, tag: &str, description: &str, answer: Value) -> Operation {
-    Operation {
+fn page(id: &str, tag: &str, description: &str, answer: Value) -> PathOperation {
+    PathOperation {
         action: "read",
         id: id.to_owned(),
         tag: tag.to_owned(),
@@ -79,8 +83,8 @@ fn page(id: &str, tag: &str, description: &str, answer: Value) -> Operation {
     }
 }
 
-fn only(media: &'static str, operation: Operation) -> Operation {
-    Operation { media: Some(media), ..operation }
+fn only(media: &'static str, operation: PathOperation) -> PathOperation {
+    PathOperation { media: Some(media), ..operation }
 }
 
 /// The schema of a release.

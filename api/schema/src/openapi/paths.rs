@@ -4,7 +4,7 @@ use quorate_meta::{GroupVersionKind, Map, Value};
 
 use super::definitions::Definitions;
 use super::documents::Served;
-use super::operation::Operation;
+use super::operation::PathOperation;
 use super::{Style, naming, parameters};
 use crate::graph::{KindDef, Subresource, TypeId};
 
@@ -15,7 +15,7 @@ pub(super) fn of_resource<'g>(
     definitions: &mut Definitions<'g>,
     paths: &mut Map,
 ) {
-    let mut writer = Writer { style, kind: served.kind, definitions, paths };
+    let mut writer = PathWriter { style, kind: served.kind, definitions, paths };
     writer.collection();
     writer.object();
     writer.watches();
@@ -26,14 +26,14 @@ pub(super) fn of_resource<'g>(
     }
 }
 
-struct Writer<'g, 'd, 'p> {
+struct PathWriter<'g, 'd, 'p> {
     style: Style<'g>,
     kind: &'g KindDef,
     definitions: &'d mut Definitions<'g>,
     paths: &'p mut Map,
 }
 
-impl<'g> Writer<'g, '_, '_> {
+impl<'g> PathWriter<'g, '_, '_> {
     fn collection(&mut self) {
         let kind = self.kind;
         let mut methods = Map::new();
@@ -198,7 +198,7 @@ impl<'g> Writer<'g, '_, '_> {
         answer: Option<Value>,
     ) -> Value {
         let kind = Some(gvk_value(&self.kind.gvk()));
-        Operation {
+        PathOperation {
             action,
             id,
             tag: naming::tag(self.kind),

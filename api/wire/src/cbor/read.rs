@@ -19,7 +19,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ciborium_ll::{Header, simple, tag};
 use quorate_meta::{Map, SmolStr, Time, Value};
 
-use super::reader::Reader;
+use super::reader::CborReader;
 use super::{Error, Problem};
 use crate::json;
 
@@ -47,19 +47,19 @@ const FIRST_ITEMS: usize = 16;
 /// # Errors
 /// The first malformed or unfit part.
 pub fn parse(body: &[u8]) -> Result<Value, Error> {
-    let mut parser = Parser { reader: Reader::new(body), depth: 0, nodes: 0 };
+    let mut parser = CborParser { reader: CborReader::new(body), depth: 0, nodes: 0 };
     parser
         .whole(body.len())
         .map_err(|problem| Error { offset: body.len() - parser.reader.left(), problem })
 }
 
-struct Parser<'a> {
-    reader: Reader<'a>,
+struct CborParser<'a> {
+    reader: CborReader<'a>,
     depth: usize,
     nodes: usize,
 }
 
-impl<'a> Parser<'a> {
+impl<'a> CborParser<'a> {
     fn whole(&mut self, length: usize) -> Result<Value, Problem> {
         if length > MAX_BYTES {
             return Err(Problem::TooLarge);

@@ -15,11 +15,11 @@ const BREAK: u8 = 0xff;
 const FIRST_LONG_SIMPLE: u8 = 32;
 
 /// The unread rest of a body.
-pub(super) struct Reader<'a> {
+pub(super) struct CborReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> CborReader<'a> {
     pub(super) fn new(body: &'a [u8]) -> Self {
         Self { rest: body }
     }

@@ -24,13 +24,13 @@ const IN_KEY: &str = "looking for beginning of object key string";
 /// Reads one JSON text; also returns the paths of duplicate fields.
 pub fn parse(text: &[u8]) -> Result<(Value, Vec<String>), Error> {
     let lexer = Lexer::new(text)?;
-    let mut parser = Parser { lexer, depth: 0, order: Vec::new(), duplicates: Vec::new() };
+    let mut parser = JsonParser { lexer, depth: 0, order: Vec::new(), duplicates: Vec::new() };
     let value = parser.value()?;
     parser.lexer.end()?;
     Ok((value, parser.duplicates))
 }
 
-struct Parser<'a> {
+struct JsonParser<'a> {
     lexer: Lexer<'a>,
     depth: usize,
     /// Scratch space for sorting, reused.
@@ -38,7 +38,7 @@ struct Parser<'a> {
     duplicates: Vec<String>,
 }
 
-impl Parser<'_> {
+impl JsonParser<'_> {
     fn value(&mut self) -> Result<Value, Error> {
         match self.lexer.peek() {
             Some(b'{') => self.map(),

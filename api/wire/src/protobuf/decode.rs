@@ -8,7 +8,7 @@ use quorate_meta::{SmolStr, Value};
 use quorate_schema::{Field, Graph, Scalar, Shape, TypeId, canonicalize};
 
 use super::partial::{Partial, Slot};
-use super::reader::{Payload, Reader};
+use super::reader::{Payload, ProtobufReader};
 use super::{Envelope, Error, MAX_BYTES, MAX_DEPTH, Problem, scalar};
 
 /// Number of the one field of a message around a list.
@@ -61,7 +61,7 @@ impl<'g> Decoder<'g> {
             return Err(Problem::TooDeep.into());
         }
         let ty = partial.ty;
-        let mut reader = Reader::new(message);
+        let mut reader = ProtobufReader::new(message);
         while let Some((tag, payload)) = reader.field()? {
             if let Some((field, slot)) = partial.slot(self.graph, tag) {
                 self.field(field, slot, payload, depth)
@@ -84,7 +84,7 @@ impl<'g> Decoder<'g> {
             (Slot::List(items), _) if field.wrapped => wrapped(payload, items)?,
             (Slot::List(items), Shape::List(inner)) => match (&**inner, payload) {
                 (Shape::Scalar(kind @ (Scalar::Int32 | Scalar::Int64)), Payload::Bytes(packed)) => {
-                    let mut packed = Reader::new(packed);
+                    let mut packed = ProtobufReader::new(packed);
                     while let Some(number) = packed.packed()? {
                         items.push(scalar::read(*kind, Payload::Varint(number))?);
                     }
@@ -127,7 +127,7 @@ impl<'g> Decoder<'g> {
         let mut key = "";
         let mut value =
             if matches!(shape, Shape::List(_)) { Value::List(Vec::new()) } else { Value::Null };
-        let mut reader = Reader::new(payload.bytes()?);
+        let mut reader = ProtobufReader::new(payload.bytes()?);
         while let Some((tag, payload)) = reader.field()? {
             match tag {
                 ENTRY_KEY => key = payload.text()?,
@@ -141,7 +141,7 @@ impl<'g> Decoder<'g> {
 
 /// Appends the strings of a message around a list.
 fn wrapped(payload: Payload<'_>, items: &mut Vec<Value>) -> Result<(), Error> {
-    let mut reader = Reader::new(payload.bytes()?);
+    let mut reader = ProtobufReader::new(payload.bytes()?);
     while let Some((tag, payload)) = reader.field()? {
         if tag == WRAPPED_ITEMS {
             items.push(Value::from(payload.text()?));

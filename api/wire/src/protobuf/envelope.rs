@@ -3,7 +3,7 @@
 
 use quorate_meta::well_known::PROTOBUF_MAGIC;
 
-use super::reader::Reader;
+use super::reader::ProtobufReader;
 use super::{Error, MAX_BYTES, Problem, writer};
 
 const TYPE_META: u32 = 1;
@@ -40,7 +40,7 @@ impl<'a> Envelope<'a> {
             return Err(Problem::Truncated.into());
         }
         let mut envelope = Self::default();
-        let mut reader = Reader::new(unknown);
+        let mut reader = ProtobufReader::new(unknown);
         while let Some((number, payload)) = reader.field()? {
             match number {
                 TYPE_META => envelope.read_type(payload.bytes()?)?,
@@ -85,7 +85,7 @@ impl<'a> Envelope<'a> {
     }
 
     fn read_type(&mut self, type_meta: &'a [u8]) -> Result<(), Error> {
-        let mut reader = Reader::new(type_meta);
+        let mut reader = ProtobufReader::new(type_meta);
         while let Some((number, payload)) = reader.field()? {
             match number {
                 API_VERSION => self.api_version = payload.text()?,

@@ -42,11 +42,11 @@ impl<'a> Payload<'a> {
 }
 
 /// The fields of a message in the order of its bytes.
-pub(super) struct Reader<'a> {
+pub(super) struct ProtobufReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ProtobufReader<'a> {
     pub(super) fn new(message: &'a [u8]) -> Self {
         Self { rest: message }
     }

@@ -16,7 +16,7 @@ use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
 use quorate_meta::{Time, Value};
 use quorate_schema::Scalar;
 
-use super::reader::{Payload, Reader};
+use super::reader::{Payload, ProtobufReader};
 use super::{Error, Problem, writer};
 use crate::json;
 
@@ -142,7 +142,7 @@ fn write_int_or_string(
 /// The fields 1 to 3 of an opaque message by number; of several the last one.
 fn parts(payload: Payload<'_>) -> Result<[Option<Payload<'_>>; 4], Problem> {
     let mut parts = [None; 4];
-    let mut reader = Reader::new(payload.bytes()?);
+    let mut reader = ProtobufReader::new(payload.bytes()?);
     while let Some((tag, payload)) = reader.field()? {
         if let Some(part) = usize::try_from(tag).ok().and_then(|tag| parts.get_mut(tag)) {
             *part = Some(payload);

@@ -37,7 +37,7 @@ pub fn encode(object: &Value, selectable: &[(&str, String)]) -> Result<Bytes, En
     let root = object.as_map().ok_or(EncodeError::NoMetadata)?;
     let metadata = root.get("metadata").and_then(Value::as_map).ok_or(EncodeError::NoMetadata)?;
     let body = Json::of(root)?;
-    let mut texts = Texts::new();
+    let mut texts = WrittenTexts::new();
     for key in ["name", "namespace", "uid", "deletionTimestamp"] {
         texts.push(metadata.get_str(key).unwrap_or_default(), key)?;
     }
@@ -134,12 +134,12 @@ impl Json {
 }
 
 /// The header texts.
-struct Texts {
+struct WrittenTexts {
     lengths: Vec<u16>,
     text: String,
 }
 
-impl Texts {
+impl WrittenTexts {
     fn new() -> Self {
         Self { lengths: Vec::with_capacity(TEXTS), text: String::with_capacity(TEXT_BYTES) }
     }

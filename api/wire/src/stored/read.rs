@@ -234,8 +234,8 @@ impl<'a> StoredRef<'a> {
         }
     }
 
-    fn texts(&self) -> Texts<'a> {
-        Texts { lengths: self.lengths, text: self.text }
+    fn texts(&self) -> ReadTexts<'a> {
+        ReadTexts { lengths: self.lengths, text: self.text }
     }
 
     fn pairs(&self, first: usize, count: usize) -> Labels<'a> {
@@ -249,12 +249,12 @@ const _: () = assert!(OWNER_TEXTS == 5, "owner_references reads five texts");
 
 /// The remaining header texts. Their lengths add up and end at characters.
 #[derive(Clone, Debug)]
-struct Texts<'a> {
+struct ReadTexts<'a> {
     lengths: &'a [u8],
     text: &'a str,
 }
 
-impl<'a> Texts<'a> {
+impl<'a> ReadTexts<'a> {
     /// Skips `count` texts.
     fn advance(&mut self, count: usize) {
         let (skipped, lengths) = self.lengths.split_at(self.lengths.len().min(2 * count));
@@ -266,7 +266,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-impl<'a> Iterator for Texts<'a> {
+impl<'a> Iterator for ReadTexts<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
@@ -280,7 +280,7 @@ impl<'a> Iterator for Texts<'a> {
 /// Pairs of key and value from the header.
 #[derive(Clone, Debug)]
 pub struct Labels<'a> {
-    texts: Texts<'a>,
+    texts: ReadTexts<'a>,
     left: usize,
 }
 

@@ -41,17 +41,9 @@ pub(super) const STRAY_IMPLS: &[(&str, &str)] = &[
 
 /// Type names that occur twice in a crate: crate and type.
 pub(super) const REPEATED_TYPES: &[(&str, &str)] = &[
-    ("quorate-admission", "Rule"),
-    ("quorate-schema", "Checker"),
-    ("quorate-schema", "Operation"),
-    ("quorate-schema", "Place"),
-    ("quorate-schema", "Walk"),
-    ("quorate-schema", "Writer"),
+    // Named with their module: `json::Error`.
     ("quorate-wire", "Error"),
-    ("quorate-wire", "Parser"),
     ("quorate-wire", "Problem"),
-    ("quorate-wire", "Reader"),
-    ("quorate-wire", "Texts"),
 ];
 
 /// Folders whose comments hide who acts.

@@ -27,7 +27,7 @@ impl Violation {
     }
 }
 
-type Rule = fn(&Pod<'_>) -> Option<Violation>;
+type CheckFn = fn(&Pod<'_>) -> Option<Violation>;
 type Spared = fn(&Pod<'_>) -> bool;
 
 struct Check {
@@ -35,7 +35,7 @@ struct Check {
     name: &'static str,
     level: Level,
     /// The rules, each with the minor release since which it holds, in order.
-    rules: &'static [(i64, Rule)],
+    rules: &'static [(i64, CheckFn)],
     /// The pods that are exempt, and since which minor release.
     spares: Option<(i64, Spared)>,
     /// The name of the check of the level below that this one replaces.
@@ -131,7 +131,7 @@ const CHECKS: &[Check] = &[
 
 impl Check {
     /// The rule of the check in a version; `None` in versions before it.
-    fn rule(&self, version: Version) -> Option<Rule> {
+    fn rule(&self, version: Version) -> Option<CheckFn> {
         self.rules.iter().rev().find(|(since, _)| version.has(*since)).map(|(_, rule)| *rule)
     }
 
