@@ -17,9 +17,10 @@ use std::time::Instant;
 use quorate_cel::declarations::{SchemaDeclarations, pattern};
 use quorate_cel::environment::Library;
 use quorate_cel::program::Program;
+use quorate_cel::types::Type;
 use quorate_meta::{Naming, Path as FieldPath, Value};
 use quorate_schema::Graph;
-use quorate_schema::structural::{self, Additional, NodeId, Structural};
+use quorate_schema::structural::{self, Additional, NodeId, Rule, Structural};
 
 /// Bytes of a page of memory, as `/proc/self/statm` counts them.
 const PAGE_BYTES: usize = 4096;
@@ -72,13 +73,19 @@ fn compile(
         let Some(shape) = declarations.shape(place) else {
             continue;
         };
-        let environment = environment
-            .clone()
-            .with_variable("self", shape.to_type())
-            .with_variable("oldSelf", shape.to_type());
-        match Program::compile(&environment, rule) {
+        let own = shape.to_type();
+        let old = match rule.optional_old_self {
+            Some(true) => Type::Optional(Arc::new(own.clone())),
+            _ => own.clone(),
+        };
+        let environment =
+            environment.clone().with_variable("self", own).with_variable("oldSelf", old);
+        match Program::compile(&environment, &rule.rule) {
             Ok(program) => programs.push(program),
-            Err(_) => refused += 1,
+            Err(error) => {
+                println!("refused: {error}");
+                refused += 1;
+            }
         }
         if programs.len() == wanted {
             break;
@@ -88,11 +95,11 @@ fn compile(
 }
 
 /// Every rule of a schema and its place.
-fn rules(schema: &Structural) -> Vec<(NodeId, &str)> {
+fn rules(schema: &Structural) -> Vec<(NodeId, &Rule)> {
     let (mut found, mut waiting) = (Vec::new(), vec![schema.root()]);
     while let Some(place) = waiting.pop() {
         let node = schema.node(place);
-        found.extend(node.rules.iter().map(|rule| (place, rule.rule.as_str())));
+        found.extend(node.rules.iter().map(|rule| (place, rule)));
         waiting.extend(node.properties.iter().map(|(_, place)| *place));
         waiting.extend(node.items);
         if let Additional::Schema(values) = node.additional {

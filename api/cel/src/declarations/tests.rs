@@ -50,7 +50,7 @@ fn places_have_the_types_of_their_schemas() {
         "map": {"type": "object", "additionalProperties": {"type": "integer"}},
         "either": {"x-svc-int-or-string": true},
         "any": {"x-svc-preserve-unknown-fields": true},
-        "object": {"type": "object", "properties": {"a-b": {"type": "string"}}}}"#;
+        "object": {"type": "object", "properties": {"a-b": {"type": "string"}, "namespace": {"type": "integer"}}}}"#;
     let check = |source, expect| check_type(all, source, expect);
     check("self.b", "bool");
     check("self.i", "int");
@@ -66,6 +66,8 @@ fn places_have_the_types_of_their_schemas() {
     check("self.object.a__dash__b", "string");
     check("self.metadata.name", "string");
     check("self.kind", "string");
+    check("self.object.__namespace__", "int");
+    check("self.object.namespace", "int");
     check("self.any", "ERROR: <input>:1:5: undefined field 'any'");
     check("self.object.c", "ERROR: <input>:1:12: undefined field 'c'");
     check("self.metadata.labels", "ERROR: <input>:1:14: undefined field 'labels'");
@@ -75,12 +77,14 @@ fn places_have_the_types_of_their_schemas() {
 fn data_is_read_as_its_schema_says() {
     let schema = compile(
         r#"{"set": {"type": "array", "x-svc-list-type": "set", "items": {"type": "string"}},
-            "number": {"type": "number"}, "day": {"type": "string", "format": "date"}}"#,
+            "namespace": {"type": "string"}, "number": {"type": "number"}, "day": {"type": "string", "format": "date"}}"#,
     );
     let declarations = SchemaDeclarations::new(&schema);
     let environment = environment(&declarations, &schema);
-    let data: Tree =
-        serde_json::from_str(r#"{"set": ["a", "b"], "number": 2, "day": "2024-02-29"}"#).unwrap();
+    let data: Tree = serde_json::from_str(
+        r#"{"set": ["a", "b"], "namespace": "n", "number": 2, "day": "2024-02-29"}"#,
+    )
+    .unwrap();
     let check = |source: &str| {
         let program = Program::compile(&environment, source).unwrap();
         let shape = declarations.shape(schema.root()).unwrap();
@@ -92,6 +96,7 @@ fn data_is_read_as_its_schema_says() {
     check("self.set + ['a'] == ['a', 'b']");
     check("self.number / 4.0 == 0.5");
     check("self.day.getDayOfMonth() == 28");
+    check("has(self.namespace) && self.namespace == self.__namespace__");
     check("!has(self.metadata) && !has(self.kind)");
 }
 

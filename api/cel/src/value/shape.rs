@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use quorate_meta as data;
+use quorate_schema::structural::cel_types::escape_keyword;
 
 use super::Value;
 use crate::ast::Name;
@@ -170,8 +171,12 @@ impl ObjectShape {
         &self.fields
     }
 
-    /// The field that expressions call `name`.
+    /// The field that expressions call `name`. One that is called like a word of the language is found without its escape too.
     pub fn field(&self, name: &str) -> Option<&Field> {
+        self.escaped_field(name).or_else(|| self.escaped_field(&escape_keyword(name)?))
+    }
+
+    fn escaped_field(&self, name: &str) -> Option<&Field> {
         let at = self.fields.binary_search_by(|field| (*field.name).cmp(name)).ok()?;
         self.fields.get(at)
     }

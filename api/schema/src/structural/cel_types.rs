@@ -314,8 +314,8 @@ fn required_bytes(node: &SchemaNode, size: impl Fn(NodeId) -> Option<u64>) -> u6
 
 /// The name of a property in expressions; `None` when it cannot be written.
 pub fn escape(name: &str) -> Option<Cow<'_, str>> {
-    if RESERVED.contains(&name) {
-        return Some(Cow::Owned(format!("__{name}__")));
+    if let Some(escaped) = escape_keyword(name) {
+        return Some(Cow::Owned(escaped));
     }
     let is_allowed =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'/');
@@ -330,6 +330,12 @@ pub fn escape(name: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(
         escaped.replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__"),
     ))
+}
+
+/// The name in expressions of a property that is called like a word of the language; `None` for other names. Such a property is
+/// found by its own name too, from release 1.32 on.
+pub fn escape_keyword(name: &str) -> Option<String> {
+    RESERVED.contains(&name).then(|| format!("__{name}__"))
 }
 
 /// The property that a name in expressions stands for; `None` when it is no escaped name.
