@@ -39,9 +39,9 @@ pub enum Key<'a> {
         namespace: &'a str,
     },
     /// `d/NAME`: present exactly while a custom resource takes new objects. `NAME` is that of its
-    /// definition, `PLURAL.GROUP`. Put together with the definition, removed by the transaction
-    /// that begins its deletion; every creation of a custom object has it as a condition. The value
-    /// is empty.
+    /// definition, `PLURAL.GROUP`. Put by the transaction that establishes the definition, removed
+    /// by the one that begins its deletion or the removal of its objects; every creation of a
+    /// custom object has it as a condition. The value is empty.
     LiveDefinition {
         /// The definition.
         name: &'a str,

@@ -42,7 +42,7 @@ pub use batch::Put;
 pub use check::{MAX_MANAGER_BYTES, check_manager};
 pub use phase::{PHASES, Phase, PhaseTimes, SideEffects};
 pub use request::SubresourceRequest;
-pub use update::Permit;
+pub use update::{Beside, Permit};
 
 /// Writes objects of every kind. Cheap to clone.
 #[derive(Clone)]

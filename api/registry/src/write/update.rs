@@ -27,6 +27,15 @@ const MAX_ATTEMPTS: usize = 32;
 /// The authorization to create an absent object.
 pub type Permit<'a> = &'a (dyn Fn() -> BoxFuture<'a, Result<(), Error>> + Sync);
 
+/// Other keys in the transaction of a change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// What must hold of them.
+    pub conditions: Vec<Condition>,
+    /// How they change.
+    pub operations: Vec<Operation>,
+}
+
 /// How an object is changed.
 #[derive(Clone, Copy)]
 struct Plan<'a> {
@@ -35,6 +44,8 @@ struct Plan<'a> {
     owners: Owners,
     /// Checked when an absent object is to be created.
     creation: Option<Permit<'a>>,
+    /// Other keys in the transaction.
+    beside: Option<&'a Beside>,
 }
 
 /// The state that a change is made from.
@@ -61,7 +72,28 @@ impl Writer {
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
-        self.change(target, Plan { options, owners: Owners::Change, creation: None }, change).await
+        let plan = Plan { options, owners: Owners::Change, creation: None, beside: None };
+        self.change(target, plan, change).await
+    }
+
+    /// Changes an existing object as [`Writer::update`] does, and other keys in the same
+    /// transaction, even where the object itself stays as it is. When the conditions of the other
+    /// keys do not hold, `change` is called again with the object as it was: it must refuse then.
+    ///
+    /// # Errors
+    /// Those of an update.
+    pub async fn update_beside<F>(
+        &self,
+        target: Target<'_>,
+        options: UpdateOptions<'_>,
+        beside: &Beside,
+        change: F,
+    ) -> Result<Answer, Error>
+    where
+        F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
+    {
+        let plan = Plan { options, owners: Owners::Change, creation: None, beside: Some(beside) };
+        self.change(target, plan, change).await
     }
 
     /// Replaces an object: as [`Writer::update`], and an absent object of a kind that updates
@@ -80,7 +112,8 @@ impl Writer {
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
         let creation = Some(permit).filter(|_| target.resource.strategy.create_on_update());
-        self.change(target, Plan { options, owners: Owners::Change, creation }, change).await
+        let plan = Plan { options, owners: Owners::Change, creation, beside: None };
+        self.change(target, plan, change).await
     }
 
     /// Applies to an object (server-side apply): as [`Writer::update`], but the managed fields that
@@ -98,12 +131,8 @@ impl Writer {
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
-        self.change(
-            target,
-            Plan { options, owners: Owners::Settled, creation: Some(permit) },
-            change,
-        )
-        .await
+        let (owners, creation) = (Owners::Settled, Some(permit));
+        self.change(target, Plan { options, owners, creation, beside: None }, change).await
     }
 
     async fn change<F>(
@@ -237,7 +266,7 @@ impl Writer {
             warnings.extend(strategy.warnings(self.names, Some(&old), &new));
         }
         let (value, revision, times) = (entry.value.clone(), entry.modified, clock.times());
-        if same_but_for_owners(&old, &new) && same_owners(&old, &new) {
+        if !plan.changes_others() && same_but_for_owners(&old, &new) && same_owners(&old, &new) {
             return Ok(Attempt::Done(Answer {
                 outcome: Outcome::Unchanged,
                 value,
@@ -256,6 +285,7 @@ impl Writer {
         };
         let conditions = vec![Condition::Modified { key, revision }];
         let txn = Txn { conditions, operations };
+        plan.add_others(&mut admitted);
         let committed = self.commit(txn, admitted, options.write.dry_run, clock).await?;
         let done = |at: Option<Revision>| {
             let (revision, times) = (at.unwrap_or(revision), clock.times());
@@ -291,6 +321,19 @@ impl Plan<'_> {
             old: Some(old),
             named,
             ..Write::create(target, write, self.owners)
+        }
+    }
+
+    /// Whether other keys change, whatever the object does.
+    fn changes_others(&self) -> bool {
+        self.beside.is_some_and(|beside| !beside.operations.is_empty())
+    }
+
+    /// Adds the other keys to the transaction.
+    fn add_others(&self, admitted: &mut Admitted) {
+        if let Some(beside) = self.beside {
+            admitted.allocation.conditions.extend(beside.conditions.iter().cloned());
+            admitted.allocation.operations.extend(beside.operations.iter().cloned());
         }
     }
 }
