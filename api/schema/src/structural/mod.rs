@@ -105,6 +105,27 @@ pub fn compile(
     if causes.is_empty() { Ok(compiled) } else { Err(causes) }
 }
 
+/// What keeps an `openAPIV3Schema` that stands at `path` from being structural, sorted by text; what else is wrong with it is
+/// left to [`compile`].
+#[must_use]
+pub fn violations(schema: &Value, path: &Path, options: Options<'_>) -> Vec<Cause> {
+    let words = Words::new(options.base.names());
+    let Some(root) = Source::of(schema, &words) else {
+        return vec![Cause::required(path, "")];
+    };
+    if let Err(cause) = limits::check(root, path) {
+        return vec![cause];
+    }
+    if let Some(word) = rules::unsupported(root) {
+        return vec![Cause::invalid(
+            path,
+            "",
+            &format!("OpenAPIV3Schema '{word}' is not supported"),
+        )];
+    }
+    rules::structural(root, &SchemaPlace::root(path.as_str()), &mut Patterns::new(options.patterns))
+}
+
 impl Structural {
     fn new(root: Source<'_>, base: &Arc<Graph>, patterns: &mut Patterns<'_>) -> Self {
         let mut parser = parse::Parser::new(patterns);
