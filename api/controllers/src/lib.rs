@@ -1,6 +1,6 @@
 //! The controllers: reconcilers of bootstrap objects, default and aggregated roles, namespaces,
-//! garbage, namespace objects, service ranges, API endpoints, quotas, flow schemas, certificates
-//! and events.
+//! garbage, namespace objects, service ranges, API endpoints, quotas, flow schemas, certificates,
+//! definitions of custom resources and events.
 //!
 //! Invariants: controllers run on the leader only, and write through the registry's
 //! [`quorate_registry::write::Writer`] like any client. A deposed leader's late writes do no harm:
@@ -14,6 +14,8 @@ pub mod certificates;
 mod cluster;
 mod conditions;
 mod context;
+#[cfg_attr(not(test), expect(dead_code, reason = "runs once definitions are served"))]
+mod definitions;
 mod event_expiry;
 mod flow_schemas;
 mod garbage;
