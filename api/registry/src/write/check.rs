@@ -154,8 +154,12 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
 
 fn check_finalizers(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
     let path = Path::new("metadata.finalizers");
-    let standard =
-        [names.finalizer_namespace, well_known::FINALIZER_ORPHAN, well_known::FINALIZER_FOREGROUND];
+    let standard = [
+        names.finalizer_namespace,
+        names.finalizer_custom_resources,
+        well_known::FINALIZER_ORPHAN,
+        well_known::FINALIZER_FOREGROUND,
+    ];
     for (index, finalizer) in finalizers(object).enumerate() {
         causes.extend(name::finalizer(&path, finalizer));
         if !finalizer.contains('/') && !standard.contains(&finalizer) {
