@@ -33,6 +33,11 @@ impl Strategy for WithStatus {
         true
     }
 
+    /// A kind that was not accepted is empty.
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
     fn counts_generations(&self) -> bool {
         true
     }
@@ -42,7 +47,7 @@ impl Strategy for WithStatus {
 fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str) -> Resource {
     let catalogue = catalogue.load();
     let graph = catalogue.graph().clone();
-    let kind = graph.kinds().iter().find(|own| own.kind == kind).unwrap().clone();
+    let kind = graph.kinds().iter().find(|own| own.kind == kind).unwrap();
     let strategy: Arc<dyn Strategy> = Arc::new(WithStatus);
     let is_definition = plural == DEFINITIONS;
     let live = Key::LiveDefinition { name: &format!("{plural}.{group}") }.encode();
