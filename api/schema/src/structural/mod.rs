@@ -13,6 +13,7 @@
 
 pub mod cel_types;
 mod embedded;
+pub mod field_path;
 mod formats;
 pub mod limits;
 mod node;

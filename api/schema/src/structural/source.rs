@@ -50,6 +50,11 @@ impl<'v> Source<'v> {
         value.as_map().map(|map| Self { map, words })
     }
 
+    /// The words as they are written.
+    pub(super) fn map(self) -> &'v Map {
+        self.map
+    }
+
     /// The value of a word; `null` is the same as none.
     pub(super) fn get(self, word: &str) -> Option<&'v Value> {
         self.map.get(word).filter(|value| !value.is_null())

@@ -66,6 +66,11 @@ impl Format {
         Some(Self { name: name.into(), check })
     }
 
+    /// Whether text of this format is checked.
+    pub fn is_known(name: &str) -> bool {
+        place(&name.replace('-', "")).is_some()
+    }
+
     /// As the schema writes it.
     pub fn name(&self) -> &str {
         &self.name

@@ -1,12 +1,13 @@
 //! What a schema must fulfil to be served: the rules of structural schemas (KEP-2332 and the API conventions).
 //!
 //! Order, as release-1.35 servers have it: first every schema by itself ([`words`]); then, sorted by text, whether the schema is
-//! structural ([`structure`], [`completeness`]); and if it is, its defaults. Rules in CEL are checked elsewhere.
+//! structural ([`structure`], [`completeness`]); and if it is, its defaults. Expressions in CEL are checked elsewhere.
 
 pub(super) mod completeness;
 pub(super) mod defaults;
 pub(super) mod list_types;
 pub(super) mod structure;
+pub(super) mod validations;
 pub(super) mod words;
 
 use quorate_meta::Cause;

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Value};
 
-use super::list_types;
+use super::{list_types, validations};
 use crate::structural::limits::Told;
 use crate::structural::place::SchemaPlace;
 use crate::structural::source::{AdditionalSource, Source};
@@ -112,6 +112,7 @@ impl WordRules<'_> {
         self.below(schema, place, context);
         self.extensions(schema, place);
         list_types::check(schema, place, self.told);
+        validations::check(schema, place, self.told);
     }
 
     fn refused(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {

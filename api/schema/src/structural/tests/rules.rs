@@ -306,3 +306,46 @@ fn the_status_subresource_asks_for_an_object() {
     ];
     assert_eq!(shown(&found), expect);
 }
+
+#[test]
+fn forms_of_rules() {
+    let rule = |rule: &str| {
+        format!(
+            r#"a: {{"type":"object","properties":{{"x":{{"type":"string"}}}},"x-svc-validations":[{rule}]}}"#
+        )
+    };
+    let check = |text: &str, expect: &[&str]| {
+        let at = "~.properties[a].x-svc-validations[0].";
+        let expect: Vec<String> = expect.iter().map(|text| format!("{at}{text}")).collect();
+        let expect: Vec<&str> = expect.iter().map(String::as_str).collect();
+        checks(&[(&rule(text), &expect)]);
+    };
+    check(r#"{"rule":"true","message":"m","reason":"FieldValueInvalid","fieldPath":".x"}"#, &[]);
+    check(r#"{"rule":" "}"#, &["rule: Required value: rule is not specified"]);
+    check(
+        r#"{"rule":"true","message":"  "}"#,
+        &[r#"message: Invalid value: "  ": must be non-empty if specified"#],
+    );
+    check(
+        r#"{"rule":"true","message":"a\nb"}"#,
+        &[r#"message: Invalid value: "a\nb": must not contain line breaks"#],
+    );
+    check(
+        r#"{"rule":"true\n||true"}"#,
+        &["message: Required value: must be specified if rule contains line breaks"],
+    );
+    check(
+        r#"{"rule":"true","messageExpression":" "}"#,
+        &["messageExpression: Required value: must be non-empty if specified"],
+    );
+    check(
+        r#"{"rule":"true","reason":"Strange"}"#,
+        &[
+            r#"reason: Unsupported value: "Strange": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired""#,
+        ],
+    );
+    check(
+        r#"{"rule":"true","fieldPath":".y"}"#,
+        &[r#"fieldPath: Invalid value: ".y": must be a valid path"#],
+    );
+}

@@ -53,8 +53,8 @@ fn learn(base: &Arc<Graph>, definition: &Value, known: &mut Known) {
     }
 }
 
-/// Reason and place of what is wrong with the schemas of a definition, as found and as told; rules in CEL, their costs and
-/// versions without a schema are checked elsewhere.
+/// Reason and place of what is wrong with the schemas of a definition, as found and as told; expressions in CEL, their
+/// costs and versions without a schema are checked elsewhere.
 fn check_definition(base: &Arc<Graph>, line: &Value, definition: &Value) -> bool {
     let mut found = BTreeSet::new();
     for version in definition.at(&["spec", "versions"]).and_then(Value::as_list).unwrap_or_default()
@@ -75,7 +75,10 @@ fn check_definition(base: &Arc<Graph>, line: &Value, definition: &Value) -> bool
             return None;
         };
         let (_, place) = field.as_str()?.split_once("openAPIV3Schema")?;
-        let is_elsewhere = place.is_empty() || place.contains("x-kubernetes-validations");
+        let is_form = reason.as_str() == Some("FieldValueRequired")
+            || [".reason", ".fieldPath"].iter().any(|end| place.ends_with(end));
+        let is_elsewhere =
+            place.is_empty() || (place.contains("x-kubernetes-validations") && !is_form);
         (!is_elsewhere).then(|| (reason.as_str().unwrap_or_default().to_owned(), place.to_owned()))
     });
     found == told.collect()
