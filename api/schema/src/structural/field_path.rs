@@ -173,7 +173,8 @@ mod tests {
         );
         let check = |path: &str, expect: Result<&str, &str>| {
             let found = find(schema.as_map().expect("a schema"), path, true);
-            let found = found.map(|field| field.path.into_text()).map_err(|error| error.to_string());
+            let found =
+                found.map(|field| field.path.into_text()).map_err(|error| error.to_string());
             assert_eq!(found, expect.map(str::to_owned).map_err(str::to_owned), "{path}");
         };
         check(".a", Ok("a"));

@@ -82,7 +82,14 @@ pub(super) const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         name: "quorate-extensions",
-        uses: &["quorate-meta", "quorate-registry", "quorate-store"],
+        uses: &[
+            "quorate-cel",
+            "quorate-meta",
+            "quorate-registry",
+            "quorate-schema",
+            "quorate-store",
+            "quorate-wire",
+        ],
         tests: &["quorate-env", "quorate-kinds"],
         modules: Some(EXTENSIONS),
     },
