@@ -160,9 +160,9 @@ mod tests {
             let approval = Approval::read(names, &definition);
             assert_eq!((approval.state, approval.condition().reason.as_str()), (state, reason));
             let mut found = Vec::new();
-            super::check(names, None, &definition, &mut found);
+            check(names, None, &definition, &mut found);
             assert_eq!(found.len(), causes, "{annotation}");
-            super::check(names, Some(&definition), &definition, &mut found);
+            check(names, Some(&definition), &definition, &mut found);
             assert_eq!(found.len(), causes, "{annotation} as before");
         };
         check("", ApprovalState::Missing, "MissingAnnotation", 1);

@@ -130,11 +130,12 @@ fn check_url(field: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks a service reference; names of other webhooks' references are checked in the same way.
+/// Checks a service reference. A missing name is reported at `namespace` and a missing namespace at
+/// `name`, as clients know it from Kubernetes.
 fn check_service(service: &Field<'_>, causes: &mut Vec<Cause>) {
-    for field in ["name", "namespace"] {
-        if service.get(field).is_empty() {
-            causes.push(service.get(field).required(""));
+    for (missing, told_of) in [("name", "namespace"), ("namespace", "name")] {
+        if service.get(missing).is_empty() {
+            causes.push(service.get(told_of).required(""));
         }
     }
     let path = service.get("path");

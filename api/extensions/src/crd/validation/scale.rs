@@ -33,7 +33,7 @@ fn below(path: &Field<'_>, above: &[&str], why: &str, causes: &mut Vec<Cause>) {
         |above: &&str| path.text().strip_prefix(above).is_some_and(|rest| rest.starts_with('.'));
     match not_simple(path) {
         Some(cause) => causes.push(cause),
-        None if !above.iter().any(|above| is_below(above)) => causes.push(path.invalid(why)),
+        None if !above.iter().any(is_below) => causes.push(path.invalid(why)),
         None => {}
     }
 }
