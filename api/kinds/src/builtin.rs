@@ -204,6 +204,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
         strategy: crate::strategy(kind.neutral_group, &kind.version, &kind.kind),
         prefix: Resource::storage_prefix(&kind.storage_group, &kind.resource),
         live: None,
+        removal: None,
     }
 }
 

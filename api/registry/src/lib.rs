@@ -17,6 +17,7 @@ pub mod keys;
 mod options;
 pub mod ownership;
 pub mod patch;
+mod removal;
 pub mod selector;
 pub mod stored_codec;
 pub mod topology;
@@ -36,9 +37,10 @@ pub use conversion::{Conversion, StoredForm};
 pub use error::Error;
 pub use gated_fields::GatedFields;
 pub use permission::{Grant, Permission, UserInfo};
+pub use removal::Removal;
 pub use resource::{ObjectTypes, Resource, Subresource, TypeSource};
 pub use strategy::{
-    FOREGROUND, NameRule, ORPHAN, Part, PrinterColumn, Propagation, Step, Strategy,
+    FOREGROUND, NameRule, ORPHAN, Part, PrinterColumn, Propagation, ScalePaths, Step, Strategy,
 };
 
 /// Neutral group of CustomResourceDefinitions.

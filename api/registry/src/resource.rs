@@ -15,6 +15,7 @@ use quorate_schema::{Column, Graph, TypeId};
 
 use super::conversion::{Conversion, StoredForm};
 use super::keys::{self, Key};
+use super::removal::Removal;
 use super::strategy::Strategy;
 
 /// A resource type in one group version.
@@ -74,6 +75,8 @@ pub struct Resource {
     /// The key that is present exactly while the resource takes new objects, a condition of every
     /// creation; `None` for built-in resources, which always take them.
     pub live: Option<Bytes>,
+    /// The signal that the resource is no longer served; `None` for built-in resources.
+    pub removal: Option<Removal>,
 }
 
 /// The types of a resource's objects: known from the start, or made when they are first needed.

@@ -74,6 +74,7 @@ fn resource(plural: &str) -> Arc<Resource> {
         strategy: Arc::new(Plain),
         prefix: Resource::storage_prefix("g", plural),
         live: None,
+        removal: None,
     })
 }
 

@@ -116,6 +116,17 @@ pub struct PrinterColumn {
     pub json_path: String,
 }
 
+/// Where the `scale` subresource finds its values: simple JSONPaths such as `.spec.replicas`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScalePaths {
+    /// The desired number, below `.spec`.
+    pub spec_replicas: String,
+    /// The observed number, below `.status`.
+    pub status_replicas: String,
+    /// The label selector as text.
+    pub selector: Option<String>,
+}
+
 /// The semantics of one kind.
 pub trait Strategy: Send + Sync + Debug + 'static {
     /// The rule for the names of its objects.
@@ -331,6 +342,11 @@ pub trait Strategy: Send + Sync + Debug + 'static {
     /// The columns of its tables besides the name, for kinds that the graph has no columns for.
     fn printer_columns(&self) -> &[PrinterColumn] {
         &[]
+    }
+
+    /// The places of the values of a Scale, for kinds that say them in their definition.
+    fn scale_paths(&self) -> Option<&ScalePaths> {
+        None
     }
 
     /// The value of a selectable field; empty when it has none.
