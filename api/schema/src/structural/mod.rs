@@ -128,6 +128,16 @@ pub fn violations(schema: &Value, path: &Path, options: Options<'_>) -> Vec<Caus
 }
 
 impl Structural {
+    /// The schema that allows everything and keeps every field.
+    #[must_use]
+    pub fn open(base: &Arc<Graph>) -> Self {
+        let root = NodeId(0);
+        let nodes =
+            vec![SchemaNode { ty: ValueType::Object, preserves: true, ..SchemaNode::default() }];
+        let (graph, ty) = types::layer(base, &nodes, root);
+        Self { graph: Arc::new(graph), ty, nodes, root, has_defaults: false }
+    }
+
     fn new(root: Source<'_>, base: &Arc<Graph>, patterns: &mut Patterns<'_>) -> Self {
         let mut parser = parse::Parser::new(patterns);
         let root = parser.schema(root);
