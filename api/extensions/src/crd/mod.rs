@@ -3,11 +3,16 @@
 //! Not here: the controllers that decide whether a definition is served (`quorate-controllers`).
 
 pub mod approval;
+pub mod custom_strategy;
 pub mod definition;
 mod field;
-mod patterns;
+pub mod resource;
+pub mod serving;
+pub mod stored;
 pub mod strategy;
+#[cfg(test)]
+mod testing;
 mod validation;
+pub mod version;
+pub mod version_order;
 mod warnings;
-
-pub use patterns::compile_pattern;

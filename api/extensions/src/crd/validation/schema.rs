@@ -8,8 +8,8 @@ use quorate_schema::structural::{self, Options};
 
 use super::tolerance::Tolerance;
 use crate::crd::field::Field;
-use crate::crd::patterns::compile_pattern;
 use crate::crd::warnings::each_below;
+use quorate_cel::declarations::pattern;
 
 /// What is wrong with a schema, in the order of release-1.35 servers.
 pub(super) fn problems(base: &Arc<Graph>, schema: &Field<'_>, has_status: bool) -> Vec<Cause> {
@@ -17,7 +17,7 @@ pub(super) fn problems(base: &Arc<Graph>, schema: &Field<'_>, has_status: bool) 
     if !schema.is_set() {
         return Vec::new();
     }
-    let options = Options { base, patterns: &compile_pattern, has_status };
+    let options = Options { base, patterns: &pattern, has_status };
     structural::compile(schema.value(), schema.path(), options).err().unwrap_or_default()
 }
 

@@ -1,0 +1,208 @@
+//! The strategy of custom objects: what their definition says of them.
+//!
+//! Invariants: with the status subresource no write reaches both the status and the rest, and a
+//! write of the status leaves all but the status and the managed fields. What an update leaves as
+//! it was may be invalid.
+//!
+//! Not here: pruning and defaults, which the engine does by the types of the version; rules in CEL;
+//! the metadata of embedded objects.
+
+use std::sync::Arc;
+
+use quorate_meta::{Cause, Names, Value};
+use quorate_registry::strategy::{intent_differs, status};
+use quorate_registry::{Part, PrinterColumn, ScalePaths, Strategy};
+
+use super::definition::DefinitionVersion;
+use super::version::CompiledVersion;
+
+/// The semantics of the objects of one version.
+#[derive(Debug)]
+pub struct CustomStrategy {
+    compiled: Arc<CompiledVersion>,
+    has_status: bool,
+    columns: Vec<PrinterColumn>,
+    scale: Option<ScalePaths>,
+}
+
+impl CustomStrategy {
+    /// The strategy of a version that `compiled` is the schema of.
+    #[must_use]
+    pub fn new(compiled: Arc<CompiledVersion>, version: &DefinitionVersion) -> Self {
+        let scale = version.scale.as_ref().map(|scale| ScalePaths {
+            spec_replicas: scale.spec_replicas_path.clone(),
+            status_replicas: scale.status_replicas_path.clone(),
+            selector: scale.label_selector_path.clone(),
+        });
+        Self { compiled, has_status: version.status, columns: columns(version), scale }
+    }
+}
+
+/// The columns of a version; the age when it has none.
+fn columns(version: &DefinitionVersion) -> Vec<PrinterColumn> {
+    if version.columns.is_empty() {
+        return vec![PrinterColumn {
+            name: "Age".to_owned(),
+            ty: "date".to_owned(),
+            format: String::new(),
+            description: String::new(),
+            priority: 0,
+            json_path: ".metadata.creationTimestamp".to_owned(),
+        }];
+    }
+    let column = |column: &super::definition::DefinitionColumn| PrinterColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        format: column.format.clone(),
+        description: column.description.clone(),
+        priority: column.priority,
+        json_path: column.json_path.clone(),
+    };
+    version.columns.iter().map(column).collect()
+}
+
+impl Strategy for CustomStrategy {
+    fn unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
+    fn counts_generations(&self) -> bool {
+        true
+    }
+
+    fn changes_intent(&self, old: &Value, new: &Value) -> bool {
+        let status_differs = !self.has_status && old.get("status") != new.get("status");
+        status_differs || intent_differs(old, new)
+    }
+
+    fn has_status(&self) -> bool {
+        self.has_status
+    }
+
+    fn ignored(&self, part: Part) -> &'static [&'static str] {
+        if self.has_status && part == Part::Main { &["status"] } else { &[] }
+    }
+
+    fn only(&self, part: Part) -> Option<&'static [&'static str]> {
+        (part == Part::Status).then_some(&["status"])
+    }
+
+    fn prepare_create(&self, _: &Names, object: &mut Value) {
+        if self.has_status {
+            object.remove_at(&["status"]);
+        }
+    }
+
+    fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
+        if part == Part::Status {
+            let mut next = old.clone();
+            for path in
+                [&["status"][..], &["metadata", "managedFields"], &["metadata", "resourceVersion"]]
+            {
+                status::keep_at(path, new, &mut next);
+            }
+            *new = next;
+        } else if self.has_status {
+            status::keep("status", old, new);
+        }
+    }
+
+    fn validate(&self, _: &Names, _: &Value) -> Vec<Cause> {
+        self.compiled.problems().to_vec()
+    }
+
+    fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let structural = self.compiled.structural();
+        let mut causes = structural.validate(object);
+        causes.extend(structural.validate_embedded(object, &|_, _| Vec::new()));
+        causes.extend(structural.duplicates(object));
+        causes
+    }
+
+    fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+        let structural = self.compiled.structural();
+        let mut causes = if part == Part::Status {
+            structural.validate_status(new, Some(old))
+        } else {
+            let mut causes = structural.validate_update(new, old);
+            causes.extend(structural.validate_embedded(new, &|_, _| Vec::new()));
+            causes
+        };
+        let duplicates = structural.duplicates(new);
+        if !duplicates.is_empty() && structural.duplicates(old).is_empty() {
+            causes.extend(duplicates);
+        }
+        causes
+    }
+
+    fn published_schema(&self) -> Option<Arc<Value>> {
+        self.compiled.schema().cloned()
+    }
+
+    fn printer_columns(&self) -> &[PrinterColumn] {
+        &self.columns
+    }
+
+    fn scale_paths(&self) -> Option<&ScalePaths> {
+        self.scale.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_meta::Naming;
+    use serde_json::json;
+
+    use super::*;
+    use crate::crd::testing;
+
+    fn strategy() -> CustomStrategy {
+        let definition = testing::definition(json!({"type": "object", "properties": {
+            "spec": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}, "m": {"type": "integer"}}},
+            "status": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}}}));
+        let version = definition.version("v1").expect("v1");
+        CustomStrategy::new(Arc::new(CompiledVersion::new(&testing::base(), version)), version)
+    }
+
+    #[test]
+    fn each_part_keeps_the_other() {
+        let check = |part: Part, expect: serde_json::Value| {
+            let old =
+                json!({"metadata": {"labels": {"a": "1"}}, "spec": {"n": 1}, "status": {"n": 1}});
+            let new = json!({"metadata": {"labels": {"a": "2"}, "managedFields": [2]}, "spec": {"n": 2}, "status": {"n": 2}});
+            let mut new = Value::from(new);
+            strategy().prepare_update(Naming::Svc.names(), part, &old.into(), &mut new);
+            assert_eq!(new, expect.into());
+        };
+        check(
+            Part::Main,
+            json!({"metadata": {"labels": {"a": "2"}, "managedFields": [2]}, "spec": {"n": 2}, "status": {"n": 1}}),
+        );
+        check(
+            Part::Status,
+            json!({"metadata": {"labels": {"a": "1"}, "managedFields": [2]}, "spec": {"n": 1}, "status": {"n": 2}}),
+        );
+        let mut created = Value::from(json!({"spec": {}, "status": {}}));
+        strategy().prepare_create(Naming::Svc.names(), &mut created);
+        assert_eq!(created, json!({"spec": {}}).into());
+    }
+
+    #[test]
+    fn updates_are_asked_about_what_they_change() {
+        let check =
+            |part: Part, old: serde_json::Value, new: serde_json::Value, expect: &[&str]| {
+                let (old, new) = (old.into(), new.into());
+                let causes = strategy().validate_update(Naming::Svc.names(), part, &old, &new);
+                let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
+                assert_eq!(fields, expect);
+            };
+        let (good, bad) = (json!({"spec": {"n": 1}}), json!({"spec": {"n": 9}}));
+        check(Part::Main, good.clone(), bad.clone(), &["spec.n"]);
+        check(Part::Main, bad, json!({"spec": {"n": 9, "m": 1}}), &[]);
+        check(Part::Status, good, json!({"spec": {"n": 1}, "status": {"n": 9}}), &["status.n"]);
+    }
+}

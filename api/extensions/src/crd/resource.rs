@@ -1,0 +1,193 @@
+//! The served resources of a definition.
+//!
+//! Invariants: only an established definition has any, under the names that it got; while it is
+//! terminating they stay, and its marker refuses new objects. Exactly one resource of a definition
+//! is in the stored form.
+//!
+//! Not here: when they are published.
+
+use std::sync::Arc;
+
+use quorate_registry::keys::Key;
+use quorate_registry::{
+    Catalogue, ObjectTypes, Removal, Resource, StoredForm, Strategy, Subresource,
+};
+use quorate_schema::Graph;
+
+use super::custom_strategy::CustomStrategy;
+use super::definition::{ConversionStrategy, Definition, DefinitionVersion};
+use super::stored::VersionOnly;
+use super::version::CompiledVersion;
+use super::version_order;
+
+/// Verbs of custom resources, in the order of discovery.
+const VERBS: [&str; 8] =
+    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
+/// Verbs of their subresources.
+const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
+/// Fields that every resource can be selected by.
+const SELECTABLE: [&str; 2] = ["metadata.name", "metadata.namespace"];
+
+/// What custom resources take from the built-in ones.
+#[derive(Debug, Clone)]
+pub struct ResourceBase {
+    /// The schema of the built-in types.
+    pub graph: Arc<Graph>,
+    /// The resource of the bodies of `scale`.
+    pub scale: Option<Arc<Resource>>,
+}
+
+impl ResourceBase {
+    /// The base that a catalogue has.
+    #[must_use]
+    pub fn of(catalogue: &Catalogue) -> Self {
+        let scale =
+            catalogue.iter().find_map(|resource| resource.subresource("scale")?.body.clone());
+        Self { graph: catalogue.graph().clone(), scale }
+    }
+}
+
+/// The resources of a definition in the order of discovery; none while it is not established. With
+/// a webhook for conversion only the storage version is served. `removal` is that of all of them.
+#[must_use]
+pub fn resources(
+    base: &ResourceBase,
+    definition: &Definition,
+    removal: &Removal,
+) -> Vec<Arc<Resource>> {
+    let Some(storage) = definition.storage_version().filter(|_| definition.is_established()) else {
+        return Vec::new();
+    };
+    let strategy = |version: &DefinitionVersion| {
+        let compiled = Arc::new(CompiledVersion::new(&base.graph, version));
+        (compiled.clone(), Arc::new(CustomStrategy::new(compiled, version)))
+    };
+    let (storage_types, storage_strategy) = strategy(storage);
+    let converts = definition.conversion == ConversionStrategy::None;
+    let mut served: Vec<&DefinitionVersion> = definition
+        .versions
+        .iter()
+        .filter(|version| version.served && (converts || version.storage))
+        .collect();
+    served.sort_by(|left, right| version_order::compare(&left.name, &right.name));
+    let resource = |version: &DefinitionVersion| {
+        let ((types, strategy), stored_form) = if version.storage {
+            ((storage_types.clone(), storage_strategy.clone()), None)
+        } else {
+            let form = StoredForm {
+                conversion: Arc::new(VersionOnly),
+                selectable_fields: selectable(storage),
+                strategy: storage_strategy.clone(),
+            };
+            (strategy(version), Some(form))
+        };
+        let resource = one(base, definition, version, types, strategy);
+        let storage_version = storage.name.clone();
+        Arc::new(Resource {
+            stored_form,
+            storage_version,
+            removal: Some(removal.clone()),
+            ..resource
+        })
+    };
+    served.into_iter().map(resource).collect()
+}
+
+/// The resource of one version, as if it were the storage version.
+fn one(
+    base: &ResourceBase,
+    definition: &Definition,
+    version: &DefinitionVersion,
+    types: Arc<CompiledVersion>,
+    strategy: Arc<dyn Strategy>,
+) -> Resource {
+    let (group, names) = (&definition.group, &definition.accepted);
+    let api_version = format!("{group}/{}", version.name);
+    let deprecation = version.deprecated.then(|| {
+        let own = || format!("{api_version} {} is deprecated", names.kind);
+        version.deprecation_warning.clone().unwrap_or_else(own)
+    });
+    Resource {
+        group: group.clone(),
+        version: version.name.clone(),
+        api_version,
+        kind: names.kind.clone(),
+        list_kind: names.list_kind.clone(),
+        plural: names.plural.clone(),
+        singular: names.singular.clone(),
+        short_names: names.short_names.clone(),
+        categories: names.categories.clone(),
+        namespaced: definition.namespaced,
+        stored: true,
+        verbs: VERBS.map(str::to_owned).to_vec(),
+        subresources: subresources(base, definition, version),
+        selectable_fields: selectable(version),
+        types: ObjectTypes::OnDemand(types),
+        columns: Vec::new(),
+        delete_returns_object: false,
+        storage_group: group.clone(),
+        deprecation,
+        storage_version: version.name.clone(),
+        stored_form: None,
+        conversions: Vec::new(),
+        strategy,
+        prefix: Resource::storage_prefix(group, &names.plural),
+        live: Some(Key::LiveDefinition { name: &definition.name }.encode()),
+        removal: None,
+    }
+}
+
+fn selectable(version: &DefinitionVersion) -> Vec<String> {
+    let declared = version.selectable_fields.iter().map(|path| path.trim_start_matches('.'));
+    SELECTABLE.into_iter().chain(declared).map(str::to_owned).collect()
+}
+
+fn subresources(
+    base: &ResourceBase,
+    definition: &Definition,
+    version: &DefinitionVersion,
+) -> Vec<Subresource> {
+    let verbs = SUBRESOURCE_VERBS.map(str::to_owned).to_vec();
+    let status = version.status.then(|| Subresource {
+        name: "status".to_owned(),
+        group: definition.group.clone(),
+        version: version.name.clone(),
+        kind: definition.accepted.kind.clone(),
+        verbs: verbs.clone(),
+        body: None,
+    });
+    let scale = base.scale.as_ref().filter(|_| version.scale.is_some()).map(|body| Subresource {
+        name: "scale".to_owned(),
+        group: body.group.clone(),
+        version: body.version.clone(),
+        kind: body.kind.clone(),
+        verbs,
+        body: Some(body.clone()),
+    });
+    status.into_iter().chain(scale).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::crd::testing;
+
+    #[test]
+    fn an_established_definition_is_served() {
+        let base = ResourceBase { graph: testing::base(), scale: None };
+        let mut definition = testing::definition(json!({"type": "object"}));
+        let served = resources(&base, &definition, &Removal::default());
+        let [v1, beta] = &served[..] else { panic!("two versions") };
+        assert_eq!((v1.api_version.as_str(), beta.version.as_str()), ("x.example/v1", "v1beta1"));
+        assert!(v1.is_stored_form() && !beta.is_stored_form());
+        assert_eq!(v1.selectable_fields, ["metadata.name", "metadata.namespace", "spec.color"]);
+        assert!(v1.subresource("status").is_some() && beta.subresource("status").is_none());
+        assert_eq!(beta.deprecation.as_deref(), Some("x.example/v1beta1 Widget is deprecated"));
+        assert_eq!(v1.live.as_deref(), Some(&b"d/widgets.x.example"[..]));
+        assert_eq!(v1.strategy.printer_columns()[0].name, "Age");
+        definition.conditions.clear();
+        assert!(resources(&base, &definition, &Removal::default()).is_empty());
+    }
+}

@@ -1,0 +1,40 @@
+//! Definitions for the tests of this module.
+
+use std::sync::Arc;
+
+use quorate_meta::{Naming, Value};
+use quorate_schema::Graph;
+use serde_json::json;
+
+use super::definition::Definition;
+use super::version::CompiledVersion;
+
+pub(super) fn base() -> Arc<Graph> {
+    Arc::new(Graph::builtin(Naming::Svc.names()))
+}
+
+/// Widgets with the versions v1 (stored) and v1beta1 (deprecated); `schema` is that of v1.
+pub(super) fn definition(schema: serde_json::Value) -> Definition {
+    let object = json!({
+        "metadata": {"name": "widgets.x.example", "uid": "u"},
+        "spec": {
+            "group": "x.example", "scope": "Namespaced",
+            "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "versions": [
+                {"name": "v1beta1", "served": true, "storage": false, "deprecated": true,
+                 "schema": {"openAPIV3Schema": {"type": "object"}}},
+                {"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema},
+                 "selectableFields": [{"jsonPath": ".spec.color"}], "subresources": {"status": {}}}
+            ]
+        },
+        "status": {
+            "acceptedNames": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+            "conditions": [{"type": "Established", "status": "True"}]
+        }
+    });
+    Definition::read(&Value::from(object)).expect("it is whole")
+}
+
+pub(super) fn version(schema: serde_json::Value) -> CompiledVersion {
+    CompiledVersion::new(&base(), definition(schema).version("v1").expect("v1"))
+}
