@@ -77,6 +77,7 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
         strategy,
         prefix: Resource::storage_prefix(group, plural),
         live: (!is_definition).then_some(live),
+        removal: None,
     }
 }
 

@@ -141,7 +141,7 @@ fn told(line: &Value) -> Option<Vec<String>> {
             || reason == "FieldValueRequired"
             || [".reason", ".fieldPath"].iter().any(|end| field.ends_with(end))
     };
-    if !causes.iter().all(is_form) || messages.iter().any(|text| is_of_cel(text)) {
+    if !causes.iter().all(is_form) || messages.iter().any(is_of_cel) {
         return None;
     }
     Some(messages.iter().skip(1).filter_map(Value::as_str).map(str::to_owned).collect())
