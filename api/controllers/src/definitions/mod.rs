@@ -3,8 +3,9 @@
 //!
 //! Invariants: one write of the status decides all conditions, and puts the marker that lets the
 //! resource take objects when it establishes it. Names are given in the order in which definitions
-//! were created; a write that gives some is also bound to the other definitions that want them, so
-//! two leaders never give one name twice.
+//! were created; a write that gives some is also bound to the other definitions that were seen to want
+//! them. A definition that is created after a deposed leader looked is not among those, so that
+//! leader's late write may give a name twice.
 //!
 //! Not here: the resources that are made of definitions, and the validation of definitions.
 

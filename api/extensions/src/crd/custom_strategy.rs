@@ -4,8 +4,9 @@
 //! write of the status leaves all but the status and the managed fields. What an update leaves as
 //! it was may be invalid.
 //!
-//! Not here: pruning and defaults, which the engine does by the types of the version; rules in CEL;
-//! the metadata of embedded objects.
+//! Not here: pruning and defaults, which the engine does by the types of the version. Not built:
+//! rules in CEL, and checks of the metadata of embedded objects, of which only `apiVersion` and
+//! `kind` are checked.
 
 use std::sync::Arc;
 

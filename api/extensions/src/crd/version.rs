@@ -8,13 +8,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use quorate_cel::declarations::pattern;
 use quorate_meta::{Cause, Path, Value};
 use quorate_registry::TypeSource;
 use quorate_schema::structural::{self, Options, Structural};
 use quorate_schema::{Graph, TypeId};
 
 use super::definition::DefinitionVersion;
-use quorate_cel::declarations::pattern;
 
 /// Where the schema of a definition stands in messages.
 const SCHEMA: &str = "spec.validation.openAPIV3Schema";

@@ -1,10 +1,10 @@
 //! Values in the notation of the language, from the form that records have: `[1, 2u, "a", duration("1h")]`.
 //!
-//! What a library made is written as its type and its text, `svc.Quantity("1k")`, which is no expression.
+//! Two forms are no expressions: what a library made is its type and its text, `svc.Quantity("1k")`, and bytes are in base64.
 
 use quorate_meta::Value;
 
-/// A value of the form of records as an expression that has that value.
+/// A value of the form of records, where it can be as an expression that has that value.
 pub(super) fn text(value: &Value) -> String {
     let Some((tag, held)) = value.as_map().and_then(|map| map.iter().next()) else {
         return value_text(value);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use quorate_cel::declarations::pattern;
 use quorate_meta::{Cause, Names, Value};
 use quorate_schema::Graph;
 use quorate_schema::structural::{self, Options};
@@ -9,7 +10,6 @@ use quorate_schema::structural::{self, Options};
 use super::tolerance::Tolerance;
 use crate::crd::field::Field;
 use crate::crd::warnings::each_below;
-use quorate_cel::declarations::pattern;
 
 /// What is wrong with a schema, in the order of release-1.35 servers.
 pub(super) fn problems(base: &Arc<Graph>, schema: &Field<'_>, has_status: bool) -> Vec<Cause> {
