@@ -25,6 +25,7 @@ use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use quorate_access::flow_control::FlowControl;
 use quorate_access::flow_control::{InFlight, InFlightLimits};
 use quorate_admission::Admission;
+use quorate_extensions::crd::publisher::Publisher;
 use quorate_registry::derived::{Informed, recording_writes};
 use quorate_registry::features::{Feature, Gates};
 use quorate_registry::write::Writer;
@@ -94,6 +95,8 @@ pub struct Api {
     pub authorizer: Arc<Authorizer>,
     /// Finds the user of a request.
     pub authentication: Authentication,
+    /// Brings custom resources into the catalogue; `None` where definitions are not served.
+    pub custom_resources: Option<Arc<Publisher>>,
     pub(crate) admission: Arc<Admission>,
     pub(crate) version: Version,
     pub(crate) address: String,
@@ -129,7 +132,8 @@ impl Api {
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
         let flow_control = FlowControl::new(names, &catalogue.load(), options.store.clone());
-        let states = [authorizer.derived_states(), flow_control.derived_states()].concat();
+        let custom_resources = Publisher::new(&catalogue, options.store.clone()).map(Arc::new);
+        let states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
         let store = recording_writes(options.store, states);
         Arc::new(Self {
             names,
@@ -143,6 +147,7 @@ impl Api {
             tokens: Tokens::new(options.token_secret),
             in_flight: InFlight::new(options.in_flight),
             flow_control,
+            custom_resources,
             formats,
             gates: options.gates,
             health: Health::default(),
@@ -159,7 +164,7 @@ impl Api {
     /// What its parts derive from stored objects: for the informer of the node.
     #[must_use]
     pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
-        [self.authorizer.derived_states(), self.flow_control.derived_states()].concat()
+        derived_states(&self.authorizer, &self.flow_control, self.custom_resources.as_deref())
     }
 
     /// The one way to write objects, for handlers and controllers alike: the server's own writes,
@@ -185,6 +190,16 @@ impl Api {
             quota_locks: self.admission.quota_locks().clone(),
         })
     }
+}
+
+fn derived_states(
+    authorizer: &Authorizer,
+    flow_control: &FlowControl,
+    custom_resources: Option<&Publisher>,
+) -> Vec<Arc<dyn Informed>> {
+    let mut states = [authorizer.derived_states(), flow_control.derived_states()].concat();
+    states.extend(custom_resources.map(Publisher::derived_state));
+    states
 }
 
 impl fmt::Debug for Api {

@@ -14,7 +14,6 @@ pub mod certificates;
 mod cluster;
 mod conditions;
 mod context;
-#[cfg_attr(not(test), expect(dead_code, reason = "runs once definitions are served"))]
 mod definitions;
 mod event_expiry;
 mod flow_schemas;

@@ -13,8 +13,8 @@ use crate::namespace_objects::{self, NamespaceObject};
 use crate::options::ControllersOptions;
 use crate::token_secrets::{self, Contents};
 use crate::{
-    api_endpoints, api_services, bootstrap, event_expiry, flow_schemas, garbage, namespaces,
-    quotas, roles, service_cidrs,
+    api_endpoints, api_services, bootstrap, definitions, event_expiry, flow_schemas, garbage,
+    namespaces, quotas, roles, service_cidrs,
 };
 
 /// One row of the table.
@@ -75,6 +75,11 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     Controller {
         name: "clusterrole-aggregation-controller",
         parts: &[Part::Always(|with| Box::pin(roles::aggregate::run(&with.context)))],
+        hooks: &[],
+    },
+    Controller {
+        name: definitions::NAME,
+        parts: &[Part::Always(|with| Box::pin(definitions::run(&with.context)))],
         hooks: &[],
     },
     Controller {

@@ -5,17 +5,13 @@
 //! behaviour.
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::sync::Arc;
 
-use quorate_meta::{GroupVersionKind, Names};
+use quorate_meta::{GroupVersionKind, Names, version_order};
 use quorate_schema::{Graph, KindDef};
 
 use quorate_registry::features::{Feature, Gates};
 use quorate_registry::{Catalogue, Conversion, ObjectTypes, Resource, StoredForm, Subresource};
-
-/// Neutral group and kind of what the schema has and the server does not serve yet.
-const NOT_SERVED: [(&str, &str); 1] = [("apiextensions", "CustomResourceDefinition")];
 
 /// Neutral group and kind of what is served but never stored: reviews, which the handlers answer,
 /// and bindings.
@@ -96,20 +92,18 @@ pub fn catalogue(graph: &Arc<Graph>) -> Catalogue {
 pub fn catalogue_with(graph: &Arc<Graph>, gates: &Gates) -> Catalogue {
     let mut served: Vec<(&KindDef, Option<StoredForm>)> =
         graph.kinds().iter().filter_map(|kind| Some((kind, served(graph, gates, kind)?))).collect();
-    served.sort_by_key(|(kind, _)| {
-        let group =
-            GROUP_ORDER.iter().position(|group| *group == kind.neutral_group).unwrap_or(usize::MAX);
-        (group, Reverse(maturity(&kind.version)))
+    served.sort_by(|(left, _), (right, _)| {
+        let versions = version_order::compare(&left.version, &right.version);
+        group_place(left).cmp(&group_place(right)).then(versions)
     });
     let resources = served.into_iter().map(|(kind, form)| Arc::new(resource(graph, kind, form)));
     Catalogue::new(graph.clone(), resources.collect())
 }
 
 /// Whether a kind is served, and how its objects are stored when that is in another version. `None`
-/// for a kind that is not served: it is neither virtual nor stored, it is off by default, or it is
-/// in [`NOT_SERVED`].
+/// for a kind that is not served: it is neither virtual nor stored, or it is off by default.
 #[expect(clippy::option_option, reason = "whether it is served, and then whether it is converted")]
-fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredForm>> {
+fn served(graph: &Arc<Graph>, gates: &Gates, kind: &KindDef) -> Option<Option<StoredForm>> {
     if is_virtual(kind) || COMPUTED.contains(&(kind.neutral_group, kind.kind.as_ref())) {
         return Some(None);
     }
@@ -118,8 +112,7 @@ fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredF
         .iter()
         .find(|(group, name, _)| (*group, *name) == (kind.neutral_group, kind.kind.as_ref()));
     let on = gate.map_or(!kind.off_by_default, |(.., feature)| gates.has(*feature));
-    let listed = NOT_SERVED.contains(&(kind.neutral_group, kind.kind.as_ref()));
-    if kind.resource.is_empty() || !on || listed {
+    if kind.resource.is_empty() || !on {
         return None;
     }
     let stored = GroupVersionKind::new(&*kind.storage_group, version.as_ref(), kind.kind.as_ref());
@@ -136,23 +129,16 @@ fn served(graph: &Graph, gates: &Gates, kind: &KindDef) -> Option<Option<StoredF
     Some(Some(StoredForm {
         conversion,
         selectable_fields: strings(&stored.selectable_fields),
-        strategy: crate::strategy(stored.neutral_group, &stored.version, &stored.kind),
+        strategy: crate::strategy(graph, stored.neutral_group, &stored.version, &stored.kind),
     }))
+}
+
+fn group_place(kind: &KindDef) -> usize {
+    GROUP_ORDER.iter().position(|group| *group == kind.neutral_group).unwrap_or(usize::MAX)
 }
 
 fn is_virtual(kind: &KindDef) -> bool {
     VIRTUAL.contains(&(kind.neutral_group, kind.kind.as_ref()))
-}
-
-/// The sort key of a version name, in ascending order: alpha, beta, stable, then its numbers.
-fn maturity(version: &str) -> (u8, Option<u32>, Option<u32>) {
-    let number = |text: &str| text.parse().ok();
-    let rest = version.strip_prefix('v').unwrap_or_default();
-    match (rest.split_once("alpha"), rest.split_once("beta")) {
-        (Some((major, minor)), _) => (0, number(major), number(minor)),
-        (_, Some((major, minor))) => (1, number(major), number(minor)),
-        _ => (2, number(rest), None),
-    }
 }
 
 /// The conversions of a kind's versions, by version.
@@ -201,7 +187,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
             .map_or_else(String::new, ToString::to_string),
         stored_form,
         conversions: conversions(graph, kind),
-        strategy: crate::strategy(kind.neutral_group, &kind.version, &kind.kind),
+        strategy: crate::strategy(graph, kind.neutral_group, &kind.version, &kind.kind),
         prefix: Resource::storage_prefix(&kind.storage_group, &kind.resource),
         live: None,
         removal: None,
@@ -272,7 +258,7 @@ mod tests {
     #[test]
     fn kinds_that_are_not_served() {
         let catalogue = catalogue_of(Naming::Svc.names());
-        for plural in ["customresourcedefinitions", "mutatingadmissionpolicies", "scales"] {
+        for plural in ["mutatingadmissionpolicies", "scales"] {
             assert!(catalogue.iter().all(|resource| resource.plural != plural), "{plural}");
         }
     }
@@ -292,12 +278,6 @@ mod tests {
             .map(|(_, version)| version)
             .collect();
         assert_eq!(order, ["v2", "v1"]);
-    }
-
-    #[test]
-    fn versions_are_ordered_by_maturity() {
-        let order = ["v1alpha1", "v2alpha1", "v1beta1", "v1beta2", "v1", "v2"];
-        assert!(order.windows(2).all(|pair| maturity(pair[0]) < maturity(pair[1])));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 mod address_warnings;
 mod admissionregistration;
+mod apiextensions;
 mod apiregistration;
 mod apps;
 mod autoscaling;
@@ -36,11 +37,17 @@ use std::sync::Arc;
 use quorate_meta::Names;
 
 use quorate_registry::{Conversion, Strategy};
+use quorate_schema::Graph;
 
 /// The strategy of a version of a kind; `group` is the neutral name, such as `rbac.authorization`
-/// or `core`.
+/// or `core`, and `graph` the schema of the built-in types.
 #[must_use]
-pub(crate) fn strategy(group: &str, version: &str, kind: &str) -> Arc<dyn Strategy> {
+pub(crate) fn strategy(
+    graph: &Arc<Graph>,
+    group: &str,
+    version: &str,
+    kind: &str,
+) -> Arc<dyn Strategy> {
     let own = match group {
         "core" => core::strategy(kind),
         "apps" => apps::strategy(kind),
@@ -52,6 +59,7 @@ pub(crate) fn strategy(group: &str, version: &str, kind: &str) -> Arc<dyn Strate
         "autoscaling" => autoscaling::strategy(version, kind),
         "certificates" => certificates::strategy(kind),
         "admissionregistration" => admissionregistration::strategy(kind),
+        "apiextensions" => apiextensions::strategy(graph, kind),
         "apiregistration" => apiregistration::strategy(kind),
         "discovery" => discovery::strategy(kind),
         "events" => events::strategy(kind),

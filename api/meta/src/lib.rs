@@ -16,6 +16,7 @@ mod selector;
 mod status;
 mod time;
 mod value;
+pub mod version_order;
 
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
 pub use naming::{Names, Naming, UnknownNaming};

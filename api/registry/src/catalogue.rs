@@ -1,20 +1,24 @@
 //! The resource catalogue: every resource that is served at one moment.
 //!
 //! Invariants: a [`Catalogue`] never changes; a change of what is served publishes another one,
-//! with the next epoch, in which every resource that did not change is the same `Arc`. A request
-//! takes the catalogue once and keeps it, so all its lookups agree. Group versions and resources
-//! keep the order in which they were added, which is the order of discovery. A value that is
-//! derived from a catalogue is kept with the epoch that it was derived from ([`PerEpoch`]).
+//! with the next epoch, in which every resource that did not change is the same `Arc`, at the cost
+//! of what changes. A request takes the catalogue once and keeps it, so all its lookups agree. The
+//! order is that of discovery: built-in resources as they were given, then custom ones by group,
+//! version and name. A value that is derived from a catalogue is kept with the epoch that it was
+//! derived from ([`PerEpoch`]).
 //!
 //! Not here: which resources there are.
 
-use std::collections::HashMap;
+mod index;
+
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use quorate_schema::Graph;
 
+use self::index::{CustomIndex, Index};
 use crate::keys::Key;
 use crate::resource::Resource;
 
@@ -23,8 +27,8 @@ use crate::resource::Resource;
 pub struct Catalogue {
     epoch: u64,
     graph: Arc<Graph>,
-    resources: Vec<Arc<Resource>>,
-    by_name: HashMap<String, Vec<usize>>,
+    builtin: Arc<Index>,
+    custom: CustomIndex,
 }
 
 impl Catalogue {
@@ -32,11 +36,8 @@ impl Catalogue {
     /// resources and all other types of the API, such as options and reviews.
     #[must_use]
     pub fn new(graph: Arc<Graph>, resources: Vec<Arc<Resource>>) -> Self {
-        let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
-        for (index, resource) in resources.iter().enumerate() {
-            by_name.entry(resource.plural.clone()).or_default().push(index);
-        }
-        Self { epoch: 0, graph, resources, by_name }
+        let builtin = Arc::new(Index::new(resources));
+        Self { epoch: 0, graph, builtin, custom: CustomIndex::default() }
     }
 
     /// The number of this catalogue in its process: each one that is published has a higher epoch
@@ -55,19 +56,16 @@ impl Catalogue {
     /// The resource with this plural name in a group version; `group` is empty for the core group.
     #[must_use]
     pub fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
-        self.by_name
-            .get(plural)?
-            .iter()
-            .map(|index| &self.resources[*index])
-            .find(|resource| resource.group == group && resource.version == version)
+        self.named(plural).find(|resource| resource.group == group && resource.version == version)
     }
 
     /// The resource whose objects have this kind.
     #[must_use]
     pub fn find_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Resource>> {
-        self.resources.iter().find(|resource| {
-            resource.kind == kind && resource.group == group && resource.version == version
-        })
+        self.builtin
+            .of_kind(kind)
+            .chain(self.custom.of_kind(kind))
+            .find(|resource| resource.group == group && resource.version == version)
     }
 
     /// The resource that an object's key in the store belongs to, in the version that its objects
@@ -77,13 +75,16 @@ impl Catalogue {
         let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else {
             return None;
         };
-        let resources = self.by_name.get(plural)?.iter().map(|index| &self.resources[*index]);
-        resources.into_iter().find(|resource| resource.group == group && resource.is_stored_form())
+        self.named(plural).find(|resource| resource.group == group && resource.is_stored_form())
+    }
+
+    fn named(&self, plural: &str) -> impl Iterator<Item = &Arc<Resource>> {
+        self.builtin.named(plural).chain(self.custom.named(plural))
     }
 
     /// Every resource, in the order of discovery.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
-        self.resources.iter()
+        self.builtin.iter().chain(self.custom.iter())
     }
 
     /// The resources of one group version, in the order of discovery; empty when it is not served.
@@ -92,9 +93,10 @@ impl Catalogue {
         group: &'a str,
         version: &'a str,
     ) -> impl Iterator<Item = &'a Arc<Resource>> {
-        self.resources
-            .iter()
+        let builtin = self.builtin.iter();
+        builtin
             .filter(move |resource| resource.group == group && resource.version == version)
+            .chain(self.custom.version(group, version))
     }
 
     /// Whether any resource of the group version is served.
@@ -106,14 +108,22 @@ impl Catalogue {
     /// Every served `(group, version)`, each once.
     #[must_use]
     pub fn group_versions(&self) -> Vec<(&str, &str)> {
-        let mut found: Vec<(&str, &str)> = Vec::new();
-        for resource in &self.resources {
-            let pair = (resource.group.as_str(), resource.version.as_str());
-            if !found.contains(&pair) {
-                found.push(pair);
-            }
-        }
-        found
+        let mut seen: HashSet<(&str, &str)> = HashSet::new();
+        let builtin = self.builtin.iter();
+        builtin
+            .map(|resource| (resource.group.as_str(), resource.version.as_str()))
+            .chain(self.custom.group_versions())
+            .filter(|pair| seen.insert(*pair))
+            .collect()
+    }
+
+    /// The next catalogue: without the custom resources `removed`, and with those `added`.
+    fn changed(&self, removed: &[Arc<Resource>], added: &[Arc<Resource>]) -> Self {
+        let mut custom = self.custom.clone();
+        removed.iter().for_each(|resource| custom.remove(resource));
+        added.iter().for_each(|resource| custom.insert(resource));
+        let (graph, builtin) = (self.graph.clone(), self.builtin.clone());
+        Self { epoch: self.epoch + 1, graph, builtin, custom }
     }
 }
 
@@ -138,13 +148,12 @@ impl CurrentCatalogue {
         self.current.load_full()
     }
 
-    /// Makes the next catalogue from the resources of the current one. Requests that have begun
-    /// keep the one that they took.
-    pub fn publish(&self, change: impl FnOnce(&Catalogue) -> Vec<Arc<Resource>>) {
+    /// Removes these custom resources and adds those, in one epoch. Requests that have begun keep
+    /// the catalogue that they took.
+    pub fn publish(&self, removed: &[Arc<Resource>], added: &[Arc<Resource>]) {
         let _publishing = self.publishing.lock();
-        let current = self.current.load();
-        let next = Catalogue::new(current.graph.clone(), change(&current));
-        self.current.store(Arc::new(Catalogue { epoch: current.epoch + 1, ..next }));
+        let next = self.current.load().changed(removed, added);
+        self.current.store(Arc::new(next));
     }
 }
 
@@ -196,7 +205,7 @@ mod tests {
     fn each_catalogue_has_a_higher_epoch_and_old_ones_stay() {
         let current = empty();
         let first = current.load();
-        current.publish(|catalogue| catalogue.iter().cloned().collect());
+        current.publish(&[], &[]);
         assert_eq!((first.epoch(), current.load().epoch()), (0, 1));
         assert!(Arc::ptr_eq(first.graph(), current.load().graph()));
     }
@@ -211,7 +220,7 @@ mod tests {
         };
         check(&first, 1, 1);
         check(&first, 7, 1);
-        current.publish(|_| Vec::new());
+        current.publish(&[], &[]);
         check(&current.load(), 2, 3);
         check(&current.load(), 7, 3);
         // A request that began before the change.

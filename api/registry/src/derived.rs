@@ -24,6 +24,7 @@ mod tests;
 mod writes;
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,7 +35,7 @@ use futures::future::select_all;
 use parking_lot::Mutex;
 use quorate_meta::{Status, Value};
 use quorate_store::{Entry, HistoryError, Revision, Snapshot, Store, Watch};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
 use crate::error::Error;
@@ -101,6 +102,7 @@ pub struct DerivedState<D> {
     /// the objects have to be read again.
     changes: Mutex<Option<Vec<Watch>>>,
     synced: watch::Sender<bool>,
+    changed: Notify,
 }
 
 impl<D: Derived> DerivedState<D> {
@@ -116,6 +118,7 @@ impl<D: Derived> DerivedState<D> {
             acknowledged: AtomicU64::new(0),
             changes: Mutex::new(None),
             synced: watch::Sender::new(false),
+            changed: Notify::new(),
         }
     }
 
@@ -167,6 +170,23 @@ impl<D: Derived> DerivedState<D> {
     /// A number that differs after each change of the value.
     pub fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Returns once the epoch is another one than this; safe to drop and to call again.
+    pub async fn changed(&self, epoch: u64) {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if self.epoch() != epoch {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Whether the value lacks a write of such an object that this node has acknowledged.
+    pub fn is_behind(&self) -> bool {
+        self.complete.load(Ordering::Acquire) < self.acknowledged.load(Ordering::Acquire)
     }
 
     /// Whether the objects have been read and no change was missed since.
@@ -226,6 +246,7 @@ impl<D: Derived> DerivedState<D> {
             next.finish();
             self.value.store(Arc::new(next));
             self.epoch.fetch_add(1, Ordering::AcqRel);
+            self.changed.notify_waiters();
         }
         // One watch may have been drained before a write, another after it.
         let complete =

@@ -55,7 +55,7 @@ where
         flow_control::classify(x, &user, &action);
         authorization::authorize(x, &user, &action).await?;
         startup::admit(x)?;
-        let route = routing::find(x)?;
+        let route = routing::find(x).await?;
         let format = negotiation::negotiate(x, &route)?;
         let place = in_flight::enter(x, &user, &route).await?;
         let content = request_body::read(x, &user, &action, incoming).await?;

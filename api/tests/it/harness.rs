@@ -219,6 +219,8 @@ impl Server {
         api.authentication.service_accounts.set_keys(keys);
         let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
         tokio::spawn(informer.run());
+        let publisher = api.custom_resources.clone().expect("definitions are served");
+        tokio::spawn(async move { publisher.run().await });
         let identity =
             ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
         Self { api, clock, key, identity }

@@ -155,6 +155,7 @@ pub(super) fn background(
         recovering.recovered().await;
         // Without them no token could be told from a wrong one.
         waiting.authentication.service_accounts.keys_known().await;
+        custom_resources_known(&waiting).await;
         waiting.lifecycle.serve();
         tracing::info!("serving");
     };
@@ -178,8 +179,19 @@ pub(super) fn background(
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
         tokio::spawn(token_keys::run(parts.clone(), api.clone())),
     ];
+    if let Some(publisher) = api.custom_resources.clone() {
+        followers.push(tokio::spawn(async move { publisher.run().await }));
+    }
     if let Some(file) = &tuning.access.token_auth_file {
         followers.push(tokio::spawn(static_tokens::run(file.clone(), api.clone())));
     }
     Ok(Background { controllers, followers })
+}
+
+/// Returns once every custom resource that was served before is served again.
+async fn custom_resources_known(api: &Api) {
+    let Some(publisher) = &api.custom_resources else { return };
+    while let Err(error) = publisher.catch_up().await {
+        tracing::warn!(%error, "custom resources are not served yet");
+    }
 }

@@ -71,12 +71,16 @@ async fn try_serve(
         signing: None,
     };
     let (controllers, _stop) = Controllers::new(options);
+    let custom_resources =
+        api.custom_resources.clone().ok_or_else(|| "definitions are not served".to_owned())?;
     let (informer, _stop) = Informer::new(InformerOptions { states: api.derived_states() });
     let recovery = async {
         replica.recovered().await;
         // The binary waits for its keys here, which are there from the first transaction on: no
         // client is shown revision 0.
         api.store.applied(Revision::ZERO.next()).await;
+        // An error only says that the state is not there yet.
+        while custom_resources.catch_up().await.is_err() {}
         api.lifecycle.serve();
         std::future::pending().await
     };
@@ -85,6 +89,7 @@ async fn try_serve(
         () = server.run() => {}
         () = controllers.run() => {}
         () = informer.run() => {}
+        () = custom_resources.run() => {}
     }
     Ok(())
 }

@@ -20,7 +20,7 @@ use super::*;
 
 const GROUP: &str = "x.example";
 
-/// A kind whose status is its controller's.
+/// A kind with a status and no rules.
 #[derive(Debug)]
 struct WithStatus;
 
@@ -49,7 +49,6 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
     let graph = catalogue.graph().clone();
     let kind = graph.kinds().iter().find(|own| own.kind == kind).unwrap();
     let strategy: Arc<dyn Strategy> = Arc::new(WithStatus);
-    let is_definition = plural == DEFINITIONS;
     let live = Key::LiveDefinition { name: &format!("{plural}.{group}") }.encode();
     Resource {
         group: group.to_owned(),
@@ -61,7 +60,7 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
         singular: String::new(),
         short_names: Vec::new(),
         categories: Vec::new(),
-        namespaced: !is_definition,
+        namespaced: true,
         stored: true,
         verbs: vec!["create".to_owned(), "delete".to_owned()],
         subresources: Vec::new(),
@@ -76,7 +75,7 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
         conversions: Vec::new(),
         strategy,
         prefix: Resource::storage_prefix(group, plural),
-        live: (!is_definition).then_some(live),
+        live: Some(live),
         removal: None,
     }
 }
@@ -96,13 +95,9 @@ impl Cluster {
             Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
         let catalogue = CurrentCatalogue::new(builtin::catalogue_of(names));
         let own = names.group(EXTENSIONS);
-        let kind = "CustomResourceDefinition";
-        let definitions = Arc::new(resource(&catalogue, kind, &own, DEFINITIONS));
+        let definitions = catalogue.load().find(&own, "v1", DEFINITIONS).unwrap().clone();
         let widgets = Arc::new(resource(&catalogue, "ConfigMap", GROUP, "widgets"));
-        let added = [definitions.clone(), widgets.clone()];
-        catalogue.publish(|old| {
-            old.iter().filter(|r| r.plural != DEFINITIONS).cloned().chain(added).collect()
-        });
+        catalogue.publish(&[], &[widgets.clone()]);
         let key = Key::Live { namespace: "n" }.encode();
         let operations = vec![Operation::Put { key, value: Bytes::new() }];
         store.txn(Txn { operations, ..Txn::default() }).await.unwrap();

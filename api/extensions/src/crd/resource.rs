@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use quorate_meta::version_order;
 use quorate_registry::keys::Key;
 use quorate_registry::{
     Catalogue, ObjectTypes, Removal, Resource, StoredForm, Strategy, Subresource,
@@ -18,7 +19,6 @@ use super::custom_strategy::CustomStrategy;
 use super::definition::{ConversionStrategy, Definition, DefinitionVersion};
 use super::stored::VersionOnly;
 use super::version::CompiledVersion;
-use super::version_order;
 
 /// Verbs of custom resources, in the order of discovery.
 const VERBS: [&str; 8] =

@@ -1,14 +1,18 @@
 //! The publication of custom resources: from the stored definitions to the catalogue.
 //!
 //! Invariants: a resource is replaced only when what its definition says of it changed; all others
-//! keep their `Arc`. A resource of the catalogue that this did not publish is never touched. The
-//! removal of a definition's resources is closed once they are no longer published.
+//! keep their `Arc`. A publication costs what has changed, however many definitions there are. A
+//! resource of the catalogue that this did not publish is never touched. The removal of a
+//! definition's resources is closed once they are no longer published.
 //!
-//! Not here: the task that calls it, and the watch of definitions ([`quorate_registry::derived`]).
+//! Not here: when that happens ([`super::publisher`]), and the watch of definitions
+//! ([`quorate_registry::derived`]).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use imbl::OrdMap;
+use imbl::ordmap::DiffItem;
 use parking_lot::Mutex;
 use quorate_registry::derived::{Derived, ObjectChange};
 use quorate_registry::{CurrentCatalogue, Removal, Resource};
@@ -19,7 +23,7 @@ use super::resource::{ResourceBase, resources};
 /// The stored definitions by name, as a derived state.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
-    by_name: BTreeMap<String, Arc<Definition>>,
+    by_name: OrdMap<String, Arc<Definition>>,
 }
 
 impl Derived for Definitions {
@@ -60,8 +64,25 @@ struct Served {
 pub struct Serving {
     catalogue: Arc<CurrentCatalogue>,
     base: ResourceBase,
-    /// Held during a publication; by the name of the definition.
-    served: Mutex<BTreeMap<String, Served>>,
+    /// Held during a publication.
+    published: Mutex<Published>,
+}
+
+/// What is published.
+#[derive(Debug, Default)]
+struct Published {
+    definitions: Definitions,
+    /// By the name of the definition.
+    served: BTreeMap<String, Served>,
+}
+
+/// The changes of one publication.
+#[derive(Debug, Default)]
+struct Changes {
+    removed: Vec<Arc<Resource>>,
+    added: Vec<Arc<Resource>>,
+    /// Of definitions whose resources are not served on.
+    removals: Vec<Removal>,
 }
 
 impl Serving {
@@ -69,62 +90,66 @@ impl Serving {
     #[must_use]
     pub fn new(catalogue: Arc<CurrentCatalogue>) -> Self {
         let base = ResourceBase::of(&catalogue.load());
-        Self { catalogue, base, served: Mutex::default() }
+        Self { catalogue, base, published: Mutex::default() }
     }
 
-    /// Publishes the resources of these definitions; all changes are one epoch, and no change is
-    /// none.
-    pub fn publish(&self, definitions: &Definitions) {
-        let mut served = self.served.lock();
-        let mut is_changed = false;
-        let mut removed = Vec::new();
-        let mut next = BTreeMap::new();
-        for (name, definition) in &definitions.by_name {
-            let old = served.remove(name);
-            let (now, changed) = self.serve(definition, old, &mut removed);
-            is_changed |= changed;
-            next.insert(name.clone(), now);
+    /// Publishes the resources of the definitions that `newest` gives; all changes are one epoch,
+    /// and no change is none. It is asked when no other publication is under way, so an older state
+    /// never follows a newer one.
+    pub fn publish(&self, newest: impl FnOnce() -> Definitions) {
+        let mut published = self.published.lock();
+        let definitions = newest();
+        let mut changes = Changes::default();
+        let Published { definitions: before, served } = &mut *published;
+        for change in before.by_name.diff(&definitions.by_name) {
+            match change {
+                DiffItem::Add(name, definition)
+                | DiffItem::Update { new: (name, definition), .. } => {
+                    let old = served.remove(name);
+                    served.insert(name.clone(), self.serve(definition, old, &mut changes));
+                }
+                DiffItem::Remove(name, _) => {
+                    if let Some(gone) = served.remove(name) {
+                        changes.removed.extend(gone.resources);
+                        changes.removals.push(gone.removal);
+                    }
+                }
+            }
         }
-        for gone in std::mem::take(&mut *served).into_values() {
-            is_changed |= !gone.resources.is_empty();
-            removed.push(gone.removal);
+        *before = definitions;
+        if !changes.removed.is_empty() || !changes.added.is_empty() {
+            self.catalogue.publish(&changes.removed, &changes.added);
         }
-        *served = next;
-        if is_changed {
-            self.catalogue.publish(|current| {
-                // Built-in resources have no removal.
-                let others = current.iter().filter(|resource| resource.removal.is_none());
-                let custom = served.values().flat_map(|served| &served.resources);
-                others.chain(custom).cloned().collect()
-            });
-        }
-        removed.iter().for_each(Removal::close);
+        changes.removals.iter().for_each(Removal::close);
     }
 
-    /// What is served of a definition now, and whether that differs from before.
+    /// What is served of a definition now.
     fn serve(
         &self,
         definition: &Arc<Definition>,
         old: Option<Served>,
-        removed: &mut Vec<Removal>,
-    ) -> (Served, bool) {
+        changes: &mut Changes,
+    ) -> Served {
         let definition = definition.clone();
-        let (removal, before) = match old {
+        let removal = match old {
             Some(old) if serves_the_same(&old.definition, &definition) => {
-                return (Served { definition, ..old }, false);
-            }
-            Some(old) if old.definition.uid == definition.uid && definition.is_established() => {
-                (old.removal, !old.resources.is_empty())
+                return Served { definition, ..old };
             }
             Some(old) => {
-                removed.push(old.removal);
-                (Removal::default(), !old.resources.is_empty())
+                changes.removed.extend(old.resources);
+                let goes_on = old.definition.uid == definition.uid && definition.is_established();
+                if goes_on {
+                    old.removal
+                } else {
+                    changes.removals.push(old.removal);
+                    Removal::default()
+                }
             }
-            None => (Removal::default(), false),
+            None => Removal::default(),
         };
         let resources = resources(&self.base, &definition, &removal);
-        let changed = before || !resources.is_empty();
-        (Served { definition, resources, removal }, changed)
+        changes.added.extend(resources.iter().cloned());
+        Served { definition, resources, removal }
     }
 }
 
@@ -158,19 +183,19 @@ mod tests {
         let serving = Serving::new(catalogue.clone());
         let find = || catalogue.load().find("x.example", "v1", "widgets").cloned();
         let first = testing::definition(json!({"type": "object"}));
-        serving.publish(&definitions(&[("a", &first)]));
+        serving.publish(|| definitions(&[("a", &first)]));
         let (before, epoch) = (find().expect("served"), catalogue.load().epoch());
         let mut other = first.clone();
         other.generation = 7;
-        serving.publish(&definitions(&[("a", &other)]));
+        serving.publish(|| definitions(&[("a", &other)]));
         assert!(Arc::ptr_eq(&before, &find().expect("served")));
         assert_eq!(catalogue.load().epoch(), epoch);
         other.versions[1].status = false;
-        serving.publish(&definitions(&[("a", &other)]));
+        serving.publish(|| definitions(&[("a", &other)]));
         assert!(!Arc::ptr_eq(&before, &find().expect("served")));
         let removal = before.removal.as_ref().expect("custom");
         assert!(!removal.is_closed());
-        serving.publish(&definitions(&[]));
+        serving.publish(|| definitions(&[]));
         assert!(find().is_none() && removal.is_closed());
     }
 }

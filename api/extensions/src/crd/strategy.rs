@@ -119,8 +119,12 @@ impl Strategy for DefinitionStrategy {
         set_terminating(object, since);
     }
 
+    /// The controller puts the marker when it establishes the definition.
     fn companions(&self, step: Step, name: &str) -> Vec<Operation> {
-        vec![live_definition_marker(step, name)]
+        match step {
+            Step::Created => Vec::new(),
+            Step::Terminating | Step::Removed => vec![live_definition_marker(step, name)],
+        }
     }
 }
 

@@ -22,6 +22,7 @@ use crate::handlers::render::Renderer;
 use crate::handlers::snapshot;
 use crate::negotiation::Media;
 use crate::respond;
+use quorate_registry::Removal;
 use quorate_registry::error::Error;
 
 pub(in crate::handlers) async fn handle(
@@ -33,7 +34,10 @@ pub(in crate::handlers) async fn handle(
     let renderer = Renderer::new(api, request, resource, false)?;
     let prefix = resource.prefix(request.namespace());
     let (body, after) = match begin(api, request, options.start, &prefix).await {
-        Ok((after, initial)) => (stream(api, options, renderer, (prefix, after, initial))?, after),
+        Ok((after, initial)) => {
+            let removal = resource.removal.clone();
+            (stream(api, options, (renderer, removal), (prefix, after, initial))?, after)
+        }
         // What comes too late ends the stream; until then nothing was wrong with the request.
         Err(Error::Read(status, _)) => (last_line(&renderer, &status)?, api.store.status().applied),
         Err(error) => return Err(error),
@@ -73,7 +77,7 @@ async fn begin(
 fn stream(
     api: &Arc<Api>,
     options: WatchOptions,
-    renderer: Renderer,
+    (renderer, removal): (Renderer, Option<Removal>),
     (prefix, after, initial): (Bytes, Revision, Option<Initial>),
 ) -> Result<Body, Error> {
     let watch = match api.store.watch(prefix, after) {
@@ -82,7 +86,7 @@ fn stream(
     };
     let selection = (!options.selection.is_everything()).then_some(options.selection);
     let (bookmarks, timeout) = (options.bookmarks, options.timeout);
-    let parts = Parts { watch, initial, selection, renderer, bookmarks, timeout };
+    let parts = Parts { watch, initial, selection, renderer, removal, bookmarks, timeout };
     Ok(Body::stream(WatchStream::new(api, parts).into_chunks()))
 }
 

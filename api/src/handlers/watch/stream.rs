@@ -15,6 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use quorate_env::Entropy;
 use quorate_meta::Status;
+use quorate_registry::Removal;
 use quorate_store::{HistoryError, Revision, Snapshot, Watch, WatchBatch};
 use quorate_wire::stored::CorruptValue;
 use tokio::time::{Instant, Sleep, sleep_until};
@@ -46,6 +47,8 @@ pub(super) struct Parts {
     pub(super) initial: Option<Initial>,
     pub(super) selection: Option<Selection>,
     pub(super) renderer: Renderer,
+    /// The signal that the resource is no longer served.
+    pub(super) removal: Option<Removal>,
     pub(super) bookmarks: bool,
     pub(super) timeout: Option<u64>,
 }
@@ -105,7 +108,7 @@ impl WatchStream {
         let period = BOOKMARK_PERIOD.as_millis() as u64;
         let bookmark_period = Duration::from_millis(spread(entropy, period, period / 2));
         let (deadline, next_bookmark) = (now + Duration::from_secs(seconds), now + bookmark_period);
-        let owner = api.clone();
+        let (owner, removal) = (api.clone(), parts.removal.clone());
         Self {
             api: api.clone(),
             watcher: api.fanout.join(),
@@ -118,7 +121,13 @@ impl WatchStream {
             pace: Pace::new(now),
             pause: None,
             timer: Box::pin(sleep_until(deadline)),
-            ending: Box::pin(async move { owner.lifecycle.ending().await }),
+            ending: Box::pin(async move {
+                let Some(removal) = removal else { return owner.lifecycle.ending().await };
+                tokio::select! {
+                    () = owner.lifecycle.ending() => {}
+                    () = removal.closed() => {}
+                }
+            }),
             ended: false,
             parts,
         }
