@@ -187,6 +187,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
             .map_or_else(String::new, ToString::to_string),
         stored_form,
         conversions: conversions(graph, kind),
+        versions: Arc::default(),
         strategy: crate::strategy(graph, kind.neutral_group, &kind.version, &kind.kind),
         prefix: Resource::storage_prefix(&kind.storage_group, &kind.resource),
         live: None,

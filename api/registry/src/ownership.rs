@@ -3,10 +3,13 @@
 //!
 //! Not here: the engine itself.
 
+use std::sync::Arc;
+
 use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
 use quorate_schema::apply::{Applier, ApplyError, Config};
 use quorate_schema::fieldset::{FieldSet, Reach};
 use quorate_schema::managed::{Managed, Seen, Versions, Writer, take_named, update_managed_fields};
+use quorate_schema::{Graph, TypeId};
 
 use super::{Part, Resource};
 
@@ -79,6 +82,20 @@ struct OtherVersions<'a> {
     resource: &'a Resource,
 }
 
+impl OtherVersions<'_> {
+    /// The type of the kind in a version of its group.
+    fn ty(&self, of: &GroupVersion) -> Option<(Arc<Graph>, TypeId)> {
+        if self.resource.is_custom() {
+            let mut versions = self.resource.versions.iter();
+            let (_, types) = versions.find(|(version, _)| *version == of.version)?;
+            return Some((types.graph().clone(), types.ty()));
+        }
+        let (graph, kind) = (self.resource.graph(), self.resource.kind.as_str());
+        let kind = GroupVersionKind::new(of.group.as_str(), of.version.as_str(), kind);
+        Some((graph.clone(), graph.kind(&kind)?.ty))
+    }
+}
+
 impl Versions for OtherVersions<'_> {
     fn convert(&self, from: &str, to: &str, object: &Value) -> Seen {
         // Entries of another group's kind that shares the objects are left unchanged.
@@ -88,14 +105,7 @@ impl Versions for OtherVersions<'_> {
         let (Some(from), Some(to)) = (version(from), version(to)) else {
             return Seen::Unknown;
         };
-        let kind = |of: GroupVersion| {
-            self.resource.graph().kind(&GroupVersionKind::new(
-                of.group,
-                of.version,
-                self.resource.kind.as_str(),
-            ))
-        };
-        let (Some(from), Some(to)) = (kind(from), kind(to)) else {
+        let (Some(_), Some((graph, ty))) = (self.ty(&from), self.ty(&to)) else {
             return Seen::Gone;
         };
         let mut object = object.clone();
@@ -105,6 +115,6 @@ impl Versions for OtherVersions<'_> {
         if let Some(conversion) = self.resource.conversion(&to.version) {
             conversion.to_served(&mut object);
         }
-        Seen::As(to.ty, object)
+        Seen::As(graph, ty, object)
     }
 }

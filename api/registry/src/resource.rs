@@ -68,6 +68,9 @@ pub struct Resource {
     /// Conversions of the kind's other versions in this group, by version; versions without one are
     /// stored as they are.
     pub conversions: Vec<(String, Arc<dyn Conversion>)>,
+    /// The types of a custom resource in each of its versions that objects need no conversion for
+    /// but of their `apiVersion`; empty for built-in resources, whose graph has them all.
+    pub versions: Arc<[(String, Arc<dyn TypeSource>)]>,
     /// The semantics of the kind beyond its schema.
     pub strategy: Arc<dyn Strategy>,
     /// The prefix of the key of each of its objects.
@@ -174,6 +177,12 @@ impl Resource {
             }
             _ => None,
         }
+    }
+
+    /// Whether a definition made it: its objects say their type themselves.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        self.removal.is_some()
     }
 
     /// Whether the store has its objects in the form in which they are served; each object has one

@@ -238,7 +238,13 @@ impl Renderer {
         match &self.form {
             ObjectForm::Object => {
                 let value = stored_codec::served(&self.resource, value)?;
-                splice_item(out, &StoredRef::parse(&value)?, revision.get());
+                let stored = StoredRef::parse(&value)?;
+                if self.resource.is_custom() {
+                    let (version, kind) = (&self.api_version, &self.resource.kind);
+                    splice_object(out, &stored, version, kind, revision.get());
+                } else {
+                    splice_item(out, &stored, revision.get());
+                }
             }
             ObjectForm::Metadata(_) => self.object(value, revision, false, out)?,
             ObjectForm::Table { .. } => self.row(value, revision, out)?,
@@ -255,6 +261,7 @@ impl Renderer {
     ) -> Result<(), CorruptValue> {
         if !matches!(self.form, ObjectForm::Object)
             || self.resource.stored_form.is_some()
+            || self.resource.is_custom()
             || !Rope::is_large(value)
         {
             return self.item(value, revision, out.text());

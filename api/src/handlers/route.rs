@@ -144,7 +144,10 @@ fn find_resource(
         return Err(Error::no_such_path());
     }
     let verbs = match &info.subresource {
-        Some(name) => &resource.subresource(name).ok_or_else(Error::no_such_path)?.verbs,
+        Some(name) => {
+            let found = resource.subresource(name);
+            &found.ok_or_else(|| no_subresource(resource, info))?.verbs
+        }
         None => &resource.verbs,
     };
     // A list is one by its path, and asks to be watched in its query.
@@ -162,6 +165,16 @@ fn find_resource(
         return Err(Status::method_not_allowed().into());
     }
     Ok(resource.clone())
+}
+
+/// 404: of a custom resource the object is not found, whether there is one or not.
+fn no_subresource(resource: &Resource, info: &RequestInfo) -> Error {
+    match &info.name {
+        Some(name) if resource.is_custom() => {
+            Status::not_found(&resource.group_resource(), name).into()
+        }
+        _ => Error::no_such_path(),
+    }
 }
 
 /// Answers a request that has passed every filter.

@@ -53,6 +53,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         api_version: &api_version,
         graph: request.catalogue.graph(),
         ty: kind.ty,
+        says_kind: false,
     };
     let (decoded, asked) = decode::of_kind(api, request, wanted, parameters.validation)?;
     let decode::Decoded { mut object, warnings } = decoded;

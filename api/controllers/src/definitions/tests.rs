@@ -73,6 +73,7 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
         storage_version: "v1".to_owned(),
         stored_form: None,
         conversions: Vec::new(),
+        versions: Arc::default(),
         strategy,
         prefix: Resource::storage_prefix(group, plural),
         live: Some(live),

@@ -15,6 +15,7 @@ use quorate_registry::strategy::{intent_differs, status};
 use quorate_registry::{Part, PrinterColumn, ScalePaths, Strategy};
 
 use super::definition::DefinitionVersion;
+use super::finalizers;
 use super::version::CompiledVersion;
 
 /// The semantics of the objects of one version.
@@ -69,6 +70,14 @@ impl Strategy for CustomStrategy {
 
     fn checks_structure(&self) -> bool {
         false
+    }
+
+    fn checks_finalizers(&self) -> bool {
+        false
+    }
+
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        finalizers::warnings(names, old, new)
     }
 
     fn counts_generations(&self) -> bool {

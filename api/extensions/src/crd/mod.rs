@@ -6,6 +6,7 @@ pub mod approval;
 pub mod custom_strategy;
 pub mod definition;
 mod field;
+mod finalizers;
 pub mod publisher;
 pub mod resource;
 pub mod serving;

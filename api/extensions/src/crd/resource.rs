@@ -11,7 +11,7 @@ use std::sync::Arc;
 use quorate_meta::version_order;
 use quorate_registry::keys::Key;
 use quorate_registry::{
-    Catalogue, ObjectTypes, Removal, Resource, StoredForm, Strategy, Subresource,
+    Catalogue, ObjectTypes, Removal, Resource, StoredForm, Strategy, Subresource, TypeSource,
 };
 use quorate_schema::Graph;
 
@@ -70,22 +70,31 @@ pub fn resources(
         .filter(|version| version.served && (converts || version.storage))
         .collect();
     served.sort_by(|left, right| version_order::compare(&left.name, &right.name));
-    let resource = |version: &DefinitionVersion| {
-        let ((types, strategy), stored_form) = if version.storage {
-            ((storage_types.clone(), storage_strategy.clone()), None)
-        } else {
-            let form = StoredForm {
-                conversion: Arc::new(VersionOnly),
-                selectable_fields: selectable(storage),
-                strategy: storage_strategy.clone(),
-            };
-            (strategy(version), Some(form))
-        };
+    let of_version = |version: &DefinitionVersion| match version.storage {
+        true => (storage_types.clone(), storage_strategy.clone()),
+        false => strategy(version),
+    };
+    let served: Vec<_> = served.into_iter().map(|one| (one, of_version(one))).collect();
+    let types = served.iter().map(|(version, (types, _))| {
+        let types: Arc<dyn TypeSource> = types.clone();
+        (version.name.clone(), types)
+    });
+    let versions: Arc<[_]> = types.collect();
+    let resource = |(version, (types, strategy)): (
+        &DefinitionVersion,
+        (Arc<CompiledVersion>, Arc<CustomStrategy>),
+    )| {
+        let stored_form = (!version.storage).then(|| StoredForm {
+            conversion: Arc::new(VersionOnly),
+            selectable_fields: selectable(storage),
+            strategy: storage_strategy.clone(),
+        });
         let resource = one(base, definition, version, types, strategy);
         let storage_version = storage.name.clone();
         Arc::new(Resource {
             stored_form,
             storage_version,
+            versions: versions.clone(),
             removal: Some(removal.clone()),
             ..resource
         })
@@ -104,8 +113,8 @@ fn one(
     let (group, names) = (&definition.group, &definition.accepted);
     let api_version = format!("{group}/{}", version.name);
     let deprecation = version.deprecated.then(|| {
-        let own = || format!("{api_version} {} is deprecated", names.kind);
-        version.deprecation_warning.clone().unwrap_or_else(own)
+        let told = version.deprecation_warning.clone();
+        told.unwrap_or_else(|| deprecation(definition, version, &api_version))
     });
     Resource {
         group: group.clone(),
@@ -130,11 +139,30 @@ fn one(
         storage_version: version.name.clone(),
         stored_form: None,
         conversions: Vec::new(),
+        versions: Arc::default(),
         strategy,
         prefix: Resource::storage_prefix(group, &names.plural),
         live: Some(Key::LiveDefinition { name: &definition.name }.encode()),
         removal: None,
     }
+}
+
+/// The warning of a version whose definition has no words of its own: it names the first version
+/// that comes before it in discovery and is not deprecated.
+fn deprecation(
+    definition: &Definition,
+    deprecated: &DefinitionVersion,
+    api_version: &str,
+) -> String {
+    let kind = &definition.accepted.kind;
+    let newer = definition.versions.iter().filter(|version| {
+        version.served
+            && !version.deprecated
+            && version_order::compare(&version.name, &deprecated.name).is_lt()
+    });
+    let instead = version_order::preferred(newer.map(|version| version.name.as_str()));
+    let instead = instead.map(|version| format!("; use {}/{version} {kind}", definition.group));
+    format!("{api_version} {kind} is deprecated{}", instead.unwrap_or_default())
 }
 
 fn selectable(version: &DefinitionVersion) -> Vec<String> {
@@ -184,7 +212,10 @@ mod tests {
         assert!(v1.is_stored_form() && !beta.is_stored_form());
         assert_eq!(v1.selectable_fields, ["metadata.name", "metadata.namespace", "spec.color"]);
         assert!(v1.subresource("status").is_some() && beta.subresource("status").is_none());
-        assert_eq!(beta.deprecation.as_deref(), Some("x.example/v1beta1 Widget is deprecated"));
+        assert_eq!(
+            beta.deprecation.as_deref(),
+            Some("x.example/v1beta1 Widget is deprecated; use x.example/v1 Widget")
+        );
         assert_eq!(v1.live.as_deref(), Some(&b"d/widgets.x.example"[..]));
         assert_eq!(v1.strategy.printer_columns()[0].name, "Age");
         definition.conditions.clear();

@@ -71,6 +71,7 @@ fn resource(plural: &str) -> Arc<Resource> {
         storage_version: "v1".to_owned(),
         stored_form: None,
         conversions: Vec::new(),
+        versions: Arc::default(),
         strategy: Arc::new(Plain),
         prefix: Resource::storage_prefix("g", plural),
         live: None,

@@ -151,6 +151,11 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         true
     }
 
+    /// Whether each finalizer is qualified by a domain or a standard one.
+    fn checks_finalizers(&self) -> bool {
+        true
+    }
+
     /// Whether `metadata.generation` counts the changes of the object's intent.
     fn counts_generations(&self) -> bool {
         false

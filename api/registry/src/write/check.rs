@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, GroupVersion, Names, Path, Value, name, well_known};
 
 use super::metadata::{finalizers, is_terminating, text};
-use crate::NameRule;
+use crate::{NameRule, Strategy};
 
 const IMMUTABLE: &str = "field is immutable";
 /// Bytes of a field manager's name.
@@ -27,9 +27,9 @@ fn name_problems(rule: NameRule, text: &str) -> Vec<String> {
 }
 
 /// What is wrong with an object's metadata.
-pub(super) fn metadata(names: &Names, rule: NameRule, object: &Value) -> Vec<Cause> {
+pub(super) fn metadata(names: &Names, strategy: &dyn Strategy, object: &Value) -> Vec<Cause> {
     let mut causes = Vec::new();
-    check_names(rule, object, &mut causes);
+    check_names(strategy.name_rule(), object, &mut causes);
     if object
         .at(&["metadata", "generation"])
         .and_then(Value::as_i64)
@@ -50,7 +50,7 @@ pub(super) fn metadata(names: &Names, rule: NameRule, object: &Value) -> Vec<Cau
     causes.extend(name::labels(&Path::new("metadata.labels"), texts("labels")));
     causes.extend(name::annotations(&Path::new("metadata.annotations"), texts("annotations")));
     check_owners(object, &mut causes);
-    check_finalizers(names, object, &mut causes);
+    check_finalizers(names, strategy.checks_finalizers(), object, &mut causes);
     check_managers(object, &mut causes);
     causes
 }
@@ -152,7 +152,7 @@ fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_finalizers(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
+fn check_finalizers(names: &Names, qualified: bool, object: &Value, causes: &mut Vec<Cause>) {
     let path = Path::new("metadata.finalizers");
     let standard = [
         names.finalizer_namespace,
@@ -162,7 +162,7 @@ fn check_finalizers(names: &Names, object: &Value, causes: &mut Vec<Cause>) {
     ];
     for (index, finalizer) in finalizers(object).enumerate() {
         causes.extend(name::finalizer(&path, finalizer));
-        if !finalizer.contains('/') && !standard.contains(&finalizer) {
+        if qualified && !finalizer.contains('/') && !standard.contains(&finalizer) {
             let why = "name is neither a standard finalizer name nor is it fully qualified";
             causes.push(Cause::invalid(path.index(index), finalizer, why));
         }
@@ -204,6 +204,11 @@ mod tests {
     use quorate_meta::Naming;
     use serde_json::json;
 
+    #[derive(Debug)]
+    struct Plain;
+
+    impl Strategy for Plain {}
+
     fn shown(causes: &[Cause]) -> Vec<String> {
         causes.iter().map(|cause| format!("{} {}", cause.reason.as_str(), cause.field)).collect()
     }
@@ -212,7 +217,7 @@ mod tests {
     fn check(fields: serde_json::Value, expect: &[&str]) {
         let mut object = Value::from(json!({"metadata": {"name": "a"}}));
         crate::patch::merge(&mut object, json!({"metadata": fields}).into());
-        let causes = metadata(Naming::Svc.names(), NameRule::Subdomain, &object);
+        let causes = metadata(Naming::Svc.names(), &Plain, &object);
         assert_eq!(shown(&causes), expect);
     }
 

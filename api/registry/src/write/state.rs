@@ -58,11 +58,11 @@ impl Writer {
         let key =
             Key::Object { group: &group, resource: DEFINITIONS, namespace: None, name: &name };
         Some(match snapshot.get(&key.encode()) {
-            Some(_) => Status {
-                message: "create not allowed while custom resource definition is terminating"
-                    .to_owned(),
-                ..Status::verb_not_supported(&resource, "create")
-            }
+            Some(_) => Status::forbidden(
+                &resource,
+                target.name,
+                "create not allowed while custom resource definition is terminating",
+            )
             .into(),
             None => Error::no_such_path(),
         })

@@ -43,7 +43,7 @@ impl Writer {
 
     /// Everything that is wrong with an object, whether a user or the server writes it.
     fn problems(&self, resource: &Resource, object: &Value) -> Vec<Cause> {
-        let mut causes = check::metadata(self.names, resource.strategy.name_rule(), object);
+        let mut causes = check::metadata(self.names, &*resource.strategy, object);
         if resource.strategy.checks_structure() {
             let own = resource.strategy.judges();
             let missing = stored_codec::structure_problems(resource, object);

@@ -156,7 +156,7 @@ impl Applier<'_> {
         let Writer { api_version, versions, reach, .. } = self.writer;
         let changes = compare(self.graph, self.ty, live, object).within(reach);
         let changes = zeroed(changes, config.fields());
-        let mut views = Views::new(self.graph, versions, api_version, (live, object), changes);
+        let mut views = Views::new(versions, api_version, (live, object), changes);
         let identity = self.writer.entry(Operation::Apply, FieldSet::new());
         let mine = |entry: &Entry| entry.same_writer(&identity);
         let lost = losses(managed, &mut views, mine);

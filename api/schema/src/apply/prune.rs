@@ -6,6 +6,7 @@
 //! in another version would lose there is restored.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use quorate_meta::{Map, SmolStr, Value};
 
@@ -37,23 +38,23 @@ pub(super) fn prune(
     }
     canonicalize(graph, ty, object);
     let convert = |from: &str, to: &str, object: &Value| match from == to {
-        true => Some((ty, object.clone())),
-        false => match writer.versions.convert(from, to, object) {
-            Seen::As(ty, object) => Some((ty, object)),
+        true if to == own => Some((Type::Own(graph, ty), object.clone())),
+        _ => match writer.versions.convert(from, to, object) {
+            Seen::As(graph, ty, object) => Some((Type::Other(graph, ty), object)),
             Seen::Gone | Seen::Unknown => None,
         },
     };
-    let Some((last_ty, mut pruned)) = convert(own, at, object) else {
+    let Some((last, mut pruned)) = convert(own, at, object) else {
         return;
     };
-    cut(graph, Form::Message(graph.ty(last_ty)), &mut pruned, &before.fields, &here);
+    cut(last.graph(), last.form(), &mut pruned, &before.fields, &here);
     for (version, owned) in owned {
         let (Some((ty, merged)), Some((_, cut))) =
             (convert(own, version, object), convert(at, version, &pruned))
         else {
             continue;
         };
-        let restored = restore(graph, Form::Message(graph.ty(ty)), &merged, Some(&cut), &owned);
+        let restored = restore(ty.graph(), ty.form(), &merged, Some(&cut), &owned);
         if let Some((_, restored)) = convert(version, at, &restored) {
             pruned = restored;
         }
@@ -63,15 +64,35 @@ pub(super) fn prune(
     let Some((_, mut kept)) = convert(own, at, object) else {
         return;
     };
-    cut(
-        graph,
-        Form::Message(graph.ty(last_ty)),
-        &mut kept,
-        &before.fields,
-        &members(graph, last_ty, &pruned),
-    );
+    let left = members(last.graph(), last.id(), &pruned);
+    cut(last.graph(), last.form(), &mut kept, &before.fields, &left);
     if let Some((_, kept)) = convert(at, own, &kept) {
         *object = kept;
+    }
+}
+
+/// The type of a version: that of the writer, or another one.
+enum Type<'g> {
+    Own(&'g Graph, TypeId),
+    Other(Arc<Graph>, TypeId),
+}
+
+impl Type<'_> {
+    fn graph(&self) -> &Graph {
+        match self {
+            Self::Own(graph, _) => graph,
+            Self::Other(graph, _) => graph,
+        }
+    }
+
+    fn id(&self) -> TypeId {
+        match self {
+            Self::Own(_, ty) | Self::Other(_, ty) => *ty,
+        }
+    }
+
+    fn form(&self) -> Form<'_> {
+        Form::Message(self.graph().ty(self.id()))
     }
 }
 

@@ -4,6 +4,7 @@
 //! The reverse adds nothing: the manager of the whole keeps it and owns none of its parts.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::Managed;
 use super::versions::{Seen, Versions};
@@ -21,22 +22,20 @@ pub(crate) fn fit(
     managed: &mut Managed,
 ) {
     // Each version is converted once, however many entries name it.
-    let mut known: HashMap<String, Option<TypeId>> = HashMap::new();
+    let mut known: HashMap<String, Option<(Arc<Graph>, TypeId)>> = HashMap::new();
     for entry in &mut managed.entries {
-        let found = match known.get(&entry.api_version) {
-            _ if entry.api_version == own => Some(ty),
-            Some(found) => *found,
-            None => {
-                let found = match versions.convert(own, &entry.api_version, live) {
-                    Seen::As(ty, _) => Some(ty),
-                    Seen::Gone | Seen::Unknown => None,
-                };
-                known.insert(entry.api_version.clone(), found);
-                found
-            }
-        };
-        if let Some(ty) = found {
+        if entry.api_version == own {
             fit_set(graph, Form::Message(graph.ty(ty)), &mut entry.fields);
+            continue;
+        }
+        let found = known.entry(entry.api_version.clone()).or_insert_with(|| {
+            match versions.convert(own, &entry.api_version, live) {
+                Seen::As(graph, ty, _) => Some((graph, ty)),
+                Seen::Gone | Seen::Unknown => None,
+            }
+        });
+        if let Some((graph, ty)) = found {
+            fit_set(graph, Form::Message(graph.ty(*ty)), &mut entry.fields);
         }
     }
 }

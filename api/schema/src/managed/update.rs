@@ -114,7 +114,7 @@ pub(crate) fn take_over(
         fit(graph, ty, writer.api_version, old, writer.versions, &mut managed);
         taken = changes.added.clone();
         taken.add(&changes.modified);
-        let mut views = Views::new(graph, writer.versions, writer.api_version, (old, new), changes);
+        let mut views = Views::new(writer.versions, writer.api_version, (old, new), changes);
         let lost = losses(&managed, &mut views, |_| false);
         settle(&mut managed, &mut views, &lost, |_| false);
     }

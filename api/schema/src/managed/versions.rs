@@ -1,6 +1,7 @@
 //! Entries in other versions of a kind than that of the request.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use quorate_meta::Value;
 
@@ -10,8 +11,8 @@ use crate::graph::{Graph, TypeId};
 /// An object in a version of its kind.
 #[derive(Debug)]
 pub enum Seen {
-    /// The object in that version, and its type.
-    As(TypeId, Value),
+    /// The object in that version, and its type in the graph that has it.
+    As(Arc<Graph>, TypeId, Value),
     /// The version does not exist any more.
     Gone,
     /// The conversion is not possible.
@@ -43,7 +44,6 @@ pub(crate) enum View {
 
 /// The changes of a write, in every version that entries name; each version is converted once.
 pub(crate) struct Views<'a> {
-    pub(crate) graph: &'a Graph,
     pub(crate) versions: &'a dyn Versions,
     /// The writer's version.
     pub(crate) own: &'a str,
@@ -55,14 +55,12 @@ pub(crate) struct Views<'a> {
 impl<'a> Views<'a> {
     /// Begins with what the write changes in the writer's own version.
     pub(crate) fn new(
-        graph: &'a Graph,
         versions: &'a dyn Versions,
         own: &'a str,
         (old, new): (&'a Value, &'a Value),
         changes: Comparison,
     ) -> Self {
         Self {
-            graph,
             versions,
             own,
             old,
@@ -83,8 +81,8 @@ impl<'a> Views<'a> {
     fn look(&self, version: &str) -> View {
         let see = |object| self.versions.convert(self.own, version, object);
         match (see(self.old), see(self.new)) {
-            (Seen::As(ty, old), Seen::As(_, new)) => {
-                View::Changes(compare(self.graph, ty, &old, &new))
+            (Seen::As(graph, ty, old), Seen::As(.., new)) => {
+                View::Changes(compare(&graph, ty, &old, &new))
             }
             (Seen::Gone, _) | (_, Seen::Gone) => View::Gone,
             _ => View::Unknown,

@@ -4,7 +4,9 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use quorate_meta::{GroupVersion, GroupVersionKind, Names, Status, Value, well_known};
+use quorate_meta::{
+    Cause, GroupKind, GroupVersion, GroupVersionKind, Map, Names, Status, Value, well_known,
+};
 use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_wire::{cbor, json, protobuf, yaml};
 
@@ -45,13 +47,16 @@ pub(in crate::handlers) struct BodyKind<'a> {
     /// The graph that has the type.
     pub(in crate::handlers) graph: &'a Graph,
     pub(in crate::handlers) ty: TypeId,
+    /// Whether a body must say its kind, as those of custom resources.
+    pub(in crate::handlers) says_kind: bool,
 }
 
 impl<'a> BodyKind<'a> {
     /// The kind of a resource's own objects.
     pub(in crate::handlers) fn of(resource: &'a Resource) -> Self {
         let Resource { group, version, kind, api_version, .. } = resource;
-        Self { group, version, kind, api_version, graph: resource.graph(), ty: resource.ty() }
+        let (graph, ty) = (resource.graph(), resource.ty());
+        Self { group, version, kind, api_version, graph, ty, says_kind: resource.is_custom() }
     }
 
     fn group_version_kind(self) -> GroupVersionKind {
@@ -143,6 +148,7 @@ pub(in crate::handlers) fn of_kind(
     check_kind(api.names, wanted, &mut object).map_err(|why| match why {
         WrongKind::Unreadable(why) => unrecognized(wanted, &why, &request.body),
         WrongKind::Other(message) => Error::bad_request(message),
+        WrongKind::Invalid(status) => (*status).into(),
     })?;
     let unknown = quorate_schema::decode(wanted.graph, wanted.ty, &mut object)
         .map_err(|error| Error::bad_request(error.for_kind(wanted.kind, wanted.api_version)))?;
@@ -205,6 +211,8 @@ enum WrongKind {
     Unreadable(String),
     /// They name something else.
     Other(String),
+    /// The kind is not that of the custom resource.
+    Invalid(Box<Status>),
 }
 
 /// Checks that the object says what the path says, or nothing; then it says it.
@@ -226,6 +234,9 @@ fn check_kind(names: &Names, wanted: BodyKind<'_>, object: &mut Value) -> Result
         }
     };
     let (version, kind) = (text("apiVersion")?, text("kind")?);
+    if wanted.says_kind {
+        check_custom_kind(wanted, kind, map)?;
+    }
     if !kind.is_empty() && kind != wanted.kind {
         let version = version
             .rsplit('/')
@@ -246,6 +257,21 @@ fn check_kind(names: &Names, wanted: BodyKind<'_>, object: &mut Value) -> Result
     map.insert("apiVersion", wanted.api_version);
     map.insert("kind", wanted.kind);
     Ok(())
+}
+
+/// Checks the kind of a body of a custom resource.
+fn check_custom_kind(wanted: BodyKind<'_>, kind: &str, object: &Map) -> Result<(), WrongKind> {
+    if kind.is_empty() {
+        return Err(WrongKind::Unreadable("Object 'Kind' is missing".to_owned()));
+    }
+    if kind == wanted.kind {
+        return Ok(());
+    }
+    let name = object.get("metadata").and_then(|metadata| metadata.str_at(&["name"]));
+    let cause = Cause::invalid("kind", kind, &format!("must be {}", wanted.kind));
+    let found = GroupKind::new(wanted.group, kind);
+    let status = Status::invalid(&found, name.unwrap_or_default(), vec![cause]);
+    Err(WrongKind::Invalid(Box::new(status)))
 }
 
 /// Whether an apiVersion means the group version, in this profile's name or its edge alias.
