@@ -84,8 +84,22 @@ pub enum Offer {
     Objects,
     /// A stream of objects: JSON and the binary ones, in every shape.
     Stream,
+    /// Objects that have no protobuf form: in every other syntax, and their metadata in every one.
+    CustomObjects,
+    /// A stream of such objects.
+    CustomStream,
     /// A document of its own: in every syntax, no shapes.
     Document,
+}
+
+impl Offer {
+    fn is_stream(self) -> bool {
+        matches!(self, Self::Stream | Self::CustomStream)
+    }
+
+    fn is_custom(self) -> bool {
+        matches!(self, Self::CustomObjects | Self::CustomStream)
+    }
 }
 
 /// No clause fits.
@@ -200,6 +214,8 @@ impl Formats {
                     Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => {
                         why = Unacceptable::Parameters
                     }
+                    Some(Shape::Object)
+                        if offer.is_custom() && matches!(media, Media::Protobuf(_)) => {}
                     Some(shape) => {
                         return Ok(Format {
                             media,
@@ -228,9 +244,9 @@ impl Formats {
     pub(crate) fn media(&self, name: &str, offer: Offer) -> Option<Media> {
         match name {
             well_known::MEDIA_JSON => Some(Media::Json),
-            well_known::MEDIA_YAML if offer != Offer::Stream => Some(Media::Yaml),
+            well_known::MEDIA_YAML if !offer.is_stream() => Some(Media::Yaml),
             well_known::MEDIA_CBOR => self.cbor.then(|| Media::Cbor(Cbor::new(self.graph.clone()))),
-            well_known::MEDIA_CBOR_SEQUENCE if offer == Offer::Stream => {
+            well_known::MEDIA_CBOR_SEQUENCE if offer.is_stream() => {
                 self.cbor.then(|| Media::Cbor(Cbor::new(self.graph.clone())))
             }
             other => {

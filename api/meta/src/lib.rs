@@ -8,6 +8,7 @@
 
 pub mod flow_control;
 mod group;
+mod json_path;
 pub mod name;
 mod naming;
 pub mod net;
@@ -19,6 +20,7 @@ mod value;
 pub mod version_order;
 
 pub use group::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
+pub use json_path::{InvalidJsonPath, JsonPath};
 pub use naming::{Names, Naming, UnknownNaming};
 pub use quantity::Quantity;
 pub use selector::{

@@ -20,12 +20,10 @@ pub(super) fn request_received(x: &mut Exchange<'_>) {
 /// The body of the request has been read.
 pub(super) fn request_body(x: &mut Exchange<'_>, route: &Route, body: &Bytes) {
     if let Some(events) = &mut x.events {
-        events.request_body(
-            x.catalogue.graph(),
-            route.resource().map(|resource| resource.ty()),
-            &x.headers,
-            body,
-        );
+        // Custom objects have no messages.
+        let resource = route.resource().filter(|resource| !resource.is_custom());
+        let ty = resource.map(|resource| resource.ty());
+        events.request_body(x.catalogue.graph(), ty, &x.headers, body);
     }
 }
 

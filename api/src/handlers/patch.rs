@@ -25,6 +25,9 @@ use quorate_registry::patch::{JsonPatch, Malformed, merge};
 use quorate_registry::write::{Target, UpdateOptions};
 use quorate_registry::{Part, Resource};
 
+/// Media types of patches of custom objects.
+const CUSTOM_PATCHES: [&str; 3] =
+    [well_known::MEDIA_JSON_PATCH, well_known::MEDIA_MERGE_PATCH, well_known::MEDIA_APPLY_PATCH];
 /// Characters of a refused patch that its refusal repeats.
 const SHOWN_PATCH_CHARS: usize = 500;
 
@@ -53,7 +56,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     if apply::is_apply(api, media) {
         return apply::handle(api, request).await;
     }
-    check_media(media)?;
+    check_media(resource, media)?;
     response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (patch, told) = read(media, request)?;
@@ -88,12 +91,13 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     warnings::attach(request, &told, answer)
 }
 
-/// Refuses a body that is no patch.
-pub(super) fn check_media(media: &str) -> Result<(), Error> {
+/// Refuses a body that is no patch of the resource's objects: strategies of merging are known of
+/// built-in kinds only.
+pub(super) fn check_media(resource: &Resource, media: &str) -> Result<(), Error> {
     match media {
-        well_known::MEDIA_JSON_PATCH
-        | well_known::MEDIA_MERGE_PATCH
-        | well_known::MEDIA_STRATEGIC_PATCH => Ok(()),
+        well_known::MEDIA_JSON_PATCH | well_known::MEDIA_MERGE_PATCH => Ok(()),
+        _ if resource.is_custom() => Err(Status::unsupported_body(&CUSTOM_PATCHES).into()),
+        well_known::MEDIA_STRATEGIC_PATCH => Ok(()),
         _ => Err(Status::unsupported_media_type().into()),
     }
 }

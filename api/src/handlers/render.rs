@@ -4,10 +4,11 @@
 //! kinds that are stored in another version's form. A renderer is made once per request and only
 //! reads afterwards, so streams keep it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes};
-use quorate_meta::{GroupVersionKind, SmolStr, Status, Value, well_known};
+use quorate_meta::{SmolStr, Status, Value, well_known};
 use quorate_schema::TypeId;
 use quorate_store::Revision;
 use quorate_wire::json;
@@ -68,10 +69,7 @@ impl Renderer {
             (Shape::Table(api_version), _) => ObjectForm::Table {
                 api_version: api_version.clone(),
                 include: Include::parse(request.info.query.text("includeObject"))?,
-                layout: Layout::new(
-                    request.catalogue.graph(),
-                    &GroupVersionKind::new(&*resource.group, &*resource.version, &*resource.kind),
-                )?,
+                layout: Layout::new(request.catalogue.graph(), resource)?,
             },
         };
         Ok(Self {
@@ -101,10 +99,11 @@ impl Renderer {
         &self.media
     }
 
-    /// The type of an object, of a list's item or of an event's object; `None` where it is not a
-    /// whole object.
+    /// The built-in type of an object, of a list's item or of an event's object; `None` where it is
+    /// not a whole object, and for custom resources, which have no binary fields.
     pub(crate) fn item_type(&self) -> Option<TypeId> {
-        matches!(self.form, ObjectForm::Object).then_some(self.resource.ty())
+        let is_whole = matches!(self.form, ObjectForm::Object) && !self.resource.is_custom();
+        is_whole.then(|| self.resource.ty())
     }
 
     /// What tells one encoding of an event from another; `None` when encodings are not worth
@@ -289,7 +288,8 @@ impl Renderer {
         out.put_slice(b",\"rows\":[");
     }
 
-    /// A row of a table. Cells are made from the stored form, whatever version is served.
+    /// A row of a table. Cells of built-in kinds are made from the stored form, whatever version is
+    /// served.
     fn row(
         &self,
         value: &Bytes,
@@ -299,7 +299,12 @@ impl Renderer {
         let ObjectForm::Table { api_version, layout, include } = &self.form else {
             return Ok(());
         };
-        let stored = StoredRef::parse(value)?;
+        let shown = if layout.shows_served() {
+            stored_codec::served(&self.resource, value)?
+        } else {
+            Cow::Borrowed(value)
+        };
+        let stored = StoredRef::parse(&shown)?;
         let object: Value =
             stored.to_value(&self.api_version, &self.resource.kind, revision.get())?;
         out.put_slice(b"{\"cells\":");

@@ -60,10 +60,18 @@ impl Route {
     /// What the place can answer a request with; `None` where it does its own negotiation.
     pub(crate) fn offer(&self, info: &RequestInfo) -> Option<Offer> {
         match self {
-            Self::Resource(_) if info.verb == Verb::Watch => Some(Offer::Stream),
+            Self::Resource(resource) if info.verb == Verb::Watch => {
+                Some(if resource.is_custom() { Offer::CustomStream } else { Offer::Stream })
+            }
             Self::Resource(resource) if !resource.stored => Some(Offer::Document),
             Self::Resource(_) if info.subresource.as_deref() == Some(token_request::TOKEN) => {
                 Some(Offer::Document)
+            }
+            // The scale of a custom object is of a built-in kind.
+            Self::Resource(resource)
+                if resource.is_custom() && info.subresource.as_deref() != Some(scale::SCALE) =>
+            {
+                Some(Offer::CustomObjects)
             }
             Self::Resource(_) => Some(Offer::Objects),
             Self::Discovery(page) if page.is_aggregated() => None,

@@ -1,14 +1,16 @@
 //! The `scale` subresource: the number of replicas of a workload, in a form that every kind shares.
 //!
 //! A scale is made from the workload and nothing of it is stored. Writing one changes the
-//! workload's `spec.replicas` under the conditions that the scale brings along (its version and
+//! workload's number of replicas under the conditions that the scale brings along (its version and
 //! identity), and its writer owns that field as of `scale`.
+
+mod places;
 
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use http::{Response, StatusCode};
-use quorate_meta::{Cause, GroupKind, LabelSelector, Map, Status, Time, Value};
+use quorate_meta::{Cause, GroupKind, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
@@ -24,6 +26,7 @@ use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{decode, identity};
 use crate::negotiation::Shape;
 use crate::respond;
+use places::{Places, replicas};
 use quorate_access::request::Verb;
 use quorate_registry::error::Error;
 use quorate_registry::ownership::FieldManager;
@@ -32,7 +35,6 @@ use quorate_registry::{Part, Resource, stored_codec};
 
 /// The subresource's name.
 pub(super) const SCALE: &str = "scale";
-const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// Reads, replaces, patches or applies a scale.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
@@ -96,7 +98,7 @@ async fn get(
     let entry = snapshot.get(&resource.key(request.namespace(), name));
     let missing = || Status::not_found(&resource.group_resource(), name);
     let entry = entry.ok_or_else(|| freshness::failure(api, snapshot.revision(), missing()))?;
-    let scale = scale_of(&stored_codec::decode(resource, entry)?);
+    let scale = Places::of(resource).read(&stored_codec::decode(resource, entry)?)?;
     let mut response = shown(api, request, form, &scale, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
@@ -127,7 +129,7 @@ async fn patch(
     if apply::is_apply(api, media) {
         return apply(api, request, form).await;
     }
-    patch::check_media(media)?;
+    patch::check_media(request.resource()?, media)?;
     check_form(api, request, form)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (body, told) = patch::read(media, request)?;
@@ -172,6 +174,7 @@ async fn apply(
         let manager = FieldManager { resource, part, manager: &parameters.manager, now };
         let mut object = manager.apply(live, wanted, parameters.force).map_err(apply::refusal)?;
         body.check(parameters.validation)?;
+        Places::of(resource).check_applied(&object)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;
         decode::complete(api.names, resource, &mut object);
@@ -201,10 +204,11 @@ fn wanted(resource: &Resource, form: &Resource, scale: &Value) -> Result<Config,
             wanted.set_at(&["metadata", field], value.clone());
         }
     }
-    if let Some(asked) = scale.at(&REPLICAS).filter(|asked| !asked.is_null()) {
+    let places = Places::of(resource);
+    if !places.are_custom() {
         check(form, scale.str_at(&["metadata", "name"]).unwrap_or_default(), scale)?;
-        wanted.set_at(&REPLICAS, asked.clone());
     }
+    places.want(scale, &mut wanted);
     apply::fit(resource, wanted)
 }
 
@@ -221,20 +225,23 @@ where
     F: FnMut(&Value) -> Result<Value, Error> + Send,
 {
     let (resource, name) = (request.resource()?, request.name()?);
+    let places = Places::of(resource);
     let target = Target { resource, namespace: request.namespace(), name };
     let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
     let options =
         UpdateOptions { write, part, if_match: if_match.as_deref(), replaces, named: None };
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
-        let scale = change(&scale_of(current))?;
-        check(form, name, &scale)?;
+        let scale = change(&places.begin(current)?)?;
+        if !places.are_custom() {
+            check(form, name, &scale)?;
+        }
         let mut object = current.clone();
         for field in ["resourceVersion", "uid"] {
             let asked = scale.str_at(&["metadata", field]).unwrap_or_default();
             object.set_at(&["metadata", field], asked);
         }
-        object.set_at(&REPLICAS, replicas(&scale));
+        places.write(&scale, &mut object)?;
         Ok(object)
     };
     let answer = writer_for(api, request.user).update(target, options, change).await?;
@@ -250,7 +257,8 @@ fn scaled(
 ) -> Result<Response<Body>, Error> {
     let entry =
         Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
-    let scale = scale_of(&stored_codec::decode(request.resource()?, &entry)?);
+    let resource = request.resource()?;
+    let scale = Places::of(resource).read(&stored_codec::decode(resource, &entry)?)?;
     let mut response = shown(api, request, form, &scale, answer.revision)?;
     warnings::add(&mut response, &answer.warnings);
     Ok(response)
@@ -263,78 +271,4 @@ fn check(form: &Resource, name: &str, scale: &Value) -> Result<(), Error> {
     }
     let cause = Cause::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
     Err(Status::invalid(&GroupKind::new(&*form.group, &*form.kind), name, vec![cause]).into())
-}
-
-fn replicas(object: &Value) -> i64 {
-    object.at(&REPLICAS).and_then(Value::as_i64).unwrap_or_default()
-}
-
-/// The scale of a workload.
-fn scale_of(object: &Value) -> Value {
-    let mut metadata = Map::new();
-    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
-        if let Some(value) = object.at(&["metadata", field]) {
-            metadata.insert(field, value.clone());
-        }
-    }
-    let mut spec = Map::new();
-    if replicas(object) != 0 {
-        spec.insert("replicas", replicas(object));
-    }
-    let running = object.at(&["status", "replicas"]).and_then(Value::as_i64).unwrap_or_default();
-    let mut status = Map::from([("replicas", running)]);
-    let selector = object.at(&["spec", "selector"]).map(selector_text).unwrap_or_default();
-    if !selector.is_empty() {
-        status.insert("selector", selector);
-    }
-    Value::from([
-        ("apiVersion", Value::from("autoscaling/v1")),
-        ("kind", "Scale".into()),
-        ("metadata", metadata.into()),
-        ("spec", spec.into()),
-        ("status", status.into()),
-    ])
-}
-
-/// A selector as list requests take it. Old workloads have no more than labels.
-fn selector_text(selector: &Value) -> String {
-    let labels = selector.as_map().filter(|map| map.values().all(|value| value.as_str().is_some()));
-    let selector = match labels.filter(|labels| !labels.is_empty()) {
-        Some(labels) => LabelSelector::from_object(&Value::from([("matchLabels", labels.clone())])),
-        None => LabelSelector::from_object(selector),
-    };
-    selector.map(|selector| selector.to_string()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn scales() {
-        let object = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "5", "labels": {"x": "y"}},
-            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "a"}}}, "status": {"replicas": 2}});
-        let expect = json!({"apiVersion": "autoscaling/v1", "kind": "Scale",
-            "metadata": {"name": "a", "uid": "u", "resourceVersion": "5"},
-            "spec": {"replicas": 3}, "status": {"replicas": 2, "selector": "app=a"}});
-        assert_eq!(scale_of(&object.into()), expect.into());
-        let none = json!({"metadata": {}, "spec": {"replicas": 0}});
-        let expect = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {}, "spec": {}, "status": {"replicas": 0}});
-        assert_eq!(scale_of(&none.into()), expect.into());
-    }
-
-    #[test]
-    fn selectors() {
-        let check = |selector: serde_json::Value, expect: &str| {
-            assert_eq!(selector_text(&selector.into()), expect)
-        };
-        check(json!({"app": "a", "b": "c"}), "app=a,b=c");
-        let term = json!({"key": "tier", "operator": "NotIn", "values": ["x", "y"]});
-        check(
-            json!({"matchLabels": {"app": "a"}, "matchExpressions": [term]}),
-            "app=a,tier notin (x,y)",
-        );
-        check(json!({}), "");
-    }
 }

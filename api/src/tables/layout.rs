@@ -8,8 +8,10 @@ use quorate_schema::{Column, Graph};
 use quorate_wire::json;
 
 use super::cell::Cell;
+use super::printer::PrinterColumns;
 use super::row::{self, Conditions, Rank};
 use super::special::Special;
+use quorate_registry::Resource;
 use quorate_registry::error::Error;
 
 /// How much of its object a row carries.
@@ -43,16 +45,25 @@ pub(crate) struct Layout {
     /// `columnDefinitions` as JSON.
     pub(crate) columns: Vec<u8>,
     cells: Vec<Cell>,
+    /// The columns that the definition of a custom resource adds.
+    printer: Option<PrinterColumns>,
     further_cell: Option<Special>,
     conditions: Option<Conditions>,
     rank: Option<Rank>,
 }
 
 impl Layout {
-    /// The layout of a kind; kinds that the schema has no columns for get name and creation time.
-    pub(crate) fn new(graph: &Graph, kind: &GroupVersionKind) -> Result<Self, Error> {
+    /// The layout of a resource's objects; `graph` knows the built-in kinds. Those that the schema
+    /// has no columns for get name and creation time.
+    pub(crate) fn new(graph: &Graph, resource: &Resource) -> Result<Self, Error> {
+        let columns = resource.strategy.printer_columns();
+        if !columns.is_empty() {
+            return Ok(Self::of_printer_columns(PrinterColumns::new(columns)));
+        }
+        let Resource { group, version, kind, .. } = resource;
+        let kind = GroupVersionKind::new(&**group, &**version, &**kind);
         let def = graph
-            .kind(kind)
+            .kind(&kind)
             .ok_or_else(|| Error::internal(format!("the schema does not know {kind}")))?;
         let defaults = default_columns();
         let columns = if def.columns.is_empty() { &defaults } else { &def.columns };
@@ -61,14 +72,38 @@ impl Layout {
         Ok(Self {
             columns: json::to_vec(&definitions),
             cells,
+            printer: None,
             further_cell: row::further_cell(&def.kind),
             conditions: row::conditions(&def.kind),
             rank: row::rank(&def.kind),
         })
     }
 
+    fn of_printer_columns(mut printer: PrinterColumns) -> Self {
+        let mut definitions = vec![definition(&name_column())];
+        definitions.append(&mut printer.definitions);
+        Self {
+            columns: json::to_vec(&Value::List(definitions)),
+            cells: Vec::new(),
+            printer: Some(printer),
+            further_cell: None,
+            conditions: None,
+            rank: None,
+        }
+    }
+
+    /// Whether cells show the version that is served, not the one that is stored.
+    pub(crate) fn shows_served(&self) -> bool {
+        self.printer.is_some()
+    }
+
     /// Writes the cells of an object as a JSON array.
     pub(crate) fn cells(&self, object: &Value, now_ms: u64, out: &mut Vec<u8>) {
+        if let Some(printer) = &self.printer {
+            let name = object.str_at(&["metadata", "name"]).unwrap_or_default().into();
+            let cells = std::iter::once(name).chain(printer.cells(object, now_ms)).collect();
+            return json::write(&Value::List(cells), out);
+        }
         let further = self.further_cell.map(|cell| cell(object, now_ms));
         let cells =
             self.cells.iter().map(|cell| cell.evaluate(object, now_ms)).chain(further).collect();
@@ -102,12 +137,14 @@ fn definition(column: &Column) -> Value {
     ]))
 }
 
-fn default_columns() -> Vec<Column> {
-    let column = |name: &'static str,
-                  kind: &'static str,
-                  format: &'static str,
-                  value: &'static str,
-                  doc: &'static str| Column {
+fn column(
+    name: &'static str,
+    kind: &'static str,
+    format: &'static str,
+    value: &'static str,
+    doc: &'static str,
+) -> Column {
+    Column {
         name: name.into(),
         kind: kind.into(),
         format: format.into(),
@@ -115,21 +152,15 @@ fn default_columns() -> Vec<Column> {
         cell: "".into(),
         value: value.into(),
         doc: doc.into(),
-    };
-    vec![
-        column(
-            "Name",
-            "string",
-            "name",
-            ".metadata.name",
-            "Unique name of the object within its kind and namespace.",
-        ),
-        column(
-            "Created At",
-            "date",
-            "",
-            "rfc3339(.metadata.creationTimestamp)",
-            "When the object was created.",
-        ),
-    ]
+    }
+}
+
+fn name_column() -> Column {
+    let doc = "Unique name of the object within its kind and namespace.";
+    column("Name", "string", "name", ".metadata.name", doc)
+}
+
+fn default_columns() -> Vec<Column> {
+    let value = "rfc3339(.metadata.creationTimestamp)";
+    vec![name_column(), column("Created At", "date", "", value, "When the object was created.")]
 }

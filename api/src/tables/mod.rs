@@ -1,7 +1,8 @@
 //! Tables: objects as rows for a terminal (`Table` of the meta group).
 //!
-//! What the columns are comes from the schema; this module knows how a cell's rule is evaluated.
-//! Tables parse objects, which costs time; only a request for a table does.
+//! What the columns are comes from the schema, or from the definition of a custom resource; this
+//! module knows how a cell's rule is evaluated. Tables parse objects, which costs time; only a
+//! request for a table does.
 
 mod autoscaling;
 mod batch;
@@ -16,6 +17,7 @@ mod layout;
 mod network;
 mod node;
 mod pod;
+mod printer;
 mod quota;
 mod row;
 mod special;

@@ -48,7 +48,7 @@ fn accept_headers() {
     target("accept headers", corpus, words::REQUEST, 200).run(|input| {
         let text = String::from_utf8_lossy(input);
         let best_first = clauses(&text);
-        for offer in [Offer::Document, Offer::Objects, Offer::Stream] {
+        for offer in [Offer::Document, Offer::Objects, Offer::Stream, Offer::CustomObjects] {
             let _ = formats.negotiate(&text, offer);
         }
         let errors = formats.for_errors(&text);

@@ -126,6 +126,11 @@ pub(in crate::handlers) fn object(
     resource: &Resource,
     validation: FieldValidation,
 ) -> Result<Decoded, Error> {
+    if resource.is_custom() && syntax(api, request)? == Syntax::Protobuf {
+        let mut readable = api.formats.media_types();
+        readable.retain(|media| !api.names.is_protobuf(media));
+        return Err(Status::unsupported_body(&readable).into());
+    }
     let (mut decoded, _) = of_kind(api, request, BodyKind::of(resource), validation)?;
     complete(api.names, resource, &mut decoded.object);
     Ok(decoded)
