@@ -16,6 +16,7 @@ mod certificates;
 mod contract;
 mod controllers;
 mod controllers_go_on;
+mod custom_resources;
 mod default_roles;
 mod deletecollection;
 mod deposed;

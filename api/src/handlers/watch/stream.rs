@@ -4,9 +4,11 @@
 //! are there by then, so many events cost one write; watchers of a whole collection that are at the
 //! same place send the same buffer; the next one is asked for at the pace that is allowed. The
 //! watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
-//! moved past it. The stream ends at its deadline, when the server drains, or with an ERROR event:
-//! after what could be told, also when an event cannot be written.
+//! moved past it. The stream ends at its deadline, when the server drains, when its resource is no
+//! longer served and all changes are told, or with an ERROR event: after what could be told, also
+//! when an event cannot be written.
 
+use std::future::pending;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -90,6 +92,8 @@ enum Wake {
     /// Changes are no longer held back.
     Pause,
     Ending,
+    /// The resource is no longer served.
+    Removed,
 }
 
 impl Initial {
@@ -108,7 +112,7 @@ impl WatchStream {
         let period = BOOKMARK_PERIOD.as_millis() as u64;
         let bookmark_period = Duration::from_millis(spread(entropy, period, period / 2));
         let (deadline, next_bookmark) = (now + Duration::from_secs(seconds), now + bookmark_period);
-        let (owner, removal) = (api.clone(), parts.removal.clone());
+        let owner = api.clone();
         Self {
             api: api.clone(),
             watcher: api.fanout.join(),
@@ -121,13 +125,7 @@ impl WatchStream {
             pace: Pace::new(now),
             pause: None,
             timer: Box::pin(sleep_until(deadline)),
-            ending: Box::pin(async move {
-                let Some(removal) = removal else { return owner.lifecycle.ending().await };
-                tokio::select! {
-                    () = owner.lifecycle.ending() => {}
-                    () = removal.closed() => {}
-                }
-            }),
+            ending: Box::pin(async move { owner.lifecycle.ending().await }),
             ended: false,
             parts,
         }
@@ -230,6 +228,7 @@ impl WatchStream {
             () = &mut self.ending => Wake::Ending,
             () = &mut self.timer => if pause.is_some() { Wake::Pause } else { Wake::Timer },
             batch = self.parts.watch.next(), if pause.is_none() => Wake::Batch(batch),
+            () = removed(self.parts.removal.as_ref()) => Wake::Removed,
         };
         match wake {
             Wake::Pause => {
@@ -247,6 +246,18 @@ impl WatchStream {
                 self.bookmark()
             }
             Wake::Batch(batch) => Ok(self.tell_batches(batch).await),
+            Wake::Removed => Ok(self.tell_rest().await),
+        }
+    }
+
+    /// What is left to tell of a resource that is no longer served; then the stream ends.
+    async fn tell_rest(&mut self) -> Bytes {
+        match self.parts.watch.try_next().transpose() {
+            Some(batch) => self.tell_batches(batch).await,
+            None => {
+                self.ended = true;
+                Bytes::new()
+            }
         }
     }
 
@@ -373,6 +384,14 @@ impl WatchStream {
         let mut out = Vec::new();
         event::bookmark(&self.parts.renderer, position, &[], &mut out)?;
         Ok(out.into())
+    }
+}
+
+/// Returns once the resource is no longer served; never for built-in ones.
+async fn removed(removal: Option<&Removal>) {
+    match removal {
+        Some(removal) => removal.closed().await,
+        None => pending().await,
     }
 }
 
