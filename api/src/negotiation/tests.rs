@@ -139,3 +139,17 @@ fn shapes() {
         "Yaml Metadata(\"meta.svc.io/v1\")",
     );
 }
+
+#[test]
+fn custom_objects_have_no_protobuf_form() {
+    let protobuf = "application/vnd.svc.protobuf";
+    let metadata = format!("{protobuf};as=PartialObjectMetadata;g=meta.svc.io;v=v1");
+    let shown = "Protobuf(Protobuf) Metadata(\"meta.svc.io/v1\")";
+    for offer in [Offer::CustomObjects, Offer::CustomStream] {
+        check(&format!("{protobuf},application/json"), offer, "Json Object");
+        check(protobuf, offer, "Media");
+        check(&metadata, offer, shown);
+    }
+    check("application/yaml", Offer::CustomObjects, "Yaml Object");
+    check("application/yaml,application/json", Offer::CustomStream, "Json Object");
+}

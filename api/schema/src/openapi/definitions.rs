@@ -55,16 +55,23 @@ impl<'g> Definitions<'g> {
     }
 
     /// All definitions, those they use included.
-    pub(super) fn finish(mut self) -> Value {
+    pub(super) fn finish(mut self) -> Map {
         while let Some(ty) = self.wanted.pop() {
             let ty = self.graph.ty(ty);
             let schema = self.schema(ty);
             self.done.insert(naming::definition(self.graph.names(), ty), schema);
         }
-        Value::Map(self.done.into_iter().collect())
+        self.done.into_iter().collect()
     }
 
-    fn refer(&self, definition: &str) -> Value {
+    /// The schema of a property of a type of the shared machinery; `None` when it has none.
+    pub(super) fn machinery_property(&mut self, neutral: &str, name: &str) -> Option<Value> {
+        let owner = self.graph.type_named(neutral)?;
+        owner.property(name).map(|field| self.property(owner, field))
+    }
+
+    /// The reference to a definition of this document.
+    pub(super) fn refer(&self, definition: &str) -> Value {
         Value::from([("$ref", self.dialect.reference(definition))])
     }
 

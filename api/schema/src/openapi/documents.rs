@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use quorate_meta::{GroupVersion, Map, Value};
 
 use super::definitions::Definitions;
-use super::operation::PathOperation;
-use super::{Dialect, Style, naming, pages, paths};
+use super::operation::{PathOperation, Produced};
+use super::path_kind::PathKind;
+use super::{Dialect, Style, custom, naming, pages, paths};
 use crate::graph::{Graph, KindDef};
 
 /// The name of the security scheme.
@@ -47,7 +48,7 @@ impl<'g> Documents<'g> {
     pub fn paths(&self) -> Vec<String> {
         let mut all = BTreeSet::from(pages::PATHS.map(str::to_owned));
         for served in &self.served {
-            let root = paths::root(served.kind);
+            let root = root(served.kind);
             all.insert(root.trim_start_matches('/').to_owned());
             if !served.kind.group.is_empty() {
                 all.insert(format!("apis/{}", served.kind.group));
@@ -61,36 +62,41 @@ impl<'g> Documents<'g> {
         if !self.paths().iter().any(|known| known == path) {
             return None;
         }
-        let mut definitions = Definitions::new(self.graph, Dialect::V3, self.group_versions());
+        let mut definitions = self.definitions(Dialect::V3);
         let mut all = Map::new();
         let root = format!("/{path}");
         let resources: Vec<&Served<'g>> =
-            self.served.iter().filter(|served| paths::root(served.kind) == root).collect();
+            self.served.iter().filter(|served| self::root(served.kind) == root).collect();
         match resources.first() {
             None => self.page(Dialect::V3, path, &mut definitions, &mut all),
             Some(first) => self.group_version(Dialect::V3, first.kind, &mut definitions, &mut all),
         }
         for served in resources {
-            paths::of_resource(self.style(Dialect::V3), served, &mut definitions, &mut all);
+            self.resource(Dialect::V3, served, &mut definitions, &mut all);
         }
-        let components =
-            Value::from([("schemas", definitions.finish()), ("securitySchemes", security())]);
+        Some(self.document(all, definitions.finish()))
+    }
+
+    /// A document of version 3.
+    pub(super) fn document(&self, paths: Map, schemas: Map) -> Value {
+        let components = [("schemas", Value::Map(schemas)), ("securitySchemes", security())];
         let head = [
             ("openapi", Value::from("3.0.0")),
             ("info", self.info()),
-            ("paths", all.into()),
-            ("components", components),
+            ("paths", paths.into()),
+            ("components", Value::from(components)),
         ];
-        Some(Value::from(head))
+        Value::from(head)
     }
 
-    /// The document of version 2, about everything.
-    pub fn whole(&self) -> Value {
-        let mut definitions = Definitions::new(self.graph, Dialect::V2, self.group_versions());
+    /// The document of version 2, about everything that is built in. `with_custom` has it define
+    /// what the parts about custom resources refer to.
+    pub fn whole(&self, with_custom: bool) -> Value {
+        let mut definitions = self.definitions(Dialect::V2);
         let mut all = Map::new();
         for path in self.paths() {
             let root = format!("/{path}");
-            match self.served.iter().find(|served| paths::root(served.kind) == root) {
+            match self.served.iter().find(|served| self::root(served.kind) == root) {
                 None => self.page(Dialect::V2, &path, &mut definitions, &mut all),
                 Some(first) => {
                     self.group_version(Dialect::V2, first.kind, &mut definitions, &mut all)
@@ -98,20 +104,43 @@ impl<'g> Documents<'g> {
             }
         }
         for served in &self.served {
-            paths::of_resource(self.style(Dialect::V2), served, &mut definitions, &mut all);
+            self.resource(Dialect::V2, served, &mut definitions, &mut all);
+        }
+        if with_custom {
+            custom::refer_to_shared(&mut definitions);
         }
         let head = [
             ("swagger", Value::from("2.0")),
             ("info", self.info()),
             ("paths", all.into()),
-            ("definitions", definitions.finish()),
+            ("definitions", definitions.finish().into()),
             ("securityDefinitions", security()),
             ("security", vec![Value::from([(BEARER, Value::List(Vec::new()))])].into()),
         ];
         Value::from(head)
     }
 
-    fn style(&self, dialect: Dialect) -> Style<'g> {
+    fn resource(
+        &self,
+        dialect: Dialect,
+        served: &Served<'g>,
+        definitions: &mut Definitions<'g>,
+        all: &mut Map,
+    ) {
+        let (kind, subresources) = PathKind::of(self.graph, served, definitions);
+        paths::of_resource(self.style(dialect), &kind, &subresources, definitions, all);
+    }
+
+    /// The definitions of a document in which nothing is defined yet.
+    pub(super) fn definitions(&self, dialect: Dialect) -> Definitions<'g> {
+        Definitions::new(self.graph, dialect, self.group_versions())
+    }
+
+    pub(super) fn graph(&self) -> &'g Graph {
+        self.graph
+    }
+
+    pub(super) fn style(&self, dialect: Dialect) -> Style<'g> {
         Style { graph: self.graph, dialect, cbor: self.cbor }
     }
 
@@ -134,23 +163,21 @@ impl<'g> Documents<'g> {
         definitions: &mut Definitions<'g>,
         all: &mut Map,
     ) {
-        let (group, version) = (
-            naming::capital(&naming::camel_group(kind.neutral_group)),
-            naming::capital(&kind.version),
-        );
+        let camel_group = naming::camel_group(kind.neutral_group);
+        let (group, version) = (naming::capital(&camel_group), naming::capital(&kind.version));
         let answer = definitions.machinery("meta/v1.APIResourceList");
         let operation = PathOperation {
             action: "read",
             id: format!("get{group}{version}APIResources"),
-            tag: naming::tag(kind),
+            tag: naming::tag(&camel_group, &kind.version),
             description: "List the resources of this version.".to_owned(),
             kind: None,
             body: None,
             answer: Some(answer),
-            media: None,
+            media: Produced::Objects,
         };
         let methods = Map::from([("get", operation.write(self.style(dialect)))]);
-        all.insert(format!("{}/", paths::root(kind)), methods);
+        all.insert(format!("{}/", root(kind)), methods);
     }
 
     /// A page about the server or a group.
@@ -161,6 +188,10 @@ impl<'g> Documents<'g> {
         let operation = pages::operation(path, group, definitions).write(self.style(dialect));
         all.insert(format!("/{path}/"), Map::from([("get", operation)]));
     }
+}
+
+fn root(kind: &KindDef) -> String {
+    naming::root(&kind.group, &kind.version)
 }
 
 /// The security scheme: a bearer token in a header. Client certificates belong to the connection

@@ -5,26 +5,32 @@
 //! also have the names that clients hard-code (`x-kubernetes-...`), because kubectl finds kinds and
 //! patch strategies by them. Invariant: a document defines every type that it refers to.
 //!
+//! Custom resources are described by the schema of their definition, whose documents and parts of
+//! the document for all can be made one by one.
+//!
 //! Not here: serving, hashing and caching.
 
+mod custom;
 mod definitions;
 mod documents;
 mod naming;
 mod operation;
 mod pages;
 mod parameters;
+mod path_kind;
 mod paths;
 
 #[cfg(test)]
 mod tests;
 
+pub use custom::{CustomParts, CustomResource, CustomSubresource};
 pub use documents::{Documents, Served};
 
 use crate::graph::Graph;
 
-/// Which version of OpenAPI a part is written for.
+/// The version of OpenAPI that a part is written for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dialect {
+pub enum Dialect {
     /// Swagger 2.0: one document for everything.
     V2,
     /// OpenAPI 3.0: one document per group version.

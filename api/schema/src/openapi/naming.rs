@@ -2,7 +2,7 @@
 
 use quorate_meta::{Map, Names, Naming, Value};
 
-use crate::graph::{KindDef, TypeDef};
+use crate::graph::TypeDef;
 
 /// The definition name of a type: `io.k8s.api.core.v1.ConfigMap`.
 pub(super) fn definition(names: &Names, ty: &TypeDef) -> String {
@@ -32,32 +32,29 @@ pub(super) fn group_version_kind(group: &str, version: &str, kind: &str) -> Valu
     Value::from([("group", group), ("kind", kind), ("version", version)])
 }
 
-/// The group in camel case: `core`, `rbacAuthorization`.
+/// The definition name of a custom kind: `com.example.stable.v1.CronTab`.
+pub(super) fn custom_definition(group: &str, version: &str, kind: &str) -> String {
+    let mut parts: Vec<&str> = group.rsplit('.').collect();
+    parts.extend([version, kind]);
+    parts.join(".")
+}
+
+/// `/api/v1`, `/apis/apps/v1`.
+pub(super) fn root(group: &str, version: &str) -> String {
+    if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") }
+}
+
+/// The group in camel case: `core`, `rbacAuthorization`, `certManagerIo`.
 pub(super) fn camel_group(neutral: &str) -> String {
-    let mut words = neutral.split('.');
-    let first = words.next().unwrap_or_default().to_owned();
+    let mut words = neutral.split(['.', '-']);
+    let first = words.next().unwrap_or_default();
+    let first = first.trim_start_matches(|c: char| c.is_ascii_digit()).to_owned();
     words.fold(first, |name, word| name + &capital(word))
 }
 
 /// The tag of a group version: `core_v1`.
-pub(super) fn tag(kind: &KindDef) -> String {
-    format!("{}_{}", camel_group(kind.neutral_group), kind.version)
-}
-
-/// The operation id of a verb: `readCoreV1NamespacedConfigMap`. `collection` and `suffix` as in
-/// `deleteCoreV1CollectionNamespacedConfigMap` and `readCoreV1NamespaceStatus`.
-pub(super) fn operation_id(
-    verb: &str,
-    kind: &KindDef,
-    collection: bool,
-    namespaced: bool,
-    suffix: &str,
-) -> String {
-    let group = capital(&camel_group(kind.neutral_group));
-    let version = capital(&kind.version);
-    let collection = if collection { "Collection" } else { "" };
-    let namespaced = if namespaced { "Namespaced" } else { "" };
-    format!("{verb}{group}{version}{collection}{namespaced}{}{suffix}", kind.kind)
+pub(super) fn tag(camel_group: &str, version: &str) -> String {
+    format!("{camel_group}_{version}")
 }
 
 /// A word with a capital first letter.

@@ -21,14 +21,27 @@ pub(super) struct PathOperation {
     pub(super) body: Option<Value>,
     /// Reference to the type of the response.
     pub(super) answer: Option<Value>,
-    /// The media type of the response; `None` for those of objects.
-    pub(super) media: Option<&'static str>,
+    /// The media types of the response.
+    pub(super) media: Produced,
+}
+
+/// In which media types there is a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Produced {
+    /// In those of objects of built-in kinds.
+    Objects,
+    /// In those of custom objects.
+    Custom,
+    /// In this one only.
+    Only(&'static str),
 }
 
 impl PathOperation {
     /// Writes the operation.
     pub(super) fn write(self, style: Style<'_>) -> Value {
         let (names, dialect) = (style.graph.names(), style.dialect);
+        let (media, consumed) = self.media_types(style);
+        let media: Vec<&str> = media.iter().map(String::as_str).collect();
         let mut map = Map::from([
             ("description", Value::from(self.description)),
             ("operationId", self.id.into()),
@@ -41,18 +54,6 @@ impl PathOperation {
         let query = parameters::of_action(self.action);
         let mut list: Vec<Value> =
             query.into_iter().map(|parameter| parameters::query(dialect, parameter)).collect();
-        let of_objects = [well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf];
-        let mut media = self.media.map_or_else(|| of_objects.to_vec(), |media| vec![media]);
-        let streams = matches!(self.action, "list" | "watch" | "watchlist");
-        let streamed = [well_known::MEDIA_JSON, names.media_protobuf]
-            .map(|media| format!("{media};stream=watch"));
-        media.extend(streamed.iter().map(String::as_str).filter(|_| streams));
-        let mut consumed = if self.action == "patch" { PATCH_MEDIA.to_vec() } else { vec!["*/*"] };
-        if style.cbor && self.media.is_none() {
-            media.push(well_known::MEDIA_CBOR);
-            media.extend(streams.then_some(well_known::MEDIA_CBOR_SEQUENCE));
-            consumed.extend((self.action == "patch").then_some(well_known::MEDIA_APPLY_PATCH_CBOR));
-        }
         match dialect {
             Dialect::V2 => {
                 list.extend(self.body.map(|schema| body_parameter(self.action, schema)));
@@ -71,6 +72,39 @@ impl PathOperation {
         }
         map.insert("responses", responses(dialect, self.action, self.answer.as_ref(), &media));
         Value::Map(map)
+    }
+
+    /// The media types of responses and of bodies.
+    fn media_types(&self, style: Style<'_>) -> (Vec<String>, Vec<&'static str>) {
+        const OF_CUSTOM: [&str; 2] = [well_known::MEDIA_JSON, well_known::MEDIA_YAML];
+        let names = style.graph.names();
+        let is_patch = self.action == "patch";
+        let streams = matches!(self.action, "list" | "watch" | "watchlist");
+        let mut consumed = if is_patch { PATCH_MEDIA.to_vec() } else { vec!["*/*"] };
+        let media = match self.media {
+            Produced::Objects => {
+                vec![well_known::MEDIA_JSON, well_known::MEDIA_YAML, names.media_protobuf]
+            }
+            Produced::Custom => {
+                if is_patch {
+                    consumed.retain(|media| *media != well_known::MEDIA_STRATEGIC_PATCH);
+                } else {
+                    consumed = OF_CUSTOM.to_vec();
+                }
+                OF_CUSTOM.to_vec()
+            }
+            Produced::Only(media) => vec![media],
+        };
+        let streamed = [well_known::MEDIA_JSON, names.media_protobuf];
+        let streamed = streamed.map(|media| format!("{media};stream=watch"));
+        let mut media: Vec<String> = media.into_iter().map(str::to_owned).collect();
+        media.extend(streamed.into_iter().filter(|_| streams && self.media == Produced::Objects));
+        if style.cbor && !matches!(self.media, Produced::Only(_)) {
+            media.push(well_known::MEDIA_CBOR.to_owned());
+            media.extend(streams.then(|| well_known::MEDIA_CBOR_SEQUENCE.to_owned()));
+            consumed.extend(is_patch.then_some(well_known::MEDIA_APPLY_PATCH_CBOR));
+        }
+        (media, consumed)
     }
 }
 

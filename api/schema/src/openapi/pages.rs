@@ -5,7 +5,7 @@ use quorate_meta::{Map, Value, well_known};
 
 use super::definitions::Definitions;
 use super::naming;
-use super::operation::PathOperation;
+use super::operation::{PathOperation, Produced};
 
 const ISSUER: &str = ".well-known/openid-configuration";
 const ISSUER_KEYS: &str = "openid/v1/jwks";
@@ -79,12 +79,12 @@ fn page(id: &str, tag: &str, description: &str, answer: Value) -> PathOperation 
         kind: None,
         body: None,
         answer: Some(answer),
-        media: None,
+        media: Produced::Objects,
     }
 }
 
 fn only(media: &'static str, operation: PathOperation) -> PathOperation {
-    PathOperation { media: Some(media), ..operation }
+    PathOperation { media: Produced::Only(media), ..operation }
 }
 
 /// The schema of a release.

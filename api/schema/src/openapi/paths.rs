@@ -1,66 +1,55 @@
 //! The paths of a served resource and their operations.
 
-use quorate_meta::{GroupVersionKind, Map, Value};
+use quorate_meta::{Map, Value};
 
 use super::definitions::Definitions;
-use super::documents::Served;
-use super::operation::PathOperation;
+use super::operation::{PathOperation, Produced};
+use super::path_kind::{PathKind, SubresourcePath};
 use super::{Style, naming, parameters};
-use crate::graph::{KindDef, Subresource, TypeId};
 
 /// Writes all paths of a resource into `paths`.
 pub(super) fn of_resource<'g>(
     style: Style<'g>,
-    served: &Served<'g>,
+    kind: &PathKind<'_>,
+    subresources: &[SubresourcePath<'_>],
     definitions: &mut Definitions<'g>,
     paths: &mut Map,
 ) {
-    let mut writer = PathWriter { style, kind: served.kind, definitions, paths };
+    let mut writer = PathWriter { style, kind, definitions, paths };
     writer.collection();
     writer.object();
-    writer.watches();
-    for name in &served.subresources {
-        if let Some(sub) = served.kind.subresource(name) {
-            writer.subresource(sub);
-        }
+    if !kind.is_custom {
+        writer.watches();
     }
+    subresources.iter().for_each(|sub| writer.subresource(sub));
 }
 
-struct PathWriter<'g, 'd, 'p> {
+struct PathWriter<'g, 'w> {
     style: Style<'g>,
-    kind: &'g KindDef,
-    definitions: &'d mut Definitions<'g>,
-    paths: &'p mut Map,
+    kind: &'w PathKind<'w>,
+    definitions: &'w mut Definitions<'g>,
+    paths: &'w mut Map,
 }
 
-impl<'g> PathWriter<'g, '_, '_> {
+impl PathWriter<'_, '_> {
     fn collection(&mut self) {
         let kind = self.kind;
         let mut methods = Map::new();
-        let list = kind.list_ty.filter(|_| kind.has_verb("list"));
+        let list = kind.list.as_ref().filter(|_| kind.has_verb("list"));
         if let Some(list) = list {
-            let answer = self.definitions.reference(list);
-            let id = naming::operation_id("list", kind, false, kind.namespaced, "");
+            let id = kind.operation_id("list", false, kind.namespaced, "");
             let about = format!("List or watch {}.", kind.resource);
-            methods.insert("get", self.operation("list", id, about, None, Some(answer)));
+            methods.insert("get", self.operation("list", id, about, None, Some(list.clone())));
         }
         if kind.has_verb("create") {
-            let ty = self.definitions.reference(kind.ty);
-            let id = naming::operation_id("create", kind, false, kind.namespaced, "");
-            methods.insert(
-                "post",
-                self.operation(
-                    "post",
-                    id,
-                    format!("Create a {}.", kind.kind),
-                    Some(ty.clone()),
-                    Some(ty),
-                ),
-            );
+            let ty = kind.object.clone();
+            let id = kind.operation_id("create", false, kind.namespaced, "");
+            let about = format!("Create a {}.", kind.kind);
+            methods.insert("post", self.operation("post", id, about, Some(ty.clone()), Some(ty)));
         }
         if kind.has_verb("deletecollection") {
             let (options, status) = self.delete_types();
-            let id = naming::operation_id("delete", kind, true, kind.namespaced, "");
+            let id = kind.operation_id("delete", true, kind.namespaced, "");
             let about = format!("Delete {}.", kind.resource);
             methods.insert(
                 "delete",
@@ -69,12 +58,11 @@ impl<'g> PathWriter<'g, '_, '_> {
         }
         self.add(&self.base(), methods, false);
         if let (true, Some(list)) = (kind.namespaced, list) {
-            let answer = self.definitions.reference(list);
-            let id = naming::operation_id("list", kind, false, false, "ForAllNamespaces");
+            let id = kind.operation_id("list", false, false, "ForAllNamespaces");
             let about = format!("List or watch {} of all namespaces.", kind.resource);
             let methods =
-                Map::from([("get", self.operation("list", id, about, None, Some(answer)))]);
-            let path = format!("{}/{}", root(kind), kind.resource);
+                Map::from([("get", self.operation("list", id, about, None, Some(list.clone())))]);
+            let path = format!("{}/{}", kind.root(), kind.resource);
             let plain = self.parameters(false, false);
             self.insert(path, methods, plain);
         }
@@ -82,16 +70,11 @@ impl<'g> PathWriter<'g, '_, '_> {
 
     fn object(&mut self) {
         let kind = self.kind;
-        let verbs: Vec<&str> = kind.verbs.iter().map(AsRef::as_ref).collect();
-        let mut methods = self.body_methods(kind.ty, &verbs, "");
+        let mut methods = self.body_methods(&kind.object, &kind.verbs, "");
         if kind.has_verb("delete") {
             let (options, status) = self.delete_types();
-            let answer = if kind.delete_documents_object {
-                self.definitions.reference(kind.ty)
-            } else {
-                status
-            };
-            let id = naming::operation_id("delete", kind, false, kind.namespaced, "");
+            let answer = if kind.delete_documents_object { kind.object.clone() } else { status };
+            let id = kind.operation_id("delete", false, kind.namespaced, "");
             let about = format!("Delete a {}.", kind.kind);
             methods
                 .insert("delete", self.operation("delete", id, about, Some(options), Some(answer)));
@@ -111,45 +94,41 @@ impl<'g> PathWriter<'g, '_, '_> {
         let collection = format!("{namespace}{}", kind.resource);
         let everywhere = kind
             .namespaced
-            .then(|| (kind.resource.to_string(), "watchlist", false, "ListForAllNamespaces"));
+            .then(|| (kind.resource.to_owned(), "watchlist", false, "ListForAllNamespaces"));
         let forms = [
             (one, "watch", kind.namespaced, ""),
             (collection, "watchlist", kind.namespaced, "List"),
         ];
         for (path, action, namespaced, suffix) in forms.into_iter().chain(everywhere) {
-            let id = naming::operation_id("watch", kind, false, namespaced, suffix);
+            let id = kind.operation_id("watch", false, namespaced, suffix);
             let about =
                 format!("Watch {}; better list them with the parameter watch.", kind.resource);
             let methods =
                 Map::from([("get", self.operation(action, id, about, None, Some(answer.clone())))]);
             let parameters = self.parameters(action == "watch", namespaced);
-            self.insert(format!("{}/watch/{path}", root(kind)), methods, parameters);
+            self.insert(format!("{}/watch/{path}", kind.root()), methods, parameters);
         }
     }
 
-    fn subresource(&mut self, sub: &Subresource) {
-        let Some(kind) = self.style.graph.kind(&sub.kind) else {
-            return;
-        };
-        let suffix = naming::capital(&sub.name);
-        let verbs: Vec<&str> = sub.verbs.iter().map(AsRef::as_ref).collect();
-        let mut methods = self.body_methods(kind.ty, &verbs, &suffix);
-        if verbs.contains(&"create") {
-            let ty = self.definitions.reference(kind.ty);
-            let id =
-                naming::operation_id("create", self.kind, false, self.kind.namespaced, &suffix);
-            let about = format!("Create {} of a {}.", sub.name, self.kind.kind);
+    fn subresource(&mut self, sub: &SubresourcePath<'_>) {
+        let kind = self.kind;
+        let suffix = naming::capital(sub.name);
+        let mut methods = self.body_methods(&sub.body, &sub.verbs, &suffix);
+        if sub.verbs.contains(&"create") {
+            let ty = sub.body.clone();
+            let id = kind.operation_id("create", false, kind.namespaced, &suffix);
+            let about = format!("Create {} of a {}.", sub.name, kind.kind);
             methods.insert("post", self.operation("post", id, about, Some(ty.clone()), Some(ty)));
         }
-        let gvk = gvk_value(&sub.kind);
         for operation in methods.values_mut().filter_map(Value::as_map_mut) {
-            naming::extend(self.style.graph.names(), operation, "group-version-kind", &gvk);
+            let names = self.style.graph.names();
+            naming::extend(names, operation, "group-version-kind", &sub.gvk);
         }
         self.add(&format!("{}/{{name}}/{}", self.base(), sub.name), methods, true);
     }
 
     /// The operations get, put and patch of an object or of a subresource.
-    fn body_methods(&mut self, ty: TypeId, verbs: &[&str], suffix: &str) -> Map {
+    fn body_methods(&mut self, ty: &Value, verbs: &[&str], suffix: &str) -> Map {
         let kind = self.kind;
         let part = if suffix.is_empty() {
             String::new()
@@ -165,13 +144,13 @@ impl<'g> PathWriter<'g, '_, '_> {
             if !verbs.contains(&verb) {
                 continue;
             }
-            let answer = self.definitions.reference(ty);
+            let answer = ty.clone();
             let body = match action {
                 "put" => Some(answer.clone()),
                 "patch" => Some(self.definitions.patch()),
                 _ => None,
             };
-            let id = naming::operation_id(method, kind, false, kind.namespaced, suffix);
+            let id = kind.operation_id(method, false, kind.namespaced, suffix);
             let about = if part.is_empty() {
                 format!("{word} a {}.", kind.kind)
             } else {
@@ -197,16 +176,15 @@ impl<'g> PathWriter<'g, '_, '_> {
         body: Option<Value>,
         answer: Option<Value>,
     ) -> Value {
-        let kind = Some(gvk_value(&self.kind.gvk()));
         PathOperation {
             action,
             id,
-            tag: naming::tag(self.kind),
+            tag: self.kind.tag(),
             description,
-            kind,
+            kind: Some(self.kind.gvk()),
             body,
             answer,
-            media: None,
+            media: if self.kind.is_custom { Produced::Custom } else { Produced::Objects },
         }
         .write(self.style)
     }
@@ -214,7 +192,7 @@ impl<'g> PathWriter<'g, '_, '_> {
     /// The path of the collection, with its namespace.
     fn base(&self) -> String {
         let namespace = if self.kind.namespaced { "namespaces/{namespace}/" } else { "" };
-        format!("{}/{namespace}{}", root(self.kind), self.kind.resource)
+        format!("{}/{namespace}{}", self.kind.root(), self.kind.resource)
     }
 
     fn add(&mut self, path: &str, methods: Map, named: bool) {
@@ -250,17 +228,4 @@ impl<'g> PathWriter<'g, '_, '_> {
         );
         list
     }
-}
-
-/// `/api/v1`, `/apis/apps/v1`.
-pub(super) fn root(kind: &KindDef) -> String {
-    if kind.group.is_empty() {
-        format!("/api/{}", kind.version)
-    } else {
-        format!("/apis/{}/{}", kind.group, kind.version)
-    }
-}
-
-fn gvk_value(kind: &GroupVersionKind) -> Value {
-    naming::group_version_kind(&kind.group, &kind.version, &kind.kind)
 }

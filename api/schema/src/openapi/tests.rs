@@ -56,7 +56,7 @@ fn every_part_is_there() {
 #[test]
 fn pages_have_the_names_that_clients_call() {
     svc(|documents| {
-        let whole = documents.whole();
+        let whole = documents.whole(false);
         let check = |path: &str, id: &str, tag: &str, produces: usize| {
             let operation = whole.at(&["paths", path, "get"]).expect("a path");
             assert_eq!(operation.str_at(&["operationId"]), Some(id));
@@ -95,7 +95,7 @@ fn documents_say_how_to_authenticate() {
             ("type", "apiKey"),
         ];
         let schemes = Value::from([("BearerToken", Value::from(scheme))]);
-        let whole = documents.whole();
+        let whole = documents.whole(false);
         assert_eq!(whole.get("securityDefinitions"), Some(&schemes));
         let none = Value::from([("BearerToken", Value::List(Vec::new()))]);
         assert_eq!(whole.get("security"), Some(&Value::List(vec![none])));
@@ -279,7 +279,7 @@ fn no_document_names_a_type_it_does_not_define() {
                     "#/components/schemas/",
                 );
             }
-            closed(&documents.whole(), &["definitions"], "#/definitions/");
+            closed(&documents.whole(false), &["definitions"], "#/definitions/");
         });
     }
 }
@@ -387,7 +387,7 @@ fn cbor_is_named_where_it_is_switched_on() {
         let kind = graph.kinds().iter().find(|kind| kind.kind == "ConfigMap").expect("a kind");
         let served = vec![Served { kind, subresources: Vec::new() }];
         let documents = Documents::new(&graph, served, "v1.35.0").with_cbor(on);
-        for document in [documents.whole(), documents.part("api/v1").expect("a document")] {
+        for document in [documents.whole(false), documents.part("api/v1").expect("a document")] {
             let text = serde_json::to_string(&document).expect("JSON");
             assert_eq!(text.contains("application/cbor"), on);
             assert_eq!(text.contains("application/apply-patch+cbor"), on);
