@@ -2,7 +2,7 @@
 //! that explain, validate or generate.
 //!
 //! Invariants: a document's URL carries its hash, under which it never changes and may be kept by
-//! clients for ever; the hash is that of the form in JSON, in whichever form it is asked for. The
+//! clients for ever; the hash is the ETag of the form in JSON, in whichever form it is asked for. The
 //! index is JSON whatever is asked for; documents are there in protobuf as well, in which kubectl
 //! insists on the one of version 2.
 
@@ -10,18 +10,16 @@ use std::sync::Arc;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use http::{Response, StatusCode};
-use quorate_meta::{Map, Value, well_known};
+use quorate_meta::well_known;
 
 use super::compression;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::negotiation;
-use crate::openapi::{Document, DocumentSet, PROTOBUF_V2, PROTOBUF_V3, Served};
+use crate::openapi::{Document, DocumentSet, PROTOBUF_V2, PROTOBUF_V3, ROOT, Served, url};
 use crate::respond;
 use quorate_registry::error::Error;
-
-const ROOT: &str = "/openapi/v3";
 
 /// A page of the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,11 +62,11 @@ pub(crate) async fn handle(
     };
     match path {
         Some(path) => part(api, request, path, in_protobuf).await,
-        None => send(
-            api,
-            request,
-            documents(api, request).whole(served(api, request), in_protobuf).await?,
-        ),
+        None => {
+            let (documents, served) = (documents(api, request), served(api, request));
+            let whole = api.openapi.whole(&documents, served, in_protobuf).await?;
+            send(api, request, &whole.document)
+        }
     }
 }
 
@@ -97,18 +95,7 @@ fn asks_protobuf(accept: &str, protobuf: [&str; 2]) -> Option<bool> {
 }
 
 async fn index(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
-    let mut paths = Map::new();
-    let (documents, served) = (documents(api, request), served(api, request));
-    for path in documents.paths() {
-        let url = url(path, documents.part(served, path, false).await?);
-        paths.insert(path, Value::Map(Map::from([("serverRelativeURL", Value::from(url))])));
-    }
-    let body = respond::json(&Value::Map(Map::from([("paths", Value::Map(paths))])));
-    send(
-        api,
-        request,
-        &Document { etag: respond::etag(&body), body, media: well_known::MEDIA_JSON },
-    )
+    send(api, request, documents(api, request).index(served(api, request)).await?)
 }
 
 async fn part(
@@ -118,24 +105,20 @@ async fn part(
     in_protobuf: bool,
 ) -> Result<Response<Body>, Error> {
     let (documents, served) = (documents(api, request), served(api, request));
-    let in_json = documents.part(served, path, false).await?;
+    let newest = documents.hash(served, path).await?;
     let hash = request.info.query.text("hash");
-    if !hash.is_empty() && hash != in_json.etag.trim_matches('"') {
+    if !hash.is_empty() && hash != newest.trim_matches('"') {
         let mut response = plain(StatusCode::MOVED_PERMANENTLY);
-        response.headers_mut().insert(LOCATION, respond::header(&url(path, in_json))?);
+        response.headers_mut().insert(LOCATION, respond::header(&url(path, newest))?);
         return Ok(response);
     }
-    let document = if in_protobuf { documents.part(served, path, true).await? } else { in_json };
+    let document = documents.part(served, path, in_protobuf).await?;
     let mut response = send(api, request, document)?;
     if !hash.is_empty() {
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
         response.headers_mut().insert(CACHE_CONTROL, forever);
     }
     Ok(response)
-}
-
-fn url(path: &str, document: &Document) -> String {
-    format!("{ROOT}/{path}?hash={}", document.etag.trim_matches('"'))
 }
 
 fn send(api: &Api, request: &Request<'_>, document: &Document) -> Result<Response<Body>, Error> {

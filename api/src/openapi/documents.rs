@@ -1,10 +1,14 @@
 //! The content of the OpenAPI documents: what the schema crate makes of the resources that are
 //! served.
 
-use quorate_meta::{GroupVersionKind, Value};
-use quorate_schema::openapi::{self, Documents};
+use std::sync::Arc;
 
-use quorate_registry::Catalogue;
+use quorate_meta::{GroupVersionKind, Value};
+use quorate_schema::openapi::{
+    self, CustomParts, CustomResource, CustomSubresource, Dialect, Documents,
+};
+
+use quorate_registry::{Catalogue, Resource};
 
 /// The release that documents name.
 const RELEASE: &str = "v1.35.0";
@@ -17,29 +21,61 @@ pub(crate) struct Served<'a> {
     pub(crate) with_cbor: bool,
 }
 
-impl Served<'_> {
-    /// The paths of all documents of version 3.
-    pub(super) fn parts(self) -> Vec<String> {
-        self.documents().paths()
-    }
-
-    /// One document of version 3.
-    pub(super) fn part(self, path: &str) -> Option<Value> {
-        self.documents().part(path)
-    }
-
-    /// The document of version 2.
-    pub(super) fn whole(self) -> Value {
-        self.documents().whole()
-    }
-
-    fn documents(&self) -> Documents<'_> {
-        let served = self.catalogue.iter().filter_map(|resource| {
+impl<'a> Served<'a> {
+    /// The documents, made of the built-in resources.
+    pub(super) fn documents(self) -> Documents<'a> {
+        let served = self.catalogue.iter().filter(|resource| !resource.is_custom());
+        let served = served.filter_map(|resource| {
             let kind = GroupVersionKind::new(&*resource.group, &*resource.version, &*resource.kind);
             let subresources =
                 resource.subresources.iter().map(|subresource| subresource.name.as_str()).collect();
             Some(openapi::Served { kind: self.catalogue.graph().kind(&kind)?, subresources })
         });
         Documents::new(self.catalogue.graph(), served.collect(), RELEASE).with_cbor(self.with_cbor)
+    }
+}
+
+/// The document of version 3 about the custom resources of a group version.
+pub(super) fn custom_part(documents: &Documents<'_>, resources: &[Arc<Resource>]) -> Value {
+    let schemas: Vec<_> =
+        resources.iter().map(|resource| resource.strategy.published_schema()).collect();
+    let described: Vec<_> = resources
+        .iter()
+        .zip(&schemas)
+        .map(|(resource, schema)| described(resource, schema.as_deref()))
+        .collect();
+    documents.custom_part(&described)
+}
+
+/// What documents say of one custom resource.
+pub(super) fn custom_parts(
+    documents: &Documents<'_>,
+    resource: &Resource,
+    dialect: Dialect,
+) -> CustomParts {
+    let schema = resource.strategy.published_schema();
+    documents.custom_parts(&described(resource, schema.as_deref()), dialect)
+}
+
+fn described<'r>(resource: &'r Resource, schema: Option<&'r Value>) -> CustomResource<'r> {
+    let verbs = |verbs: &'r [String]| verbs.iter().map(String::as_str).collect();
+    let subresources = resource.subresources.iter().map(|subresource| {
+        let body = subresource.body.as_ref();
+        CustomSubresource {
+            name: &subresource.name,
+            verbs: verbs(&subresource.verbs),
+            body: body.map(|body| GroupVersionKind::new(&*body.group, &*body.version, &*body.kind)),
+        }
+    });
+    CustomResource {
+        group: &resource.group,
+        version: &resource.version,
+        kind: &resource.kind,
+        list_kind: &resource.list_kind,
+        plural: &resource.plural,
+        namespaced: resource.namespaced,
+        verbs: verbs(&resource.verbs),
+        subresources: subresources.collect(),
+        schema,
     }
 }

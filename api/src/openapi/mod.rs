@@ -1,28 +1,36 @@
 //! The OpenAPI documents of versions 2 and 3, each made when a request first asks for it and kept.
 //!
 //! Invariants: a document is made once, however many requests ask at the same time, and again only
-//! when the catalogue has changed what it describes; which documents there are depends on the
-//! catalogue alone, so that asking for others leaves nothing behind. Not here: how they are asked
-//! for, which is the handler's part.
+//! when the catalogue has changed what it describes; a change of one definition makes none of the
+//! others again. Which documents there are depends on the catalogue alone, so that asking for
+//! others leaves nothing behind. Nothing is kept of a definition before a request asks for it. Not
+//! here: how they are asked for, which is the handler's part.
 
+mod builtin;
+mod custom;
 mod documents;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use quorate_env::blocking;
-use quorate_meta::well_known;
+use quorate_meta::{Map, Value, well_known};
 use quorate_wire::protobuf;
 use tokio::sync::OnceCell;
 
 use crate::respond;
+use builtin::Builtin;
+use custom::CustomPart;
 pub(crate) use documents::Served;
 use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, PerEpoch, Resource};
+use whole::WholeDocument;
 
 /// The media types of a document of version 2 in protobuf: today's and the one that old clients ask
 /// for.
@@ -35,27 +43,27 @@ pub(crate) const PROTOBUF_V3: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
 ];
+/// The path of the index, and above all documents of version 3.
+pub(crate) const ROOT: &str = "/openapi/v3";
 
 /// The documents of the newest catalogue.
 #[derive(Default)]
 pub(crate) struct OpenApi {
     documents: PerEpoch<DocumentSet>,
+    /// The newest documents of version 2, in JSON and in protobuf: the next ones are made of their
+    /// pieces.
+    newest: [Mutex<Option<Arc<WholeDocument>>>; 2],
 }
 
 /// The documents of one catalogue.
 pub(crate) struct DocumentSet {
-    /// Every group version: some definitions name them all.
-    group_versions: Vec<(String, String)>,
-    /// The one of version 2.
-    whole: Arc<Forms>,
-    /// Those of version 3 by their path.
-    parts: BTreeMap<String, Part>,
-}
-
-/// A document of version 3 and what it describes.
-struct Part {
-    resources: Vec<Arc<Resource>>,
-    forms: Arc<Forms>,
+    builtin: Arc<Builtin>,
+    /// Those about custom resources, by their path.
+    custom: BTreeMap<String, Arc<CustomPart>>,
+    /// The index of version 3.
+    index: OnceCell<Document>,
+    /// The one of version 2, in JSON and in protobuf.
+    whole: Arc<[OnceCell<Arc<WholeDocument>>; 2]>,
 }
 
 /// A document in each of its forms, made when a request first asks for it.
@@ -86,39 +94,81 @@ impl OpenApi {
     pub(crate) fn of(&self, catalogue: &Catalogue) -> Arc<DocumentSet> {
         self.documents.get(catalogue, |before| DocumentSet::new(catalogue, before))
     }
+
+    /// The document of version 2 of a set.
+    pub(crate) async fn whole(
+        &self,
+        set: &DocumentSet,
+        served: Served<'_>,
+        in_protobuf: bool,
+    ) -> Result<Arc<WholeDocument>, Error> {
+        let form = usize::from(in_protobuf);
+        let made = once(&set.whole[form], || {
+            let before = self.newest[form].lock().clone();
+            let made = Arc::new(WholeDocument::new(set, served, in_protobuf, before.as_deref()));
+            *self.newest[form].lock() = Some(made.clone());
+            Ok(made)
+        });
+        made.await.cloned()
+    }
 }
 
 impl DocumentSet {
     /// The documents of a catalogue, of which those are kept that describe the same as before.
     fn new(catalogue: &Catalogue, before: Option<&Self>) -> Self {
-        let owned = |(group, version): (&str, &str)| (group.to_owned(), version.to_owned());
-        let group_versions: Vec<_> = catalogue.group_versions().into_iter().map(owned).collect();
-        let before = before.filter(|before| before.group_versions == group_versions);
-        let mut parts = BTreeMap::new();
-        for path in (Served { catalogue, with_cbor: false }).parts() {
-            let resources: Vec<_> = resources_of(catalogue, &path).cloned().collect();
-            let kept = before
-                .and_then(|before| before.parts.get(&path))
-                .filter(|part| part.describes(&resources));
-            let forms = kept.map_or_else(Arc::default, |part| part.forms.clone());
-            parts.insert(path, Part { resources, forms });
+        let builtin = before.map(|before| &before.builtin);
+        let builtin = builtin.filter(|builtin| builtin.describes(catalogue)).cloned();
+        let builtin = builtin.unwrap_or_else(|| Arc::new(Builtin::new(catalogue)));
+        let mut custom: BTreeMap<String, Arc<CustomPart>> = BTreeMap::new();
+        let all: Vec<&Arc<Resource>> =
+            catalogue.iter().filter(|resource| resource.is_custom()).collect();
+        let is_same = |a: &&Arc<Resource>, b: &&Arc<Resource>| a.api_version == b.api_version;
+        for resources in all.chunk_by(is_same) {
+            let path = format!("apis/{}", resources[0].api_version);
+            // Paths of built-in versions are not left to definitions.
+            if builtin.parts.contains_key(&path) {
+                continue;
+            }
+            let kept = before.and_then(|before| before.custom.get(&path));
+            let kept = kept.filter(|part| part.describes(resources)).cloned();
+            let part = kept.unwrap_or_else(|| Arc::new(CustomPart::new(resources)));
+            custom.insert(path, part);
         }
         let same = |before: &&Self| {
-            before.parts.len() == parts.len()
-                && parts.iter().all(|(path, part)| {
-                    before
-                        .parts
-                        .get(path)
-                        .is_some_and(|before| Arc::ptr_eq(&before.forms, &part.forms))
-                })
+            Arc::ptr_eq(&before.builtin, &builtin)
+                && before.custom.len() == custom.len()
+                && before.custom.values().zip(custom.values()).all(|(a, b)| Arc::ptr_eq(a, b))
         };
         let whole = before.filter(same).map_or_else(Arc::default, |before| before.whole.clone());
-        Self { group_versions, whole, parts }
+        Self { builtin, custom, index: OnceCell::new(), whole }
     }
 
-    /// The paths of all documents of version 3.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
-        self.parts.keys().map(String::as_str)
+    /// The index of the documents of version 3.
+    pub(crate) async fn index(&self, served: Served<'_>) -> Result<&Document, Error> {
+        let mut paths = Map::new();
+        for path in self.builtin.parts.keys() {
+            let url = url(path, self.hash(served, path).await?);
+            paths.insert(path.as_str(), Value::from([("serverRelativeURL", url)]));
+        }
+        once(&self.index, || {
+            let documents = served.documents();
+            let custom = self.custom.iter().map(|(path, part)| {
+                let url = url(path, part.etag(&documents, &self.builtin));
+                (path.as_str(), Value::from([("serverRelativeURL", url)]))
+            });
+            paths.add_missing(custom.collect());
+            let body = respond::json(&Value::from([("paths", paths)]));
+            Ok(Document { etag: respond::etag(&body), body, media: well_known::MEDIA_JSON })
+        })
+        .await
+    }
+
+    /// The ETag of the document of version 3 with this path, in JSON; 404 if there is none.
+    pub(crate) async fn hash(&self, served: Served<'_>, path: &str) -> Result<&str, Error> {
+        match self.custom.get(path) {
+            Some(part) => Ok(blocking(|| part.etag(&served.documents(), &self.builtin))),
+            None => Ok(&self.part(served, path, false).await?.etag),
+        }
     }
 
     /// One document of version 3, for example `apis/apps/v1`; 404 if there is none of this path.
@@ -128,50 +178,54 @@ impl DocumentSet {
         path: &str,
         in_protobuf: bool,
     ) -> Result<&Document, Error> {
-        let part = self.parts.get(path).ok_or_else(Error::no_such_path)?;
-        part.forms.get(served, Some(path), in_protobuf).await
+        if let Some(part) = self.custom.get(path) {
+            return part.get(served, &self.builtin, in_protobuf).await;
+        }
+        let forms = self.builtin.parts.get(path).ok_or_else(Error::no_such_path)?;
+        forms
+            .get(in_protobuf, || {
+                served
+                    .documents()
+                    .part(path)
+                    .map(|tree| (tree, None))
+                    .ok_or_else(Error::no_such_path)
+            })
+            .await
     }
 
-    /// The document of version 2.
-    pub(crate) async fn whole(
-        &self,
-        served: Served<'_>,
-        in_protobuf: bool,
-    ) -> Result<&Document, Error> {
-        self.whole.get(served, None, in_protobuf).await
+    /// Every custom resource that is described, in the order of the documents.
+    fn custom_resources(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.custom.values().flat_map(|part| part.resources())
     }
 }
 
-impl Part {
-    fn describes(&self, resources: &[Arc<Resource>]) -> bool {
-        self.resources.len() == resources.len()
-            && self.resources.iter().zip(resources).all(|(own, other)| Arc::ptr_eq(own, other))
-    }
-}
-
-/// The resources that the document with this path describes; none for a path of another kind.
-fn resources_of<'a>(
-    catalogue: &'a Catalogue,
-    path: &str,
-) -> impl Iterator<Item = &'a Arc<Resource>> {
-    let (group, version) = match path.split('/').collect::<Vec<_>>()[..] {
-        ["api", version] => ("", version),
-        ["apis", group, version] => (group, version),
-        _ => ("", ""),
-    };
-    catalogue.iter().filter(move |resource| resource.group == group && resource.version == version)
+/// The URL of a document of version 3, which carries its ETag.
+pub(crate) fn url(path: &str, etag: &str) -> String {
+    format!("{ROOT}/{path}?hash={}", etag.trim_matches('"'))
 }
 
 impl Forms {
-    /// One form of the document with this path; the document of version 2 has none.
+    /// One form of the document of version 3 that `make` makes, with its ETag in JSON if that is
+    /// not made of its text.
     async fn get(
         &self,
-        served: Served<'_>,
-        path: Option<&str>,
         in_protobuf: bool,
+        make: impl FnOnce() -> Result<(Value, Option<String>), Error>,
     ) -> Result<&Document, Error> {
-        let cell = if in_protobuf { &self.protobuf } else { &self.json };
-        once(cell, || make(served, path, in_protobuf)).await
+        if in_protobuf {
+            let make = || {
+                let body: Bytes = protobuf::openapi_v3(&make()?.0).into();
+                Ok(Document { etag: respond::etag(&body), body, media: PROTOBUF_V3[0] })
+            };
+            return once(&self.protobuf, make).await;
+        }
+        let make = || {
+            let (tree, etag) = make()?;
+            let body = respond::json(&tree);
+            let etag = etag.unwrap_or_else(|| respond::etag(&body));
+            Ok(Document { etag, body, media: well_known::MEDIA_JSON })
+        };
+        once(&self.json, make).await
     }
 }
 
@@ -179,17 +233,4 @@ impl Forms {
 /// without holding a thread. When making it fails, the next one tries.
 async fn once<T>(cell: &OnceCell<T>, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
     cell.get_or_try_init(move || async move { blocking(make) }).await
-}
-
-fn make(served: Served<'_>, path: Option<&str>, in_protobuf: bool) -> Result<Document, Error> {
-    let tree = match path {
-        Some(path) => served.part(path).ok_or_else(Error::no_such_path)?,
-        None => served.whole(),
-    };
-    let (body, media) = match path {
-        _ if !in_protobuf => (respond::json(&tree), well_known::MEDIA_JSON),
-        Some(_) => (protobuf::openapi_v3(&tree).into(), PROTOBUF_V3[0]),
-        None => (protobuf::openapi_v2(&tree).into(), PROTOBUF_V2[0]),
-    };
-    Ok(Document { etag: respond::etag(&body), body, media })
 }

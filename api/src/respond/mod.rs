@@ -114,7 +114,12 @@ pub fn is_known(header: Option<&str>, etag: &str) -> bool {
 /// A quoted ETag of these bytes.
 #[must_use]
 pub fn etag(bytes: &[u8]) -> String {
-    let digest = Sha256::digest(bytes);
+    etag_of(&Sha256::digest(bytes))
+}
+
+/// A quoted ETag of what has this digest.
+#[must_use]
+pub fn etag_of(digest: &[u8]) -> String {
     let hex: String = digest.iter().map(|byte| format!("{byte:02X}")).collect();
     format!("\"{hex}\"")
 }

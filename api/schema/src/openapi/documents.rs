@@ -27,6 +27,8 @@ pub struct Served<'g> {
 pub struct Documents<'g> {
     graph: &'g Graph,
     served: Vec<Served<'g>>,
+    /// Those of the resources.
+    group_versions: Vec<GroupVersion>,
     release: &'g str,
     cbor: bool,
 }
@@ -34,7 +36,14 @@ pub struct Documents<'g> {
 impl<'g> Documents<'g> {
     /// Documents about `served`; `release` is the version they name, such as `v1.35.0`.
     pub fn new(graph: &'g Graph, served: Vec<Served<'g>>, release: &'g str) -> Self {
-        Self { graph, served, release, cbor: false }
+        let group_versions: BTreeSet<GroupVersion> = served
+            .iter()
+            .map(|served| {
+                GroupVersion::new(served.kind.group.clone(), served.kind.version.as_ref())
+            })
+            .collect();
+        let group_versions = group_versions.into_iter().collect();
+        Self { graph, served, group_versions, release, cbor: false }
     }
 
     /// The same documents with CBOR among the media types.
@@ -133,7 +142,7 @@ impl<'g> Documents<'g> {
 
     /// The definitions of a document in which nothing is defined yet.
     pub(super) fn definitions(&self, dialect: Dialect) -> Definitions<'g> {
-        Definitions::new(self.graph, dialect, self.group_versions())
+        Definitions::new(self.graph, dialect, self.group_versions.clone())
     }
 
     pub(super) fn graph(&self) -> &'g Graph {
@@ -146,13 +155,6 @@ impl<'g> Documents<'g> {
 
     fn info(&self) -> Value {
         Value::from([("title", "Quorate"), ("version", self.release)])
-    }
-
-    fn group_versions(&self) -> Vec<GroupVersion> {
-        let served = self.served.iter().map(|served| {
-            GroupVersion::new(served.kind.group.clone(), served.kind.version.as_ref())
-        });
-        served.collect::<BTreeSet<GroupVersion>>().into_iter().collect()
     }
 
     /// The page that lists the resources of a group version.

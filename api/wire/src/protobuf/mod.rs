@@ -25,6 +25,8 @@ pub use decode::{decode, decode_message};
 pub use encode::{encode, encode_message};
 pub use envelope::Envelope;
 pub use error::{Error, Problem};
-pub use openapi::{openapi_v2, openapi_v3};
+pub use openapi::{
+    openapi_v2, openapi_v2_definitions, openapi_v2_head, openapi_v2_paths, openapi_v3,
+};
 pub use reader::{MAX_BYTES, MAX_DEPTH};
 pub use stream::{around_list, write_frame, write_item};

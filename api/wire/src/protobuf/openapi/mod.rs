@@ -30,6 +30,10 @@ struct Message {
 enum Form {
     Text,
     Flag,
+    /// A whole number.
+    Count,
+    /// Any number.
+    Double,
     Texts,
     /// Any JSON.
     Any,
@@ -57,6 +61,32 @@ enum Form {
 pub fn openapi_v2(document: &Value) -> Vec<u8> {
     let mut out = Vec::new();
     content(&v2::DOCUMENT, document, &mut out);
+    out
+}
+
+/// Paths of a document of version 2 as fields of the message of all paths.
+#[must_use]
+pub fn openapi_v2_paths(paths: &Map) -> Vec<u8> {
+    let mut out = Vec::new();
+    entries(v2::PATH_ENTRY, &[], &v2::PATH, paths, &mut out);
+    out
+}
+
+/// Definitions of a document of version 2 as fields of the message of all definitions.
+#[must_use]
+pub fn openapi_v2_definitions(definitions: &Map) -> Vec<u8> {
+    let mut out = Vec::new();
+    entries(v2::DEFINITION_ENTRY, &[], &v2::SCHEMA, definitions, &mut out);
+    out
+}
+
+/// What stands in the message of a document of version 2 before so many bytes of paths or, with
+/// `definitions`, of definitions.
+#[must_use]
+pub fn openapi_v2_head(definitions: bool, bytes: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    let tag = if definitions { v2::DEFINITIONS } else { v2::PATHS };
+    writer::bytes_head(tag, bytes as u64, &mut out);
     out
 }
 
@@ -109,6 +139,8 @@ fn field(tag: u32, form: &Form, value: &Value, out: &mut Vec<u8>) {
     match form {
         Form::Text => text(tag, value, out),
         Form::Flag => writer::number(tag, i64::from(value.as_bool().unwrap_or_default()), out),
+        Form::Count => writer::number(tag, whole(value), out),
+        Form::Double => writer::double(tag, value.as_f64().unwrap_or_default(), out),
         Form::Texts => items.iter().for_each(|item| text(tag, item, out)),
         Form::Any => within(tag, out, |out| any(value, out)),
         Form::Anys => items.iter().for_each(|item| within(tag, out, |out| any(item, out))),
@@ -121,9 +153,7 @@ fn field(tag: u32, form: &Form, value: &Value, out: &mut Vec<u8>) {
             within(tag, out, |out| nested(around, message, value, out))
         }
         Form::Named(own, around, message) => within(tag, out, |out| {
-            for (name, value) in value.as_map().into_iter().flat_map(Map::iter) {
-                entry(*own, name, out, |out| nested(around, message, value, out));
-            }
+            value.as_map().into_iter().for_each(|map| entries(*own, around, message, map, out));
         }),
         Form::Parameters => {
             items.iter().for_each(|item| within(tag, out, |out| v2::parameter(item, out)))
@@ -145,6 +175,12 @@ fn nested(around: &[u32], message: &Message, value: &Value, out: &mut Vec<u8>) {
     }
 }
 
+fn entries(tag: u32, around: &[u32], message: &Message, map: &Map, out: &mut Vec<u8>) {
+    for (name, value) in map.iter() {
+        entry(tag, name, out, |out| nested(around, message, value, out));
+    }
+}
+
 fn entry(tag: u32, name: &str, out: &mut Vec<u8>, value: impl FnOnce(&mut Vec<u8>)) {
     within(tag, out, |out| {
         writer::bytes(NAME, name.as_bytes(), out);
@@ -161,6 +197,12 @@ fn plain(value: &Value, out: &mut Vec<u8>) {
         Value::String(text) => writer::bytes(TEXT, text.as_bytes(), out),
         number => writer::double(NUMBER, number.as_f64().unwrap_or_default(), out),
     }
+}
+
+/// A whole number, also where it is written with a fraction.
+#[expect(clippy::cast_possible_truncation, reason = "a float becomes the closest whole number")]
+fn whole(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_else(|| value.as_f64().unwrap_or_default() as i64)
 }
 
 /// YAML text of a value; JSON is YAML.
@@ -186,6 +228,24 @@ mod tests {
             r##"{"definitions":{"a":{"$ref":"#/b","type":"array","items":{"type":"string"}}}}"##,
             b"\x4a\x26\x0a\x24\x0a\x01a\x12\x1f\x0a\x03#/b\xb2\x01\x07\x0a\x05array\xba\x01\x0d\x0a\x0b\xb2\x01\x08\x0a\x06string",
         );
+    }
+
+    #[test]
+    fn parts_are_what_a_document_has() {
+        let (document, _) = json::parse(
+            br#"{"paths":{"/p":{"get":{"operationId":"a"}}},"definitions":{"a":{"maximum":1.5,"minLength":2}}}"#,
+        )
+        .expect("JSON");
+        let map = |name: &str| document.get(name).and_then(Value::as_map).expect("a map").clone();
+        let paths = openapi_v2_paths(&map("paths"));
+        let definitions = openapi_v2_definitions(&map("definitions"));
+        let pieces = [
+            openapi_v2_head(false, paths.len()),
+            paths,
+            openapi_v2_head(true, definitions.len()),
+            definitions,
+        ];
+        assert_eq!(openapi_v2(&document), pieces.concat());
     }
 
     #[test]

@@ -4,13 +4,20 @@ use quorate_meta::Value;
 
 use super::{FIRST, Form, Message, nested};
 
+/// The number of all paths and of each.
+pub(super) const PATHS: u32 = 8;
+pub(super) const PATH_ENTRY: u32 = 2;
+/// The number of all definitions and of each.
+pub(super) const DEFINITIONS: u32 = 9;
+pub(super) const DEFINITION_ENTRY: u32 = 1;
+
 /// The document.
 pub(super) static DOCUMENT: Message = Message {
     fields: &[
         ("swagger", 1, Form::Text),
         ("info", 2, Form::Part(&INFO)),
-        ("paths", 8, Form::Named(2, &[], &PATH)),
-        ("definitions", 9, Form::Named(1, &[], &SCHEMA)),
+        ("paths", PATHS, Form::Named(PATH_ENTRY, &[], &PATH)),
+        ("definitions", DEFINITIONS, Form::Named(DEFINITION_ENTRY, &[], &SCHEMA)),
         ("security", 12, Form::Each(&Form::Named(1, &[], &SCOPES))),
         ("securityDefinitions", 13, Form::Named(1, &[2], &API_KEY)),
     ],
@@ -39,7 +46,7 @@ static API_KEY: Message = Message {
     reference: None,
 };
 
-static PATH: Message = Message {
+pub(super) static PATH: Message = Message {
     fields: &[
         ("get", 2, Form::Part(&OPERATION)),
         ("put", 3, Form::Part(&OPERATION)),
@@ -123,13 +130,26 @@ static REFERENCE: Message = Message {
     reference: None,
 };
 
-static SCHEMA: Message = Message {
+pub(super) static SCHEMA: Message = Message {
     fields: &[
         ("$ref", 1, Form::Text),
         ("format", 2, Form::Text),
         ("title", 3, Form::Text),
         ("description", 4, Form::Text),
         ("default", 5, Form::Any),
+        ("multipleOf", 6, Form::Double),
+        ("maximum", 7, Form::Double),
+        ("exclusiveMaximum", 8, Form::Flag),
+        ("minimum", 9, Form::Double),
+        ("exclusiveMinimum", 10, Form::Flag),
+        ("maxLength", 11, Form::Count),
+        ("minLength", 12, Form::Count),
+        ("pattern", 13, Form::Text),
+        ("maxItems", 14, Form::Count),
+        ("minItems", 15, Form::Count),
+        ("uniqueItems", 16, Form::Flag),
+        ("maxProperties", 17, Form::Count),
+        ("minProperties", 18, Form::Count),
         ("required", 19, Form::Texts),
         ("enum", 20, Form::Anys),
         ("additionalProperties", 21, Form::Allowance(&SCHEMA)),

@@ -103,24 +103,43 @@ static MEDIA_TYPE: Message =
 static REFERENCE: Message =
     Message { fields: &[("$ref", 1, Form::Text)], extensions: None, reference: None };
 
-static SCHEMA: Message = Message {
-    fields: &[
-        ("uniqueItems", 20, Form::Flag),
-        ("required", 23, Form::Texts),
-        ("enum", 24, Form::Anys),
-        ("type", 25, Form::Text),
-        ("allOf", 26, Form::Parts(&SCHEMA)),
-        ("oneOf", 27, Form::Parts(&SCHEMA)),
-        ("items", 30, Form::Part(&ITEMS)),
-        ("properties", 31, Form::Named(1, &[], &SCHEMA)),
-        ("additionalProperties", 32, Form::Allowance(&SCHEMA)),
-        ("default", 33, Form::Plain),
-        ("description", 34, Form::Text),
-        ("format", 35, Form::Text),
-    ],
-    extensions: Some(36),
-    reference: Some(&REFERENCE),
-};
+static SCHEMA: Message =
+    Message { fields: SCHEMA_FIELDS, extensions: Some(36), reference: Some(&REFERENCE) };
+
+/// A schema where no reference can stand.
+static ONLY_SCHEMA: Message =
+    Message { fields: SCHEMA_FIELDS, extensions: Some(36), reference: None };
+
+static SCHEMA_FIELDS: &[(&str, u32, Form)] = &[
+    ("nullable", 1, Form::Flag),
+    ("title", 9, Form::Text),
+    ("multipleOf", 10, Form::Double),
+    ("maximum", 11, Form::Double),
+    ("exclusiveMaximum", 12, Form::Flag),
+    ("minimum", 13, Form::Double),
+    ("exclusiveMinimum", 14, Form::Flag),
+    ("maxLength", 15, Form::Count),
+    ("minLength", 16, Form::Count),
+    ("pattern", 17, Form::Text),
+    ("maxItems", 18, Form::Count),
+    ("minItems", 19, Form::Count),
+    ("uniqueItems", 20, Form::Flag),
+    ("maxProperties", 21, Form::Count),
+    ("minProperties", 22, Form::Count),
+    ("required", 23, Form::Texts),
+    ("enum", 24, Form::Anys),
+    ("type", 25, Form::Text),
+    ("allOf", 26, Form::Parts(&SCHEMA)),
+    ("oneOf", 27, Form::Parts(&SCHEMA)),
+    ("anyOf", 28, Form::Parts(&SCHEMA)),
+    ("not", 29, Form::Part(&ONLY_SCHEMA)),
+    ("items", 30, Form::Part(&ITEMS)),
+    ("properties", 31, Form::Named(1, &[], &SCHEMA)),
+    ("additionalProperties", 32, Form::Allowance(&SCHEMA)),
+    ("default", 33, Form::Plain),
+    ("description", 34, Form::Text),
+    ("format", 35, Form::Text),
+];
 
 /// A message around the only schema of a list's elements.
 static ITEMS: Message =

@@ -1,0 +1,70 @@
+//! The document of version 3 about the custom resources of one group version.
+//!
+//! Invariant: its ETag depends on what it says. It is made of what is said of these resources
+//! alone, so that the index, which has the ETags of all, keeps no document.
+
+use std::sync::{Arc, OnceLock};
+
+use quorate_meta::Value;
+use quorate_registry::Resource;
+use quorate_registry::error::Error;
+use quorate_schema::openapi::{Dialect, Documents};
+use sha2::{Digest, Sha256};
+
+use super::builtin::Builtin;
+use super::documents::{custom_part, custom_parts};
+use super::{Document, Forms, Served};
+use crate::respond;
+
+/// One document.
+pub(super) struct CustomPart {
+    resources: Vec<Arc<Resource>>,
+    etag: OnceLock<String>,
+    forms: Forms,
+}
+
+impl CustomPart {
+    pub(super) fn new(resources: &[&Arc<Resource>]) -> Self {
+        let resources = resources.iter().map(|resource| Arc::clone(resource)).collect();
+        Self { resources, etag: OnceLock::new(), forms: Forms::default() }
+    }
+
+    pub(super) fn describes(&self, resources: &[&Arc<Resource>]) -> bool {
+        self.resources.len() == resources.len()
+            && self.resources.iter().zip(resources).all(|(own, other)| Arc::ptr_eq(own, other))
+    }
+
+    pub(super) fn resources(&self) -> &[Arc<Resource>] {
+        &self.resources
+    }
+
+    /// The ETag of the document in JSON.
+    pub(super) fn etag(&self, documents: &Documents<'_>, builtin: &Builtin) -> &str {
+        self.etag.get_or_init(|| {
+            let mut text = Sha256::new();
+            text.update(builtin.shared(documents));
+            for resource in &self.resources {
+                let parts = custom_parts(documents, resource, Dialect::V3);
+                for part in [parts.paths, parts.definitions] {
+                    text.update(respond::json(&Value::Map(part)));
+                }
+            }
+            respond::etag_of(&text.finalize())
+        })
+    }
+
+    /// The document.
+    pub(super) async fn get(
+        &self,
+        served: Served<'_>,
+        builtin: &Builtin,
+        in_protobuf: bool,
+    ) -> Result<&Document, Error> {
+        let make = || {
+            let documents = served.documents();
+            let etag = self.etag(&documents, builtin).to_owned();
+            Ok((custom_part(&documents, &self.resources), Some(etag)))
+        };
+        self.forms.get(in_protobuf, make).await
+    }
+}
