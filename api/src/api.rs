@@ -15,6 +15,7 @@ use quorate_store::Store;
 
 use crate::audit::Audit;
 use crate::continue_token::Tokens;
+use crate::discovery::Discovery;
 use crate::fanout::Fanout;
 use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
@@ -103,6 +104,7 @@ pub struct Api {
     pub(crate) tokens: Tokens,
     pub(crate) fanout: Arc<Fanout>,
     pub(crate) openapi: OpenApi,
+    pub(crate) discovery: Discovery,
     pub(crate) in_flight: InFlight,
     pub(crate) flow_control: FlowControl,
     pub(crate) gates: Gates,
@@ -143,6 +145,7 @@ impl Api {
             store,
             authorizer,
             openapi: OpenApi::default(),
+            discovery: Discovery::default(),
             fanout: Arc::default(),
             tokens: Tokens::new(options.token_secret),
             in_flight: InFlight::new(options.in_flight),

@@ -17,6 +17,7 @@ pub mod respond;
 pub mod server;
 
 mod api;
+mod discovery;
 mod fanout;
 mod handlers;
 mod openapi;

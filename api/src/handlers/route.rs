@@ -112,7 +112,7 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
     if let Some(page) = openid::OpenIdPage::find(trimmed) {
         return Some(Route::OpenId(page));
     }
-    discovery::DiscoveryPage::find(api.names, catalogue, trimmed).map(Route::Discovery)
+    discovery::DiscoveryPage::find(api, catalogue, trimmed).map(Route::Discovery)
 }
 
 /// Why there is no such page: perhaps it is one of a version that is left to another server.

@@ -49,7 +49,8 @@ pub fn bytes(format: &Format, value: &Value) -> Result<Bytes, Error> {
     }
 }
 
-fn bytes_of_json(format: &Format, ty: Option<TypeId>, json: Bytes) -> Result<Bytes, Error> {
+/// JSON bytes in the wanted syntax; `ty` as for [`document`].
+pub fn bytes_of_json(format: &Format, ty: Option<TypeId>, json: Bytes) -> Result<Bytes, Error> {
     Ok(match (&format.media, format.pretty) {
         (Media::Json, false) => json,
         (Media::Json, true) => indent::whole(&json).into(),

@@ -1,10 +1,16 @@
 //! The aggregated form: every group, version and resource in one document, with an ETag.
+//!
+//! Invariant: the item of a group is written once as long as its resources stay.
 
 use quorate_meta::{Map, Names, Value};
+use quorate_wire::json;
 
 use super::plain::{sorted, texts};
-use crate::negotiation::{self, Formats, Media, Offer};
-use quorate_registry::{Catalogue, Resource, Subresource};
+use crate::discovery::{AggregatedAnswer, Group, Groups, ServedVersion};
+use crate::negotiation::{self, Format, Formats, Media, Offer};
+use crate::respond;
+use quorate_registry::error::Error;
+use quorate_registry::{Resource, Subresource};
 
 const KIND: &str = "APIGroupDiscoveryList";
 /// The version whose messages are known.
@@ -48,6 +54,16 @@ impl AggregatedForm {
         None
     }
 
+    /// The syntax alone.
+    fn format(&self) -> Format {
+        Format { media: self.media.clone(), ..Format::JSON }
+    }
+
+    /// What tells it from other forms.
+    pub(super) fn key(&self) -> String {
+        self.content_type(self.format().content_type())
+    }
+
     /// The Content-Type of the document in the syntax `media`.
     pub(super) fn content_type(&self, media: &str) -> String {
         format!("{media};g={};v={};as={KIND}", self.group, self.version)
@@ -55,42 +71,40 @@ impl AggregatedForm {
 }
 
 /// The document: of the core group, or of all others.
-pub(super) fn document(catalogue: &Catalogue, core: bool, form: &AggregatedForm) -> Value {
-    let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
-    for (group, version) in catalogue.group_versions() {
-        if group.is_empty() != core {
-            continue;
+pub(super) fn document(
+    groups: &Groups,
+    core: bool,
+    form: &AggregatedForm,
+) -> Result<AggregatedAnswer, Error> {
+    let mut text = Vec::new();
+    text.extend_from_slice(b"{\"apiVersion\":");
+    json::write_string(&format!("{}/{}", form.group, form.version), &mut text);
+    text.extend_from_slice(b",\"items\":[");
+    for (index, group) in groups.of_document(core).enumerate() {
+        if index > 0 {
+            text.push(b',');
         }
-        let entry = version_entry(catalogue, group, version);
-        match groups.iter_mut().find(|(name, _)| *name == group) {
-            Some((_, versions)) => versions.push(entry),
-            None => groups.push((group, vec![entry])),
-        }
+        text.extend_from_slice(group.item.get_or_init(|| respond::json(&group_entry(group))));
     }
-    let items = groups.into_iter().map(|(name, versions)| {
-        let mut metadata = Map::new();
-        if !name.is_empty() {
-            metadata.insert("name", name);
-        }
-        Value::Map(Map::from([
-            ("metadata", Value::Map(metadata)),
-            ("versions", Value::List(versions)),
-        ]))
-    });
-    Value::Map(Map::from([
-        ("kind", Value::from(KIND)),
-        ("apiVersion", Value::from(format!("{}/{}", form.group, form.version))),
-        ("metadata", Value::Map(Map::new())),
-        ("items", Value::List(items.collect())),
-    ]))
+    text.extend_from_slice(format!("],\"kind\":\"{KIND}\",\"metadata\":{{}}}}").as_bytes());
+    let body = respond::bytes_of_json(&form.format(), None, text.into())?;
+    Ok(AggregatedAnswer { etag: respond::etag(&body), body, content_type: form.key() })
 }
 
-fn version_entry(catalogue: &Catalogue, group: &str, version: &str) -> Value {
-    let mut resources: Vec<&Resource> =
-        catalogue.version(group, version).map(AsRef::as_ref).collect();
+fn group_entry(group: &Group) -> Value {
+    let mut metadata = Map::new();
+    if !group.name.is_empty() {
+        metadata.insert("name", group.name.as_str());
+    }
+    let versions: Vec<Value> = group.versions.iter().map(version_entry).collect();
+    Value::from([("metadata", Value::Map(metadata)), ("versions", versions.into())])
+}
+
+fn version_entry(version: &ServedVersion) -> Value {
+    let mut resources: Vec<&Resource> = version.resources.iter().map(AsRef::as_ref).collect();
     resources.sort_by(|a, b| a.plural.cmp(&b.plural));
     Value::Map(Map::from([
-        ("version", Value::from(version)),
+        ("version", Value::from(version.name.as_str())),
         ("resources", Value::List(resources.into_iter().map(resource_entry).collect())),
         ("freshness", Value::from("Current")),
     ]))
@@ -148,7 +162,6 @@ mod tests {
     use quorate_schema::Graph;
 
     use super::*;
-    use crate::negotiation::Format;
 
     #[test]
     fn which_form_is_asked_for() {

@@ -5,11 +5,12 @@
 
 use http::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Response, StatusCode};
-use quorate_meta::{Names, Value};
+use quorate_meta::Names;
 
 use super::{aggregated, plain};
 use crate::Api;
 use crate::body::Body;
+use crate::discovery::{AggregatedAnswer, Groups};
 use crate::handlers::Request;
 use crate::negotiation::{Format, Offer};
 use crate::respond;
@@ -31,7 +32,8 @@ pub(crate) enum DiscoveryPage {
 
 impl DiscoveryPage {
     /// The page of a path without a trailing slash, when what it names is served.
-    pub(crate) fn find(names: &Names, catalogue: &Catalogue, path: &str) -> Option<Self> {
+    pub(crate) fn find(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Self> {
+        let names = api.names;
         let mut segments = path.strip_prefix('/')?.split('/');
         let (root, first, second) = (segments.next()?, segments.next(), segments.next());
         if segments.next().is_some() {
@@ -55,7 +57,7 @@ impl DiscoveryPage {
             },
             _ => return None,
         };
-        page.is_served(catalogue).then_some(page)
+        page.is_served(&api.discovery.of(catalogue), catalogue).then_some(page)
     }
 
     /// Whether the page has an aggregated form.
@@ -63,12 +65,10 @@ impl DiscoveryPage {
         matches!(self, Self::Core | Self::Groups)
     }
 
-    fn is_served(&self, catalogue: &Catalogue) -> bool {
+    fn is_served(&self, groups: &Groups, catalogue: &Catalogue) -> bool {
         match self {
             Self::Core | Self::Groups => true,
-            Self::Group { group, .. } => {
-                !group.is_empty() && catalogue.iter().any(|r| r.group == *group)
-            }
+            Self::Group { group, .. } => !group.is_empty() && groups.serves(group),
             Self::Version { group, version, .. } => catalogue.serves(group, version),
         }
     }
@@ -84,45 +84,38 @@ pub(crate) fn handle(
     request: &Request<'_>,
     page: &DiscoveryPage,
 ) -> Result<Response<Body>, Error> {
+    let groups = api.discovery.of(request.catalogue);
     if !page.is_aggregated() {
-        return respond::value(
-            &request.format,
-            StatusCode::OK,
-            &plain::document(api, request.catalogue, page),
-        );
+        let document = plain::document(api, &groups, page);
+        return respond::document(&request.format, StatusCode::OK, None, document);
     }
     let accept = request.header("accept").unwrap_or_default();
     let core = *page == DiscoveryPage::Core;
     if let Some(form) = aggregated::AggregatedForm::asked(api.names, &api.formats, accept) {
-        return aggregated_answer(
-            request,
-            &form,
-            &aggregated::document(request.catalogue, core, &form),
-        );
+        let make = || aggregated::document(&groups, core, &form);
+        let answer = groups.aggregated(core, form.key(), make)?;
+        return aggregated_answer(request, &answer);
     }
     let format = api.formats.negotiate(accept, Offer::Document);
     let format = format.map_err(|refused| respond::unacceptable(&api.formats, refused))?;
     let format = Format { pretty: request.format.pretty || format.pretty, ..format };
-    let mut response =
-        respond::value(&format, StatusCode::OK, &plain::document(api, request.catalogue, page))?;
+    let document = plain::document(api, &groups, page);
+    let mut response = respond::document(&format, StatusCode::OK, None, document)?;
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)
 }
 
 fn aggregated_answer(
     request: &Request<'_>,
-    form: &aggregated::AggregatedForm,
-    tree: &Value,
+    answer: &AggregatedAnswer,
 ) -> Result<Response<Body>, Error> {
-    let format = Format { media: form.media.clone(), ..Format::JSON };
-    let bytes = respond::bytes(&format, tree)?;
-    let tag = respond::etag(&bytes);
-    let same = respond::is_known(request.header(IF_NONE_MATCH.as_str()), &tag);
-    let mut response = Response::new(if same { Body::empty() } else { Body::full(bytes) });
+    let AggregatedAnswer { body, etag, content_type } = answer;
+    let same = respond::is_known(request.header(IF_NONE_MATCH.as_str()), etag);
+    let mut response = Response::new(if same { Body::empty() } else { Body::full(body.clone()) });
     *response.status_mut() = if same { StatusCode::NOT_MODIFIED } else { StatusCode::OK };
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Accept"));
-    headers.insert(ETAG, respond::header(&tag)?);
-    headers.insert(CONTENT_TYPE, respond::header(&form.content_type(format.content_type()))?);
+    headers.insert(ETAG, respond::header(etag)?);
+    headers.insert(CONTENT_TYPE, respond::header(content_type)?);
     Ok(response)
 }

@@ -1,42 +1,52 @@
 //! The plain lists: APIVersions, APIGroupList, APIGroup, APIResourceList.
 
+use std::sync::Arc;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use quorate_meta::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::DiscoveryPage;
 use crate::Api;
-use quorate_registry::{Catalogue, Resource, Subresource};
+use crate::discovery::{Group, Groups};
+use crate::respond;
+use quorate_registry::{Resource, Subresource};
 
 /// Bytes of the digest that clients see of the stored version.
 const STORAGE_HASH_BYTES: usize = 8;
 
-/// The plain form of a page.
-pub(super) fn document(api: &Api, catalogue: &Catalogue, page: &DiscoveryPage) -> Value {
-    match page {
-        DiscoveryPage::Core => core(api, catalogue),
-        DiscoveryPage::Groups => groups(catalogue),
-        DiscoveryPage::Group { asked, group } => {
+/// The plain form of a page, in JSON.
+pub(super) fn document(api: &Api, groups: &Groups, page: &DiscoveryPage) -> Bytes {
+    let group = |name: &str| groups.find(name).map(AsRef::as_ref);
+    let document = match page {
+        DiscoveryPage::Core => core(api, group("")),
+        DiscoveryPage::Groups => {
+            return groups.list.get_or_init(|| respond::json(&list(groups))).clone();
+        }
+        DiscoveryPage::Group { asked, group: name } => {
             let mut body =
                 Map::from([("kind", Value::from("APIGroup")), ("apiVersion", Value::from("v1"))]);
-            for (key, value) in group_fields(catalogue, asked, group).iter() {
-                body.insert(key, value.clone());
-            }
+            body.merge(group(name).map(|group| group_fields(group, asked)).unwrap_or_default());
             Value::Map(body)
         }
-        DiscoveryPage::Version { asked, group, version } => {
-            resources(catalogue, asked, group, version)
+        DiscoveryPage::Version { asked, group: name, version } => {
+            let versions = group(name).map_or(&[][..], |group| &group.versions);
+            let served = versions.iter().find(|served| served.name == *version);
+            resources(served.map_or(&[][..], |served| &served.resources), asked, version)
         }
-    }
+    };
+    respond::json(&document)
 }
 
-fn core(api: &Api, catalogue: &Catalogue) -> Value {
+fn core(api: &Api, group: Option<&Group>) -> Value {
     let address = Map::from([
         ("clientCIDR", Value::from("0.0.0.0/0")),
         ("serverAddress", Value::from(api.address.as_str())),
     ]);
-    let versions: Vec<Value> = versions(catalogue, "").into_iter().map(Value::from).collect();
+    let versions = group.map_or(&[][..], |group| &group.versions);
+    let versions = versions.iter().map(|version| Value::from(version.name.as_str())).collect();
     Value::Map(Map::from([
         ("kind", Value::from("APIVersions")),
         ("versions", Value::List(versions)),
@@ -44,15 +54,10 @@ fn core(api: &Api, catalogue: &Catalogue) -> Value {
     ]))
 }
 
-fn groups(catalogue: &Catalogue) -> Value {
-    let mut names: Vec<&str> = Vec::new();
-    for (group, _) in catalogue.group_versions() {
-        if !group.is_empty() && !names.contains(&group) {
-            names.push(group);
-        }
-    }
+fn list(groups: &Groups) -> Value {
+    let groups = groups.of_list();
     let groups =
-        names.into_iter().map(|name| Value::Map(group_fields(catalogue, name, name))).collect();
+        groups.into_iter().map(|group| Value::Map(group_fields(group, &group.name))).collect();
     Value::Map(Map::from([
         ("kind", Value::from("APIGroupList")),
         ("apiVersion", Value::from("v1")),
@@ -60,34 +65,24 @@ fn groups(catalogue: &Catalogue) -> Value {
     ]))
 }
 
-fn group_fields(catalogue: &Catalogue, asked: &str, group: &str) -> Map {
-    let entry = |version: &str| {
+fn group_fields(group: &Group, asked: &str) -> Map {
+    let versions = group.versions.iter().map(|version| {
         Value::Map(Map::from([
-            ("groupVersion", Value::from(format!("{asked}/{version}"))),
-            ("version", Value::from(version)),
+            ("groupVersion", Value::from(format!("{asked}/{}", version.name))),
+            ("version", Value::from(version.name.as_str())),
         ]))
-    };
-    let versions = versions(catalogue, group);
-    let preferred = versions.first().map_or(Value::Null, |version| entry(version));
+    });
+    let versions: Vec<Value> = versions.collect();
+    let preferred = versions.first().cloned().unwrap_or_default();
     Map::from([
         ("name", Value::from(asked)),
-        ("versions", Value::List(versions.iter().map(|version| entry(version)).collect())),
+        ("versions", Value::List(versions)),
         ("preferredVersion", preferred),
     ])
 }
 
-fn versions<'a>(catalogue: &'a Catalogue, group: &str) -> Vec<&'a str> {
-    catalogue
-        .group_versions()
-        .into_iter()
-        .filter(|(g, _)| *g == group)
-        .map(|(_, version)| version)
-        .collect()
-}
-
-fn resources(catalogue: &Catalogue, asked: &str, group: &str, version: &str) -> Value {
-    let mut resources: Vec<&Resource> =
-        catalogue.version(group, version).map(AsRef::as_ref).collect();
+fn resources(resources: &[Arc<Resource>], asked: &str, version: &str) -> Value {
+    let mut resources: Vec<&Resource> = resources.iter().map(AsRef::as_ref).collect();
     resources.sort_by(|a, b| a.plural.cmp(&b.plural));
     let mut entries = Vec::new();
     for resource in resources {

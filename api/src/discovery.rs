@@ -1,0 +1,162 @@
+//! The groups of a catalogue, as all pages of discovery show them.
+//!
+//! Invariants: they are read off a catalogue once per epoch, when a request first asks; a group
+//! whose resources stay is the same `Arc` in the next epoch, with what has been written of it.
+//! There are as many written forms as there are syntaxes, so nothing grows with the requests.
+//!
+//! Not here: the pages.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use parking_lot::Mutex;
+use quorate_registry::error::Error;
+use quorate_registry::{Catalogue, PerEpoch, Resource};
+
+/// The groups of the newest catalogue.
+#[derive(Debug, Default)]
+pub(crate) struct Discovery {
+    groups: PerEpoch<Groups>,
+}
+
+/// Every group that is served.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    /// Built-in groups in the order of the catalogue, then others by name.
+    all: Vec<Arc<Group>>,
+    by_name: HashMap<String, usize>,
+    /// The plain list of groups, in JSON.
+    pub(crate) list: OnceLock<Bytes>,
+    /// Aggregated documents by their form, and whether they are about the core group.
+    aggregated: Mutex<HashMap<(bool, String), Arc<AggregatedAnswer>>>,
+}
+
+/// An aggregated document as it is sent.
+#[derive(Debug)]
+pub(crate) struct AggregatedAnswer {
+    pub(crate) body: Bytes,
+    /// Quoted.
+    pub(crate) etag: String,
+    pub(crate) content_type: String,
+}
+
+/// A group and its versions, the preferred one first.
+#[derive(Debug)]
+pub(crate) struct Group {
+    /// Empty for the core group.
+    pub(crate) name: String,
+    pub(crate) versions: Vec<ServedVersion>,
+    /// Its item of the aggregated document, in JSON.
+    pub(crate) item: OnceLock<Bytes>,
+}
+
+/// A version and its resources.
+#[derive(Debug)]
+pub(crate) struct ServedVersion {
+    pub(crate) name: String,
+    pub(crate) resources: Vec<Arc<Resource>>,
+}
+
+impl Discovery {
+    /// The groups of a catalogue.
+    pub(crate) fn of(&self, catalogue: &Catalogue) -> Arc<Groups> {
+        self.groups.get(catalogue, |before| Groups::new(catalogue, before))
+    }
+}
+
+impl Groups {
+    /// The groups of a catalogue, of which those are kept that are the same as before.
+    fn new(catalogue: &Catalogue, before: Option<&Self>) -> Self {
+        let mut found: Vec<Group> = Vec::new();
+        let mut by_name: HashMap<String, usize> = HashMap::new();
+        for resource in catalogue.iter() {
+            let at = by_name.get(resource.group.as_str()).copied().unwrap_or_else(|| {
+                by_name.insert(resource.group.clone(), found.len());
+                found.push(Group::new(&resource.group));
+                found.len() - 1
+            });
+            found[at].add(resource);
+        }
+        let kept = |group: Group| {
+            let before = before.and_then(|before| before.find(&group.name));
+            before.filter(|before| before.is_same(&group)).cloned().unwrap_or_else(|| group.into())
+        };
+        let all = found.into_iter().map(kept).collect();
+        Self { all, by_name, ..Self::default() }
+    }
+
+    /// The group with this name.
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Group>> {
+        self.by_name.get(name).map(|at| &self.all[*at])
+    }
+
+    /// Whether the group is served.
+    pub(crate) fn serves(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
+    /// The groups of an aggregated document: the core group, or all others.
+    pub(crate) fn of_document(&self, core: bool) -> impl Iterator<Item = &Arc<Group>> {
+        self.all.iter().filter(move |group| group.name.is_empty() == core)
+    }
+
+    /// The groups of the plain list: those of definitions come by the first name of their versions
+    /// (`v1.example.com`), under which APIServices are kept in release 1.35.
+    pub(crate) fn of_list(&self) -> Vec<&Arc<Group>> {
+        let (builtin, mut custom): (Vec<_>, Vec<_>) =
+            self.of_document(false).partition(|group| !group.is_custom());
+        custom.sort_by_cached_key(|group| {
+            let names = group.versions.iter();
+            names.map(|version| format!("{}.{}", version.name, group.name)).min()
+        });
+        [builtin, custom].concat()
+    }
+
+    /// The aggregated document in a form, which its Content-Type tells, made when a request first
+    /// asks for it.
+    pub(crate) fn aggregated(
+        &self,
+        core: bool,
+        form: String,
+        make: impl FnOnce() -> Result<AggregatedAnswer, Error>,
+    ) -> Result<Arc<AggregatedAnswer>, Error> {
+        let key = (core, form);
+        if let Some(made) = self.aggregated.lock().get(&key) {
+            return Ok(made.clone());
+        }
+        let made = Arc::new(make()?);
+        Ok(self.aggregated.lock().entry(key).or_insert(made).clone())
+    }
+}
+
+impl Group {
+    fn new(name: &str) -> Self {
+        Self { name: name.to_owned(), versions: Vec::new(), item: OnceLock::new() }
+    }
+
+    fn add(&mut self, resource: &Arc<Resource>) {
+        let is_its = |version: &&mut ServedVersion| version.name == resource.version;
+        match self.versions.iter_mut().find(is_its) {
+            Some(version) => version.resources.push(resource.clone()),
+            None => self.versions.push(ServedVersion {
+                name: resource.version.clone(),
+                resources: vec![resource.clone()],
+            }),
+        }
+    }
+
+    /// Whether all its resources are those of definitions.
+    fn is_custom(&self) -> bool {
+        self.resources().all(|resource| resource.is_custom())
+    }
+
+    fn resources(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.versions.iter().flat_map(|version| &version.resources)
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.resources().count() == other.resources().count()
+            && self.resources().zip(other.resources()).all(|(own, other)| Arc::ptr_eq(own, other))
+    }
+}
