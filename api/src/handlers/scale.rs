@@ -239,7 +239,10 @@ where
         let mut object = current.clone();
         for field in ["resourceVersion", "uid"] {
             let asked = scale.str_at(&["metadata", field]).unwrap_or_default();
-            object.set_at(&["metadata", field], asked);
+            // A custom object cannot be written without its version, its scale can.
+            if !(asked.is_empty() && places.are_custom()) {
+                object.set_at(&["metadata", field], asked);
+            }
         }
         places.write(&scale, &mut object)?;
         Ok(object)

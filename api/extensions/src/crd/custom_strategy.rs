@@ -121,8 +121,13 @@ impl Strategy for CustomStrategy {
         }
     }
 
-    fn validate(&self, _: &Names, _: &Value) -> Vec<Cause> {
-        self.compiled.problems().to_vec()
+    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = self.compiled.problems().to_vec();
+        if let Some(scale) = &self.scale {
+            causes.extend(scale.check_wanted(object));
+            causes.extend(scale.check_observed(object));
+        }
+        causes
     }
 
     fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {

@@ -8,6 +8,7 @@
 //! Not here: the strategies themselves (`quorate-kinds`), and the order of their calls (`write`).
 
 pub(crate) mod propagation;
+mod scale;
 pub mod status;
 
 use std::fmt::Debug;
@@ -19,6 +20,7 @@ use quorate_store::Operation;
 
 use crate::permission::{Grant, Permission, UserInfo};
 pub use propagation::{FOREGROUND, ORPHAN, Propagation};
+pub use scale::ScalePaths;
 
 use crate::allocation::Allocator;
 use crate::gated_fields::GatedFields;
@@ -114,17 +116,6 @@ pub struct PrinterColumn {
     pub priority: i64,
     /// The JSONPath of the value.
     pub json_path: String,
-}
-
-/// Where the `scale` subresource finds its values: simple JSONPaths such as `.spec.replicas`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScalePaths {
-    /// The desired number, below `.spec`.
-    pub spec_replicas: String,
-    /// The observed number, below `.status`.
-    pub status_replicas: String,
-    /// The label selector as text.
-    pub selector: Option<String>,
 }
 
 /// The semantics of one kind.

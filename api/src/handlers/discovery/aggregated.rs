@@ -5,7 +5,7 @@
 use quorate_meta::{Map, Names, Value};
 use quorate_wire::json;
 
-use super::plain::{sorted, texts};
+use super::plain::{sorted, subresources, texts};
 use crate::discovery::{AggregatedAnswer, Group, Groups, ServedVersion};
 use crate::negotiation::{self, Format, Formats, Media, Offer};
 use crate::respond;
@@ -125,12 +125,8 @@ fn resource_entry(resource: &Resource) -> Value {
         entry.insert("categories", texts(&resource.categories));
     }
     if !resource.subresources.is_empty() {
-        let mut subresources: Vec<&Subresource> = resource.subresources.iter().collect();
-        subresources.sort_by(|a, b| a.name.cmp(&b.name));
-        entry.insert(
-            "subresources",
-            Value::List(subresources.into_iter().map(subresource_entry).collect()),
-        );
+        let entries = subresources(resource).into_iter().map(subresource_entry);
+        entry.insert("subresources", Value::List(entries.collect()));
     }
     Value::Map(entry)
 }

@@ -87,11 +87,8 @@ fn resources(resources: &[Arc<Resource>], asked: &str, version: &str) -> Value {
     let mut entries = Vec::new();
     for resource in resources {
         entries.push(resource_entry(resource));
-        let mut subresources: Vec<&Subresource> = resource.subresources.iter().collect();
-        subresources.sort_by(|a, b| a.name.cmp(&b.name));
-        entries.extend(
-            subresources.into_iter().map(|subresource| subresource_entry(resource, subresource)),
-        );
+        let subresources = subresources(resource).into_iter();
+        entries.extend(subresources.map(|subresource| subresource_entry(resource, subresource)));
     }
     let group_version =
         if asked.is_empty() { version.to_owned() } else { format!("{asked}/{version}") };
@@ -101,6 +98,15 @@ fn resources(resources: &[Arc<Resource>], asked: &str, version: &str) -> Value {
         ("groupVersion", Value::from(group_version)),
         ("resources", Value::List(entries)),
     ]))
+}
+
+/// The subresources by name; those of custom resources as they are given.
+pub(super) fn subresources(resource: &Resource) -> Vec<&Subresource> {
+    let mut subresources: Vec<&Subresource> = resource.subresources.iter().collect();
+    if !resource.is_custom() {
+        subresources.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    subresources
 }
 
 fn resource_entry(resource: &Resource) -> Value {

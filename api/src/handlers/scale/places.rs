@@ -47,12 +47,9 @@ impl<'r> Places<'r> {
             let running = number(object, &["status", "replicas"]);
             return Ok(scale(object, number(object, &REPLICAS), running, &selector));
         };
-        let wanted = whole(object, &steps(&paths.spec_replicas))?.unwrap_or(UNSET);
-        let running = whole(object, &steps(&paths.status_replicas))?.unwrap_or_default();
-        let selector = match &paths.selector {
-            Some(path) => text(object, &steps(path))?.unwrap_or_default(),
-            None => "",
-        };
+        let wanted = paths.wanted(object).map_err(failure)?.unwrap_or(UNSET);
+        let running = paths.observed(object).map_err(failure)?.unwrap_or_default();
+        let selector = paths.selected(object).map_err(failure)?.unwrap_or_default();
         Ok(scale(object, wanted, running, selector))
     }
 
@@ -62,28 +59,30 @@ impl<'r> Places<'r> {
             object.set_at(&REPLICAS, replicas(scale));
             return Ok(());
         };
-        let path = &paths.spec_replicas;
         match replicas(scale) {
             UNSET => Err(unset(paths)),
-            wanted if object.set_at(&steps(path), wanted) => Ok(()),
-            _ => Err(failure(format!("{path} leads through a value that has no fields"))),
+            wanted if paths.want(object, wanted) => Ok(()),
+            _ => {
+                let path = &paths.spec_replicas;
+                Err(failure(format!("{path} leads through a value that has no fields")))
+            }
         }
     }
 
     /// Gives a part of an object the number that an applied scale wants, if it does.
     pub(super) fn want(self, scale: &Value, part: &mut Value) {
         if let Some(asked) = scale.at(&REPLICAS).filter(|asked| !asked.is_null()) {
-            let path = self.paths.map_or_else(|| REPLICAS.to_vec(), |p| steps(&p.spec_replicas));
-            part.set_at(&path, asked.clone());
+            match self.paths {
+                Some(paths) => paths.want(part, asked.clone()),
+                None => part.set_at(&REPLICAS, asked.clone()),
+            };
         }
     }
 
     /// Refuses an object that an applied scale has left without a number.
     pub(super) fn check_applied(self, object: &Value) -> Result<(), Error> {
         match self.paths {
-            Some(paths) if whole(object, &steps(&paths.spec_replicas))?.is_none() => {
-                Err(unset(paths))
-            }
+            Some(paths) if paths.wanted(object).map_err(failure)?.is_none() => Err(unset(paths)),
             _ => Ok(()),
         }
     }
@@ -101,48 +100,6 @@ pub(super) fn replicas(scale: &Value) -> i64 {
 
 fn number(object: &Value, path: &[&str]) -> i64 {
     object.at(path).and_then(Value::as_i64).unwrap_or_default()
-}
-
-/// The fields on the way of a simple path such as `.spec.replicas`.
-fn steps(path: &str) -> Vec<&str> {
-    path.strip_prefix('.').unwrap_or(path).split('.').collect()
-}
-
-fn whole(object: &Value, path: &[&str]) -> Result<Option<i64>, Error> {
-    match found(object, path)? {
-        Some(Value::Int(number)) => Ok(Some(*number)),
-        Some(other) => Err(unfit(path, other, "int64")),
-        None => Ok(None),
-    }
-}
-
-fn text<'v>(object: &'v Value, path: &[&str]) -> Result<Option<&'v str>, Error> {
-    match found(object, path)? {
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(other) => Err(unfit(path, other, "string")),
-        None => Ok(None),
-    }
-}
-
-/// The value at a path; an error where one on the way has no fields.
-fn found<'v>(object: &'v Value, path: &[&str]) -> Result<Option<&'v Value>, Error> {
-    let mut value = object;
-    for (at, step) in path.iter().enumerate() {
-        match value {
-            Value::Null => return Ok(None),
-            Value::Map(map) => match map.get(step) {
-                Some(next) => value = next,
-                None => return Ok(None),
-            },
-            other => return Err(unfit(&path[..at], other, "map[string]interface{}")),
-        }
-    }
-    Ok(Some(value))
-}
-
-fn unfit(path: &[&str], value: &Value, expected: &str) -> Error {
-    let (path, found) = (path.join("."), value.type_name());
-    failure(format!(".{path} accessor error: found a JSON {found}, expected {expected}"))
 }
 
 fn failure(message: String) -> Error {

@@ -5,7 +5,7 @@
 //! another form is a difference. Version 3 alone has no place for defaults that are maps or lists.
 
 mod fields;
-mod references;
+pub(crate) mod references;
 
 use std::collections::HashSet;
 
@@ -197,6 +197,18 @@ fn drop_other_defaults(value: &mut Value, are_names: bool) {
         Value::Array(items) => items.iter_mut().for_each(|item| drop_other_defaults(item, false)),
         _ => {}
     }
+}
+
+/// Where the document with this URL differs between its forms.
+pub(crate) async fn difference_of_forms(server: &Server, url: &str) -> Option<String> {
+    let mut json = server.get(url).await.json();
+    let (media, message) = if url == "/openapi/v2" {
+        (V2, "Document")
+    } else {
+        drop_other_defaults(&mut json, false);
+        (V3, "3.Document")
+    };
+    difference("", &json, &read(message, &server.get_as(url, media).await.body))
 }
 
 #[tokio::test]

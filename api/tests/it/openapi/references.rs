@@ -26,7 +26,7 @@ fn texts<'d>(document: &'d Value, key: &str, found: &mut Vec<&'d str>) {
 }
 
 /// Checks a document that has its schemas at this place, and gives the names of its operations.
-fn check(url: &str, document: &Value, schemas: &str) -> Vec<String> {
+pub(crate) fn check(url: &str, document: &Value, schemas: &str) -> Vec<String> {
     let defined: BTreeSet<String> = document
         .pointer(schemas)
         .and_then(Value::as_object)
