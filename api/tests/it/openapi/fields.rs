@@ -7,6 +7,9 @@ pub(super) enum Form {
     Text,
     Texts,
     Flag,
+    /// A whole number.
+    Count,
+    Double,
     /// A text that is JSON, inside of a message.
     Any,
     Anys,
@@ -26,8 +29,8 @@ pub(super) enum Form {
 }
 
 use Form::{
-    Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text,
-    Texts,
+    Any, Anys, Count, Double, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many,
+    One, Text, Texts,
 };
 
 /// The fields of a message: number, name in JSON, form.
@@ -150,9 +153,19 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
             (3, "title", Text),
             (4, "description", Text),
             (5, "default", Any),
+            (6, "multipleOf", Double),
+            (7, "maximum", Double),
+            (8, "exclusiveMaximum", Flag),
+            (9, "minimum", Double),
             (10, "exclusiveMinimum", Flag),
+            (11, "maxLength", Count),
+            (12, "minLength", Count),
             (13, "pattern", Text),
+            (14, "maxItems", Count),
+            (15, "minItems", Count),
             (16, "uniqueItems", Flag),
+            (17, "maxProperties", Count),
+            (18, "minProperties", Count),
             (19, "required", Texts),
             (20, "enum", Anys),
             (21, "additionalProperties", One("AdditionalPropertiesItem")),
@@ -272,8 +285,19 @@ pub(super) fn fields(message: &str) -> &'static [(u32, &'static str, Form)] {
             (7, "example", Any),
             (8, "deprecated", Flag),
             (9, "title", Text),
+            (10, "multipleOf", Double),
+            (11, "maximum", Double),
+            (12, "exclusiveMaximum", Flag),
+            (13, "minimum", Double),
+            (14, "exclusiveMinimum", Flag),
+            (15, "maxLength", Count),
+            (16, "minLength", Count),
             (17, "pattern", Text),
+            (18, "maxItems", Count),
+            (19, "minItems", Count),
             (20, "uniqueItems", Flag),
+            (21, "maxProperties", Count),
+            (22, "minProperties", Count),
             (23, "required", Texts),
             (24, "enum", Anys),
             (25, "type", Text),

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 
 use crate::harness::Server;
 use fields::Form::{
-    Any, Anys, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many, One, Text,
-    Texts,
+    Any, Anys, Count, Double, Entries, Extensions, Flag, Is, IsFlag, IsNumber, IsText, Lists, Many,
+    One, Text, Texts,
 };
 use fields::fields;
 
@@ -43,6 +43,11 @@ impl<'a> Payload<'a> {
     fn number(&self) -> Value {
         let Self::Double(number) = self else { panic!("no number") };
         if number.fract() == 0.0 { (*number as i64).into() } else { (*number).into() }
+    }
+
+    fn count(&self) -> Value {
+        let Self::Number(number) = self else { panic!("no whole number") };
+        (*number).into()
     }
 
     fn flag(&self) -> Value {
@@ -114,6 +119,8 @@ fn read(message: &str, bytes: &[u8]) -> Value {
         let (name, value) = match form {
             Text => (name.to_owned(), payload.text()),
             Flag => (name.to_owned(), payload.flag()),
+            Count => (name.to_owned(), payload.count()),
+            Double => (name.to_owned(), payload.number()),
             Any => (name.to_owned(), any(payload.bytes())),
             One(inner) => (name.to_owned(), read(inner, payload.bytes())),
             Entries(inner) => entry(payload.bytes(), |bytes| read(inner, bytes)),
