@@ -14,6 +14,9 @@ use super::human;
 /// Values of an object that the cells of its row look at, at most: paths with several descents
 /// would see each value many times.
 const MAX_VISITS: usize = 200_000;
+/// Bytes of text that the cells of a row have, at most; cells beyond are null. Many columns may each
+/// show the whole object.
+const MAX_TEXT_BYTES: usize = 8 << 20;
 /// What is shown where a text column leads to null.
 const NO_VALUE: &str = "<no value>";
 /// What is shown of a text that is no time.
@@ -59,10 +62,12 @@ impl PrinterColumns {
 
     /// The cells of an object; `now_ms` is the time that ages are measured from.
     pub(super) fn cells(&self, object: &Value, now_ms: u64) -> impl Iterator<Item = Value> {
-        let mut visits = MAX_VISITS;
+        let (mut visits, mut bytes) = (MAX_VISITS, MAX_TEXT_BYTES);
         self.cells.iter().map(move |cell| {
-            let value = cell.path.first(object, &mut visits);
-            value.map_or(Value::Null, |value| cell.ty.show(value, now_ms))
+            let value = cell.path.first(object, &mut visits).filter(|_| bytes > 0);
+            let cell = value.map_or(Value::Null, |value| cell.ty.show(value, now_ms));
+            bytes = bytes.saturating_sub(cell.as_str().map_or(0, str::len));
+            cell
         })
     }
 }
@@ -213,6 +218,14 @@ mod tests {
         check("date", json!(""), json!("<unknown>"));
         check("date", json!("today"), json!("<invalid>"));
         check("date", json!(7), json!(null));
+    }
+
+    #[test]
+    fn a_row_has_an_end() {
+        let columns = vec![column("string", ".v"); 40];
+        let object = json!({"v": "x".repeat(1 << 20)}).into();
+        let cells: Vec<Value> = PrinterColumns::new(&columns).cells(&object, 0).collect();
+        assert_eq!((cells.len(), cells.iter().filter(|cell| !cell.is_null()).count()), (40, 8));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Tests of paths.
 
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -157,4 +158,18 @@ fn no_path_takes_long() {
     check(&format!(".spec{}", "[?(@..[*])]".repeat(30)));
     assert!(JsonPath::parse(&format!(".a{}{}", "[".repeat(10_000), "]".repeat(10_000))).is_err());
     assert!(JsonPath::parse(&".a".repeat(100_000)).is_ok());
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_parsed_or_refused(text in r#"[.\[\]{}()?@$*:,'"\\ =!<>~a-c0-9-]{0,40}"#) {
+        if let Ok(path) = JsonPath::parse(&text) {
+            let mut visits = VISITS;
+            let _ = path.first(&object(), &mut visits);
+        }
+        if let Ok(path) = JsonPath::parse(&format!(".spec{text}")) {
+            let mut visits = VISITS;
+            let _ = path.first(&object(), &mut visits);
+        }
+    }
 }
