@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use quorate_registry::{Catalogue, Resource};
-use quorate_schema::openapi::Documents;
+use quorate_schema::openapi::{CustomDocuments, Documents};
 
 use super::{Forms, Served};
 use crate::respond;
@@ -34,7 +34,9 @@ impl Builtin {
 
     /// The ETag of what documents about custom resources share.
     pub(super) fn shared(&self, documents: &Documents<'_>) -> &str {
-        self.shared.get_or_init(|| respond::etag(&respond::json(&documents.shared_by_custom())))
+        self.shared.get_or_init(|| {
+            respond::etag(&respond::json(&CustomDocuments::new(documents).shared()))
+        })
     }
 }
 

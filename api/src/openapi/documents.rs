@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use quorate_meta::{GroupVersionKind, Value};
 use quorate_schema::openapi::{
-    self, CustomParts, CustomResource, CustomSubresource, Dialect, Documents,
+    self, CustomDocuments, CustomParts, CustomResource, CustomSubresource, Dialect, Documents,
 };
 
 use quorate_registry::{Catalogue, Resource};
@@ -44,7 +44,7 @@ pub(super) fn custom_part(documents: &Documents<'_>, resources: &[Arc<Resource>]
         .zip(&schemas)
         .map(|(resource, schema)| described(resource, schema.as_deref()))
         .collect();
-    documents.custom_part(&described)
+    CustomDocuments::new(documents).part(&described)
 }
 
 /// What documents say of one custom resource.
@@ -54,7 +54,7 @@ pub(super) fn custom_parts(
     dialect: Dialect,
 ) -> CustomParts {
     let schema = resource.strategy.published_schema();
-    documents.custom_parts(&described(resource, schema.as_deref()), dialect)
+    CustomDocuments::new(documents).parts(&described(resource, schema.as_deref()), dialect)
 }
 
 fn described<'r>(resource: &'r Resource, schema: Option<&'r Value>) -> CustomResource<'r> {

@@ -23,7 +23,7 @@ mod paths;
 #[cfg(test)]
 mod tests;
 
-pub use custom::{CustomParts, CustomResource, CustomSubresource};
+pub use custom::{CustomDocuments, CustomParts, CustomResource, CustomSubresource};
 pub use documents::{Documents, Served};
 
 use crate::graph::Graph;

@@ -170,6 +170,7 @@ pub(super) const CRATES: &[CrateRule] = &[
 const META: &[(&str, &[&str])] = &[
     ("flow_control", &["naming", "value"]),
     ("group", &[]),
+    ("json_path", &["value"]),
     ("name", &["status"]),
     ("naming", &[]),
     ("net", &[]),
@@ -306,11 +307,21 @@ const EXTENSIONS: &[(&str, &[&str])] = &[("aggregation", &[]), ("crd", &[])];
 const API: &[(&str, &[&str])] = &[
     (
         "api",
-        &["audit", "continue_token", "fanout", "health", "lifecycle", "negotiation", "openapi"],
+        &[
+            "audit",
+            "continue_token",
+            "discovery",
+            "fanout",
+            "health",
+            "lifecycle",
+            "negotiation",
+            "openapi",
+        ],
     ),
     ("audit", &["body", "encoding", "request_record"]),
     ("body", &[]),
     ("continue_token", &[]),
+    ("discovery", &[]),
     ("encoding", &[]),
     ("fanout", &[]),
     (
@@ -333,6 +344,7 @@ const API: &[(&str, &[&str])] = &[
             "api",
             "body",
             "continue_token",
+            "discovery",
             "encoding",
             "fanout",
             "health",

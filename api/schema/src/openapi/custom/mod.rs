@@ -59,11 +59,21 @@ pub struct CustomParts {
     pub definitions: Map,
 }
 
-impl<'g> Documents<'g> {
+/// Documents about custom resources, beside those about what is built in.
+#[derive(Clone, Copy, Debug)]
+pub struct CustomDocuments<'d, 'g>(&'d Documents<'g>);
+
+impl<'d, 'g> CustomDocuments<'d, 'g> {
+    /// Documents beside these.
+    #[must_use]
+    pub fn new(builtin: &'d Documents<'g>) -> Self {
+        Self(builtin)
+    }
+
     /// The document of version 3 about the custom resources of one group version.
     #[must_use]
-    pub fn custom_part(&self, resources: &[CustomResource<'_>]) -> Value {
-        let mut shared = self.definitions(Dialect::V3);
+    pub fn part(&self, resources: &[CustomResource<'_>]) -> Value {
+        let mut shared = self.0.definitions(Dialect::V3);
         let (mut paths, mut own) = (Map::new(), Map::new());
         for resource in resources {
             let parts = self.parts_with(resource, Dialect::V3, &mut shared);
@@ -72,19 +82,19 @@ impl<'g> Documents<'g> {
         }
         let mut schemas = shared.finish();
         schemas.merge(own);
-        self.document(paths, schemas)
+        self.0.document(paths, schemas)
     }
 
     /// What documents of a version say of one custom resource.
     #[must_use]
-    pub fn custom_parts(&self, resource: &CustomResource<'_>, dialect: Dialect) -> CustomParts {
-        self.parts_with(resource, dialect, &mut self.definitions(dialect))
+    pub fn parts(&self, resource: &CustomResource<'_>, dialect: Dialect) -> CustomParts {
+        self.parts_with(resource, dialect, &mut self.0.definitions(dialect))
     }
 
     /// The definitions of version 3 that documents of custom resources share.
     #[must_use]
-    pub fn shared_by_custom(&self) -> Value {
-        let mut definitions = self.definitions(Dialect::V3);
+    pub fn shared(&self) -> Value {
+        let mut definitions = self.0.definitions(Dialect::V3);
         refer_to_shared(&mut definitions);
         definitions.finish().into()
     }
@@ -96,7 +106,7 @@ impl<'g> Documents<'g> {
         shared: &mut Definitions<'g>,
     ) -> CustomParts {
         let CustomResource { group, version, kind, list_kind, .. } = *resource;
-        let names = self.graph().names();
+        let names = self.0.graph().names();
         let object = naming::custom_definition(group, version, kind);
         let list = naming::custom_definition(group, version, list_kind);
         let described = PathKind {
@@ -114,7 +124,7 @@ impl<'g> Documents<'g> {
         };
         let subresources = resource.subresources.iter().filter_map(|sub| {
             let body = match &sub.body {
-                Some(body) => shared.reference(self.graph().kind(body)?.ty),
+                Some(body) => shared.reference(self.0.graph().kind(body)?.ty),
                 None => described.object.clone(),
             };
             Some(SubresourcePath {
@@ -126,7 +136,7 @@ impl<'g> Documents<'g> {
         });
         let subresources: Vec<_> = subresources.collect();
         let mut paths = Map::new();
-        paths::of_resource(self.style(dialect), &described, &subresources, shared, &mut paths);
+        paths::of_resource(self.0.style(dialect), &described, &subresources, shared, &mut paths);
         let definitions = Map::from([
             (object, published::object(dialect, resource, shared, names)),
             (list, published::list(dialect, resource, &described.object, shared, names)),

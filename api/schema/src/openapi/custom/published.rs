@@ -54,14 +54,15 @@ pub(super) fn object(
     shared: &mut Definitions<'_>,
     names: &Names,
 ) -> Value {
-    let mut writer = Writer { dialect, shared, names };
+    let mut publisher = SchemaPublisher { dialect, shared, names };
     let schema = resource.schema.and_then(Value::as_map);
-    let schema = schema
-        .filter(|schema| dialect == Dialect::V3 || !writer.flag(schema, "preserve-unknown-fields"));
+    let schema = schema.filter(|schema| {
+        dialect == Dialect::V3 || !publisher.flag(schema, "preserve-unknown-fields")
+    });
     let mut map = match schema {
         Some(schema) => {
-            let mut map = writer.schema(schema);
-            writer.object_properties("meta/v1.ObjectMeta", &mut map);
+            let mut map = publisher.schema(schema);
+            publisher.object_properties("meta/v1.ObjectMeta", &mut map);
             map
         }
         // With any property, clients would refuse all others.
@@ -91,7 +92,7 @@ pub(super) fn list(
         ("required", vec!["items"].into()),
         ("type", "object".into()),
     ]);
-    Writer { dialect, shared, names }.object_properties("meta/v1.ListMeta", &mut map);
+    SchemaPublisher { dialect, shared, names }.object_properties("meta/v1.ListMeta", &mut map);
     extend_kind(names, resource, list_kind, &mut map);
     map.into()
 }
@@ -101,13 +102,13 @@ fn extend_kind(names: &Names, resource: &CustomResource<'_>, kind: &str, map: &m
     naming::extend(names, map, "group-version-kind", &vec![gvk].into());
 }
 
-struct Writer<'w, 'g> {
+struct SchemaPublisher<'w, 'g> {
     dialect: Dialect,
     shared: &'w mut Definitions<'g>,
     names: &'w Names,
 }
 
-impl Writer<'_, '_> {
+impl SchemaPublisher<'_, '_> {
     fn get<'s>(&self, schema: &'s Map, extension: &str) -> Option<&'s Value> {
         schema.get(&self.names.extension(extension)).filter(|value| !value.is_null())
     }

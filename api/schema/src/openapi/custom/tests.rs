@@ -30,7 +30,7 @@ fn parts(naming: Naming, schema: serde_json::Value, dialect: Dialect) -> CustomP
     let graph = Graph::builtin(naming.names());
     let schema = Value::from(schema);
     let documents = Documents::new(&graph, Vec::new(), "v1.35.0");
-    documents.custom_parts(&resource(Some(&schema)), dialect)
+    CustomDocuments::new(&documents).parts(&resource(Some(&schema)), dialect)
 }
 
 /// What is published of the schema of a field, as `kubernetes` names it.
@@ -162,7 +162,7 @@ fn a_version_without_schema_allows_everything() {
     let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}).into();
     for (schema, dialect) in [(None, Dialect::V2), (None, Dialect::V3), (Some(&open), Dialect::V2)]
     {
-        let parts = documents.custom_parts(&resource(schema), dialect);
+        let parts = CustomDocuments::new(&documents).parts(&resource(schema), dialect);
         let object = parts.definitions.get("com.example.stable.v1.CronTab");
         assert_eq!(object, Some(&expect.clone().into()), "{dialect:?}");
     }
@@ -221,14 +221,14 @@ fn paths_and_operations() {
 fn documents_define_what_they_refer_to() {
     let graph = Graph::builtin(Naming::Svc.names());
     let documents = Documents::new(&graph, Vec::new(), "v1.35.0");
-    let part = documents.custom_part(&[resource(None)]);
+    let part = CustomDocuments::new(&documents).part(&[resource(None)]);
     let schemas = part.at(&["components", "schemas"]).and_then(Value::as_map).expect("schemas");
     let text = format!("{part:?}");
     for reference in text.split("#/components/schemas/").skip(1) {
         let name = reference.split('"').next().expect("a name");
         assert!(schemas.contains_key(name), "{name}");
     }
-    let shared = documents.shared_by_custom();
+    let shared = CustomDocuments::new(&documents).shared();
     let own = |name: &str| name.starts_with("com.example");
     for name in schemas.keys().filter(|name| !own(name)) {
         assert!(shared.get(name).is_some(), "{name}");
