@@ -30,12 +30,15 @@ const GROUPS: [(&str, i64); 19] = [
 ];
 const LAST_GROUP: i64 = 16_100;
 
-/// One object for each version that is served.
+/// One object for each version that is built in.
 pub(super) fn objects(names: &Names, catalogue: &Catalogue) -> Vec<BootstrapObject> {
     let versions = catalogue.group_versions().into_iter();
     let own = names.group("apiregistration");
+    let is_built_in = |group: &str, version: &str| {
+        catalogue.version(group, version).any(|resource| !resource.is_custom())
+    };
     versions
-        .filter(|(group, _)| *group != own)
+        .filter(|(group, version)| *group != own && is_built_in(group, version))
         .map(|(group, version)| wanted(names, group, version))
         .collect()
 }
