@@ -78,7 +78,8 @@ impl Groups {
             });
             found[at].add(resource);
         }
-        let kept = |group: Group| {
+        let kept = |mut group: Group| {
+            group.order();
             let before = before.and_then(|before| before.find(&group.name));
             before.filter(|before| before.is_same(&group)).cloned().unwrap_or_else(|| group.into())
         };
@@ -135,15 +136,24 @@ impl Group {
         Self { name: name.to_owned(), versions: Vec::new(), item: OnceLock::new() }
     }
 
+    /// Adds a resource; those of definitions come after all built-in ones, whose versions are not
+    /// left to them.
     fn add(&mut self, resource: &Arc<Resource>) {
         let is_its = |version: &&mut ServedVersion| version.name == resource.version;
         match self.versions.iter_mut().find(is_its) {
+            Some(version) if resource.is_custom() && !version.is_custom() => {}
             Some(version) => version.resources.push(resource.clone()),
             None => self.versions.push(ServedVersion {
                 name: resource.version.clone(),
                 resources: vec![resource.clone()],
             }),
         }
+    }
+
+    /// Puts the versions of definitions first, whose APIServices have the higher priority in
+    /// release 1.35.
+    fn order(&mut self) {
+        self.versions.sort_by_key(|version| !version.is_custom());
     }
 
     /// Whether all its resources are those of definitions.
@@ -158,5 +168,11 @@ impl Group {
     fn is_same(&self, other: &Self) -> bool {
         self.resources().count() == other.resources().count()
             && self.resources().zip(other.resources()).all(|(own, other)| Arc::ptr_eq(own, other))
+    }
+}
+
+impl ServedVersion {
+    fn is_custom(&self) -> bool {
+        self.resources.iter().all(|resource| resource.is_custom())
     }
 }

@@ -83,3 +83,22 @@ async fn the_etag_tells_changes() {
     );
     assert_ne!(etag().await, second);
 }
+
+#[tokio::test]
+async fn built_in_versions_are_not_left_to_definitions() {
+    let (server, _controllers) = server().await;
+    let versions = json!([version(json!({})), version(json!({"name": "v2", "storage": false}))]);
+    define(&server, "gadgets", "networking.svc.io", "Gadget", versions).await;
+    let names = |document: &Value| -> Vec<String> {
+        let all = document["resources"].as_array().expect("resources").iter();
+        all.map(|resource| resource["name"].as_str().expect("a name").to_owned()).collect()
+    };
+    let built_in = server.get("/apis/networking.svc.io/v1").await.json();
+    assert!(!names(&built_in).contains(&"gadgets".to_owned()), "{built_in}");
+    let custom = server.get("/apis/networking.svc.io/v2").await.json();
+    assert_eq!(names(&custom), ["gadgets"]);
+    let group = server.get("/apis/networking.svc.io").await.json();
+    assert_eq!(group["preferredVersion"]["version"], "v2");
+    let documents = server.get("/openapi/v3").await.json();
+    assert!(documents["paths"]["apis/networking.svc.io/v2"].is_object());
+}

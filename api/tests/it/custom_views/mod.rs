@@ -38,8 +38,9 @@ fn version(more: Value) -> Value {
 /// Establishes a definition of namespaced objects.
 async fn define(server: &Server, plural: &str, group: &str, kind: &str, versions: Value) {
     let name = format!("{plural}.{group}");
+    let approved = json!({"api-approved.svc.io": "unapproved, a test"});
     let body = json!({
-        "apiVersion": "apiextensions.svc.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name},
+        "apiVersion": "apiextensions.svc.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": name, "annotations": approved},
         "spec": {"group": group, "scope": "Namespaced", "versions": versions,
             "names": {"plural": plural, "singular": kind.to_lowercase(), "kind": kind}}
     });
