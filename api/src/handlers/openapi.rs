@@ -109,11 +109,11 @@ async fn part(
     let hash = request.info.query.text("hash");
     if !hash.is_empty() && hash != newest.trim_matches('"') {
         let mut response = plain(StatusCode::MOVED_PERMANENTLY);
-        response.headers_mut().insert(LOCATION, respond::header(&url(path, newest))?);
+        response.headers_mut().insert(LOCATION, respond::header(&url(path, &newest))?);
         return Ok(response);
     }
-    let document = documents.part(served, path, in_protobuf).await?;
-    let mut response = send(api, request, document)?;
+    let document = api.openapi.part(&documents, served, path, in_protobuf).await?;
+    let mut response = send(api, request, &document)?;
     if !hash.is_empty() {
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");
         response.headers_mut().insert(CACHE_CONTROL, forever);

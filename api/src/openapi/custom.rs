@@ -5,28 +5,28 @@
 
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use quorate_meta::Value;
 use quorate_registry::Resource;
-use quorate_registry::error::Error;
 use quorate_schema::openapi::{Dialect, Documents};
 use sha2::{Digest, Sha256};
 
 use super::builtin::Builtin;
 use super::documents::{custom_part, custom_parts};
-use super::{Document, Forms, Served};
+use super::{Forms, Served};
 use crate::respond;
 
 /// One document.
 pub(super) struct CustomPart {
     resources: Vec<Arc<Resource>>,
     etag: OnceLock<String>,
-    forms: Forms,
+    forms: Mutex<Arc<Forms>>,
 }
 
 impl CustomPart {
     pub(super) fn new(resources: &[&Arc<Resource>]) -> Self {
         let resources = resources.iter().map(|resource| Arc::clone(resource)).collect();
-        Self { resources, etag: OnceLock::new(), forms: Forms::default() }
+        Self { resources, etag: OnceLock::new(), forms: Mutex::default() }
     }
 
     pub(super) fn describes(&self, resources: &[&Arc<Resource>]) -> bool {
@@ -53,18 +53,20 @@ impl CustomPart {
         })
     }
 
-    /// The document.
-    pub(super) async fn get(
-        &self,
-        served: Served<'_>,
-        builtin: &Builtin,
-        in_protobuf: bool,
-    ) -> Result<&Document, Error> {
-        let make = || {
-            let documents = served.documents();
-            let etag = self.etag(&documents, builtin).to_owned();
-            Ok((custom_part(&documents, &self.resources), Some(etag)))
-        };
-        self.forms.get(in_protobuf, make).await
+    /// What is kept of the document.
+    pub(super) fn forms(&self) -> Arc<Forms> {
+        self.forms.lock().clone()
+    }
+
+    /// Drops what is kept of the document.
+    pub(super) fn forget(&self) {
+        *self.forms.lock() = Arc::default();
+    }
+
+    /// The content of the document, and its ETag in JSON.
+    pub(super) fn content(&self, served: Served<'_>, builtin: &Builtin) -> (Value, String) {
+        let documents = served.documents();
+        let etag = self.etag(&documents, builtin).to_owned();
+        (custom_part(&documents, &self.resources), etag)
     }
 }

@@ -3,12 +3,14 @@
 //! Invariants: a document is made once, however many requests ask at the same time, and again only
 //! when the catalogue has changed what it describes; a change of one definition makes none of the
 //! others again. Which documents there are depends on the catalogue alone, so that asking for
-//! others leaves nothing behind. Nothing is kept of a definition before a request asks for it. Not
-//! here: how they are asked for, which is the handler's part.
+//! others leaves nothing behind. Nothing is kept of a definition before a request asks for it, and
+//! of documents about single group versions of definitions only so much (`kept.rs`). Not here: how
+//! they are asked for, which is the handler's part.
 
 mod builtin;
 mod custom;
 mod documents;
+mod kept;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -28,6 +30,7 @@ use crate::respond;
 use builtin::Builtin;
 use custom::CustomPart;
 pub(crate) use documents::Served;
+use kept::KeptDocuments;
 use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, PerEpoch, Resource};
 use whole::WholeDocument;
@@ -53,6 +56,7 @@ pub(crate) struct OpenApi {
     /// The newest documents of version 2, in JSON and in protobuf: the next ones are made of their
     /// pieces.
     newest: [Mutex<Option<Arc<WholeDocument>>>; 2],
+    kept: KeptDocuments,
 }
 
 /// The documents of one catalogue.
@@ -69,8 +73,8 @@ pub(crate) struct DocumentSet {
 /// A document in each of its forms, made when a request first asks for it.
 #[derive(Default)]
 struct Forms {
-    json: OnceCell<Document>,
-    protobuf: OnceCell<Document>,
+    json: OnceCell<Arc<Document>>,
+    protobuf: OnceCell<Arc<Document>>,
 }
 
 /// A document as it is sent.
@@ -113,6 +117,33 @@ impl OpenApi {
     }
 }
 
+impl OpenApi {
+    /// One document of version 3 of a set, for example `apis/apps/v1`; 404 if there is none of this
+    /// path.
+    pub(crate) async fn part(
+        &self,
+        set: &DocumentSet,
+        served: Served<'_>,
+        path: &str,
+        in_protobuf: bool,
+    ) -> Result<Arc<Document>, Error> {
+        let Some(part) = set.custom.get(path) else {
+            return set.builtin_part(served, path, in_protobuf).await;
+        };
+        let mut is_new = false;
+        let make = || {
+            is_new = true;
+            let (tree, etag) = part.content(served, &set.builtin);
+            Ok((tree, Some(etag)))
+        };
+        let document = part.forms().get(in_protobuf, make).await?;
+        if is_new {
+            self.kept.add(part, document.body.len());
+        }
+        Ok(document)
+    }
+}
+
 impl DocumentSet {
     /// The documents of a catalogue, of which those are kept that describe the same as before.
     fn new(catalogue: &Catalogue, before: Option<&Self>) -> Self {
@@ -147,7 +178,7 @@ impl DocumentSet {
     pub(crate) async fn index(&self, served: Served<'_>) -> Result<&Document, Error> {
         let mut paths = Map::new();
         for path in self.builtin.parts.keys() {
-            let url = url(path, self.hash(served, path).await?);
+            let url = url(path, &self.hash(served, path).await?);
             paths.insert(path.as_str(), Value::from([("serverRelativeURL", url)]));
         }
         once(&self.index, || {
@@ -164,33 +195,25 @@ impl DocumentSet {
     }
 
     /// The ETag of the document of version 3 with this path, in JSON; 404 if there is none.
-    pub(crate) async fn hash(&self, served: Served<'_>, path: &str) -> Result<&str, Error> {
+    pub(crate) async fn hash(&self, served: Served<'_>, path: &str) -> Result<String, Error> {
         match self.custom.get(path) {
-            Some(part) => Ok(blocking(|| part.etag(&served.documents(), &self.builtin))),
-            None => Ok(&self.part(served, path, false).await?.etag),
+            Some(part) => Ok(blocking(|| part.etag(&served.documents(), &self.builtin).to_owned())),
+            None => Ok(self.builtin_part(served, path, false).await?.etag.clone()),
         }
     }
 
-    /// One document of version 3, for example `apis/apps/v1`; 404 if there is none of this path.
-    pub(crate) async fn part(
+    async fn builtin_part(
         &self,
         served: Served<'_>,
         path: &str,
         in_protobuf: bool,
-    ) -> Result<&Document, Error> {
-        if let Some(part) = self.custom.get(path) {
-            return part.get(served, &self.builtin, in_protobuf).await;
-        }
+    ) -> Result<Arc<Document>, Error> {
         let forms = self.builtin.parts.get(path).ok_or_else(Error::no_such_path)?;
-        forms
-            .get(in_protobuf, || {
-                served
-                    .documents()
-                    .part(path)
-                    .map(|tree| (tree, None))
-                    .ok_or_else(Error::no_such_path)
-            })
-            .await
+        let make = || {
+            let tree = served.documents().part(path);
+            tree.map(|tree| (tree, None)).ok_or_else(Error::no_such_path)
+        };
+        forms.get(in_protobuf, make).await
     }
 
     /// Every custom resource that is described, in the order of the documents.
@@ -211,21 +234,22 @@ impl Forms {
         &self,
         in_protobuf: bool,
         make: impl FnOnce() -> Result<(Value, Option<String>), Error>,
-    ) -> Result<&Document, Error> {
+    ) -> Result<Arc<Document>, Error> {
         if in_protobuf {
             let make = || {
                 let body: Bytes = protobuf::openapi_v3(&make()?.0).into();
-                Ok(Document { etag: respond::etag(&body), body, media: PROTOBUF_V3[0] })
+                let etag = respond::etag(&body);
+                Ok(Arc::new(Document { etag, body, media: PROTOBUF_V3[0] }))
             };
-            return once(&self.protobuf, make).await;
+            return once(&self.protobuf, make).await.cloned();
         }
         let make = || {
             let (tree, etag) = make()?;
             let body = respond::json(&tree);
             let etag = etag.unwrap_or_else(|| respond::etag(&body));
-            Ok(Document { etag, body, media: well_known::MEDIA_JSON })
+            Ok(Arc::new(Document { etag, body, media: well_known::MEDIA_JSON }))
         };
-        once(&self.json, make).await
+        once(&self.json, make).await.cloned()
     }
 }
 
