@@ -98,7 +98,7 @@ impl Cluster {
         let own = names.group(EXTENSIONS);
         let definitions = catalogue.load().find(&own, "v1", DEFINITIONS).unwrap().clone();
         let widgets = Arc::new(resource(&catalogue, "ConfigMap", GROUP, "widgets"));
-        catalogue.publish(&[], &[widgets.clone()]);
+        catalogue.publish(&[], std::slice::from_ref(&widgets));
         let key = Key::Live { namespace: "n" }.encode();
         let operations = vec![Operation::Put { key, value: Bytes::new() }];
         store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
