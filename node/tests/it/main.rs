@@ -15,6 +15,7 @@ mod certificates;
 mod configuration;
 mod crash;
 mod csr;
+mod custom_resources;
 mod deploy;
 mod every_kind;
 mod failover;
