@@ -28,9 +28,13 @@ def equip(name, namespace, meta, spec, patch, **_):
         'metadata': {'name': name},
         'data': {'trade': spec['trade'], 'benches': str(spec['benches'])},
     }
-    kubernetes.client.CoreV1Api().patch_namespaced_config_map(
-        name, namespace, body, field_manager='crafts', force=True, _content_type='application/apply-patch+yaml'
-    )
+    maps = kubernetes.client.CoreV1Api()
+    try:
+        maps.create_namespaced_config_map(namespace, body)
+    except kubernetes.client.ApiException as error:
+        if error.status != 409:
+            raise
+        maps.patch_namespaced_config_map(name, namespace, body)
     patch.status['phase'] = 'Open'
     patch.status['generation'] = meta['generation']
 
