@@ -4,6 +4,7 @@
 //!
 //! Not here: which resources end, and what a watch tells its client then.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use tokio::sync::watch;
@@ -37,6 +38,14 @@ impl Removal {
         let mut closed = self.is_closed.subscribe();
         // The sender lives as long as this borrow of its owner, so the wait cannot fail.
         let _ = closed.wait_for(|closed| *closed).await;
+    }
+
+    /// As [`Removal::closed`]; never returns for a resource without a removal.
+    pub async fn closed_if_any(removal: Option<&Self>) {
+        match removal {
+            Some(removal) => removal.closed().await,
+            None => pending().await,
+        }
     }
 }
 

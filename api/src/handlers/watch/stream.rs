@@ -8,7 +8,6 @@
 //! longer served and all changes are told, or with an ERROR event: after what could be told, also
 //! when an event cannot be written.
 
-use std::future::pending;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -228,7 +227,7 @@ impl WatchStream {
             () = &mut self.ending => Wake::Ending,
             () = &mut self.timer => if pause.is_some() { Wake::Pause } else { Wake::Timer },
             batch = self.parts.watch.next(), if pause.is_none() => Wake::Batch(batch),
-            () = removed(self.parts.removal.as_ref()) => Wake::Removed,
+            () = Removal::closed_if_any(self.parts.removal.as_ref()) => Wake::Removed,
         };
         match wake {
             Wake::Pause => {
@@ -384,14 +383,6 @@ impl WatchStream {
         let mut out = Vec::new();
         event::bookmark(&self.parts.renderer, position, &[], &mut out)?;
         Ok(out.into())
-    }
-}
-
-/// Returns once the resource is no longer served; never for built-in ones.
-async fn removed(removal: Option<&Removal>) {
-    match removal {
-        Some(removal) => removal.closed().await,
-        None => pending().await,
     }
 }
 
