@@ -117,7 +117,7 @@ async fn settled(cluster: &Cluster, count: usize) {
                 && workshop["metadata"]["deletionTimestamp"].is_null()
                 && made.iter().any(|map| {
                     map["metadata"]["name"] == workshop["metadata"]["name"]
-                        && map["data"]["benches"] == spec["benches"].to_string()
+                        && map["data"]["benches"].as_str() == Some(&*spec["benches"].to_string())
                 })
         };
         (workshops.len() == count && made.len() == count && workshops.iter().all(is_served))
