@@ -40,7 +40,8 @@ pub use permission::{Grant, Permission, UserInfo};
 pub use removal::Removal;
 pub use resource::{ObjectTypes, Resource, Subresource, TypeSource};
 pub use strategy::{
-    FOREGROUND, NameRule, ORPHAN, Part, PrinterColumn, Propagation, ScalePaths, Step, Strategy,
+    FOREGROUND, Findings, NameRule, ORPHAN, Part, PrinterColumn, Propagation, ScalePaths, Step,
+    Strategy,
 };
 
 /// Neutral group of CustomResourceDefinitions.

@@ -52,6 +52,11 @@ impl<'a> Activation<'a> {
         Self { slots }
     }
 
+    /// For an expression of an environment with these variables, nothing bound.
+    pub fn named(variables: &[&'a str]) -> Self {
+        Self::of_slots(variables.iter().map(|name| (*name, None)).collect())
+    }
+
     /// Gives the variable in `slot` a value; a slot that the environment does not have is left out.
     #[must_use]
     pub fn with(mut self, slot: usize, value: Value<'a>) -> Self {

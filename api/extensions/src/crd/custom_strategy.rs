@@ -5,18 +5,20 @@
 //! it was may be invalid.
 //!
 //! Not here: pruning and defaults, which the engine does by the types of the version. Not built:
-//! rules in CEL, and checks of the metadata of embedded objects, of which only `apiVersion` and
-//! `kind` are checked.
+//! checks of the metadata of embedded objects, of which only `apiVersion` and `kind` are checked.
 
 use std::sync::Arc;
 
-use quorate_meta::{Cause, Names, Value};
+use quorate_meta::{Cause, CauseReason, Names, Value};
 use quorate_registry::strategy::{intent_differs, status};
-use quorate_registry::{Part, PrinterColumn, ScalePaths, Strategy};
+use quorate_registry::{Findings, Part, PrinterColumn, ScalePaths, Strategy};
 
 use super::definition::DefinitionVersion;
 use super::finalizers;
+use super::rules;
 use super::version::CompiledVersion;
+
+const RULES_SKIPPED: &str = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
 /// The semantics of the objects of one version.
 #[derive(Debug)]
@@ -61,6 +63,18 @@ fn columns(version: &DefinitionVersion) -> Vec<PrinterColumn> {
         json_path: column.json_path.clone(),
     };
     version.columns.iter().map(column).collect()
+}
+
+/// Whether a failure leaves rules with values that they are not written for.
+fn hides_rules(cause: &Cause) -> bool {
+    matches!(
+        cause.reason,
+        CauseReason::FieldValueNotSupported
+            | CauseReason::FieldValueRequired
+            | CauseReason::FieldValueTooLong
+            | CauseReason::FieldValueTooMany
+            | CauseReason::FieldValueTypeInvalid
+    )
 }
 
 impl Strategy for CustomStrategy {
@@ -152,6 +166,18 @@ impl Strategy for CustomStrategy {
             causes.extend(duplicates);
         }
         causes
+    }
+
+    fn evaluate_rules(&self, old: Option<&Value>, new: &Value, found: &[Cause]) -> Findings {
+        let rules = self.compiled.rules();
+        if rules.is_empty() {
+            return Findings::default();
+        }
+        if found.iter().any(hides_rules) {
+            let causes = vec![Cause::invalid("<nil>", Value::Null, RULES_SKIPPED)];
+            return Findings { causes, warnings: Vec::new() };
+        }
+        rules::check(rules, self.compiled.structural(), new, old)
     }
 
     fn published_schema(&self) -> Option<Arc<Value>> {

@@ -9,6 +9,7 @@ mod field;
 mod finalizers;
 pub mod publisher;
 pub mod resource;
+pub mod rules;
 pub mod serving;
 pub mod stored;
 pub mod strategy;

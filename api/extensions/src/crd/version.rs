@@ -1,7 +1,7 @@
 //! One version of a definition, compiled once and on first use.
 //!
 //! Invariants: until a request needs its types, a version costs only its JSON schema, which it
-//! shares with the definition. A stored schema that does not compile keeps every field of the
+//! shares with the definition; reads do without its rules. A stored schema that does not compile keeps every field of the
 //! objects that are read, and no object is written by it.
 //!
 //! Not here: what is valid in a definition (`quorate-controllers`, and its strategy).
@@ -15,6 +15,7 @@ use quorate_schema::structural::{self, Options, Structural};
 use quorate_schema::{Graph, TypeId};
 
 use super::definition::DefinitionVersion;
+use super::rules::Rules;
 
 /// Where the schema of a definition stands in messages.
 const SCHEMA: &str = "spec.validation.openAPIV3Schema";
@@ -26,6 +27,7 @@ pub struct CompiledVersion {
     schema: Option<Arc<Value>>,
     has_status: bool,
     compiled: OnceLock<Compiled>,
+    rules: OnceLock<Rules>,
 }
 
 #[derive(Debug)]
@@ -43,6 +45,7 @@ impl CompiledVersion {
             schema: version.schema.clone(),
             has_status: version.status,
             compiled: OnceLock::new(),
+            rules: OnceLock::new(),
         }
     }
 
@@ -57,6 +60,16 @@ impl CompiledVersion {
     #[must_use]
     pub fn structural(&self) -> &Structural {
         &self.compiled().structural
+    }
+
+    /// The rules in CEL, compiled when they are first asked for; none in a schema that does not
+    /// compile.
+    #[must_use]
+    pub fn rules(&self) -> &Rules {
+        self.rules.get_or_init(|| match &self.schema {
+            Some(schema) if self.problems().is_empty() => Rules::compile(self.structural(), schema),
+            _ => Rules::default(),
+        })
     }
 
     /// Why the stored schema does not compile; empty when it does.

@@ -45,6 +45,15 @@ pub enum Part {
     EphemeralContainers,
 }
 
+/// What is wrong with an object, and what its client is warned of.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Why it is refused; empty when it is not.
+    pub causes: Vec<Cause>,
+    /// Warnings, in order.
+    pub warnings: Vec<String>,
+}
+
 impl Part {
     /// The part that a subresource writes; `None` for a subresource that is not a part of the
     /// object.
@@ -269,6 +278,13 @@ pub trait Strategy: Send + Sync + Debug + 'static {
     fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let _ = (names, part, old, new);
         Vec::new()
+    }
+
+    /// What the rules of a definition say of an object, or of the change from `old` to `new`; asked
+    /// last, and told `found`: what else is wrong with the object.
+    fn evaluate_rules(&self, old: Option<&Value>, new: &Value, found: &[Cause]) -> Findings {
+        let _ = (old, new, found);
+        Findings::default()
     }
 
     /// Warnings for the client that writes `new`; `old` is the object that it replaces. Writes of

@@ -133,9 +133,10 @@ impl Writer {
             if is_unshaped && let Err(refusal) = self.shape(write, object, clock).await {
                 break 'phases refusal;
             }
-            if let Err(refusal) = self.judge(write, object, clock).await {
-                break 'phases refusal;
-            }
+            let judged = match self.judge(write, object, clock).await {
+                Ok(warnings) => warnings,
+                Err(refusal) => break 'phases refusal,
+            };
             // An allocation may be taken at the commit: then it is chosen anew from the object as
             // it was before.
             let mut chosen = strategy.allocator().map(|_| object.clone());
@@ -149,6 +150,7 @@ impl Writer {
             let operation = Operation::Put { key: write.target.key(), value: value.clone() };
             let proposed = self.propose_creation(write, operation, admitted, clock).await?;
             return Ok(proposed.map(|revision| {
+                warnings.extend(judged);
                 warnings.extend(strategy.warnings(self.names, None, object));
                 Answer {
                     outcome: Outcome::Created,

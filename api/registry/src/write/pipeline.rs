@@ -122,13 +122,13 @@ impl Writer {
         clock.measure(Phase::Default, || self.complete(write, object, mutation, now))
     }
 
-    /// Validate: the kind's rules, and the permissions that the write needs.
+    /// Validate: the kind's rules, and the permissions that the write needs; the answer are warnings.
     pub(super) async fn judge(
         &self,
         write: &Write<'_>,
         object: &Value,
         clock: &mut PhaseClock,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<String>, Error> {
         clock.run(Phase::Validate, self.validate(write, object)).await
     }
 

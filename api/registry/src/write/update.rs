@@ -247,7 +247,7 @@ impl Writer {
         metadata::of(&mut old).remove("resourceVersion");
         let write = plan.write(target, &old);
         self.shape(&write, &mut new, clock).await?;
-        self.judge(&write, &new, clock).await?;
+        let judged = self.judge(&write, &new, clock).await?;
         let strategy = &target.resource.strategy;
         let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
         let removed =
@@ -261,7 +261,7 @@ impl Writer {
             self.admit(&write, &mut new, clock).await?
         };
         let told = std::mem::take(&mut admitted.terms.warnings);
-        let mut warnings: Vec<String> = repeated.into_iter().chain(told).collect();
+        let mut warnings: Vec<String> = repeated.into_iter().chain(told).chain(judged).collect();
         if matches!(options.part, Part::Main | Part::Scale) {
             warnings.extend(strategy.warnings(self.names, Some(&old), &new));
         }

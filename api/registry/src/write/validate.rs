@@ -10,7 +10,7 @@ use super::refusal::invalid;
 use super::{Writer, check, metadata};
 use crate::error::Error;
 use crate::options::Target;
-use crate::{Part, Resource, UserInfo, stored_codec};
+use crate::{Findings, Part, Resource, UserInfo, stored_codec};
 
 impl Writer {
     /// The user; `None` for the server itself.
@@ -18,8 +18,13 @@ impl Writer {
         self.author.as_ref().map(|author| author.user())
     }
 
-    /// Refuses an invalid object, and one that the user lacks a permission for.
-    pub(super) async fn validate(&self, write: &Write<'_>, object: &Value) -> Result<(), Error> {
+    /// Refuses an invalid object, and one that the user lacks a permission for; the answer are
+    /// warnings about a valid one.
+    pub(super) async fn validate(
+        &self,
+        write: &Write<'_>,
+        object: &Value,
+    ) -> Result<Vec<String>, Error> {
         let Write { target, part, old, swaps, .. } = *write;
         let (resource, strategy) = (target.resource, &target.resource.strategy);
         self.authorize(target, old, object).await?;
@@ -35,10 +40,14 @@ impl Writer {
             Some(_) => {}
             None => causes.extend(strategy.validate_create(self.names, object)),
         }
+        let Findings { causes: broken, warnings } =
+            strategy.evaluate_rules(old.filter(|_| !swaps), object, &causes);
+        causes.extend(broken);
         if !causes.is_empty() {
             return Err(invalid(resource, target.name, causes));
         }
-        self.permit(target, part, old, object).await
+        self.permit(target, part, old, object).await?;
+        Ok(warnings)
     }
 
     /// Everything that is wrong with an object, whether a user or the server writes it.

@@ -42,7 +42,7 @@ pub use node::{
 
 use crate::graph::{Graph, TypeId};
 use patterns::Patterns;
-use place::SchemaPlace;
+pub use place::Place;
 use source::{Source, Words};
 
 /// What a schema is compiled with.
@@ -80,7 +80,7 @@ pub fn compile(
         return Err(vec![Cause::required(path, "")]);
     };
     limits::check(root, path).map_err(|cause| vec![cause])?;
-    let place = SchemaPlace::root(path.as_str());
+    let place = Place::root(path.as_str());
     let mut told = limits::Told::default();
     rules::words::check_root(root, &place, options.has_status, &mut told);
     rules::words::check(root, &place, &mut told);
@@ -124,7 +124,7 @@ pub fn violations(schema: &Value, path: &Path, options: Options<'_>) -> Vec<Caus
             &format!("OpenAPIV3Schema '{word}' is not supported"),
         )];
     }
-    rules::structural(root, &SchemaPlace::root(path.as_str()), &mut Patterns::new(options.patterns))
+    rules::structural(root, &Place::root(path.as_str()), &mut Patterns::new(options.patterns))
 }
 
 impl Structural {
@@ -160,6 +160,11 @@ impl Structural {
     /// The node of whole objects.
     pub fn root(&self) -> NodeId {
         self.root
+    }
+
+    /// Every node, children before their parents.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &SchemaNode)> {
+        (0..).map(NodeId).zip(&self.nodes)
     }
 
     /// A node.

@@ -11,9 +11,17 @@ use quorate_meta::{SmolStr, Value};
 use super::formats::Format;
 use crate::graph::{ListKind, MapKind};
 
-/// SchemaPlace of a node in its list.
+/// Number of a node in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct NodeId(pub(super) u32);
+
+impl NodeId {
+    /// The number as an index into a list of as many items as there are nodes.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// The type that a schema demands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +62,8 @@ impl ValueType {
     }
 
     /// The text in messages.
-    pub(super) fn as_str(&self) -> &str {
+    #[must_use]
+    pub fn as_str(&self) -> &str {
         match self {
             Self::Any => "",
             Self::Object => "object",

@@ -1,13 +1,14 @@
-//! The path of a schema inside its definition, kept on the stack and made text only for a problem that is told.
+//! The path of a schema inside its definition, or of a value inside its object, kept on the stack and made text only for a problem that
+//! is told.
 
 use std::fmt::Write as _;
 
 use quorate_meta::Path;
 
-/// One step into a schema, and those above it.
+/// One step into a schema or value, and those above it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct SchemaPlace<'a> {
-    up: Option<&'a SchemaPlace<'a>>,
+pub struct Place<'a> {
+    up: Option<&'a Place<'a>>,
     step: Step<'a>,
 }
 
@@ -18,29 +19,34 @@ enum Step<'a> {
     Index(usize),
 }
 
-impl<'a> SchemaPlace<'a> {
-    /// A path that is text already.
-    pub(super) fn root(path: &'a str) -> Self {
+impl<'a> Place<'a> {
+    /// A path that is text already; empty for that of a whole object.
+    #[must_use]
+    pub fn root(path: &'a str) -> Self {
         Self { up: None, step: Step::Field(path) }
     }
 
     /// The field `name` below this one.
-    pub(super) fn child(&'a self, name: &'a str) -> Self {
+    #[must_use]
+    pub fn child(&'a self, name: &'a str) -> Self {
         Self { up: Some(self), step: Step::Field(name) }
     }
 
     /// The entry `key` of a map.
-    pub(super) fn key(&'a self, key: &'a str) -> Self {
+    #[must_use]
+    pub fn key(&'a self, key: &'a str) -> Self {
         Self { up: Some(self), step: Step::Key(key) }
     }
 
     /// The element at `index`.
-    pub(super) fn index(&'a self, index: usize) -> Self {
+    #[must_use]
+    pub fn index(&'a self, index: usize) -> Self {
         Self { up: Some(self), step: Step::Index(index) }
     }
 
     /// The text: `spec.validation.openAPIV3Schema.properties[a].anyOf[0]`.
-    pub(super) fn text(&self) -> Path {
+    #[must_use]
+    pub fn text(&self) -> Path {
         Path::new(self.joined())
     }
 

@@ -15,7 +15,7 @@ const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 const NO_WEBHOOK: &str = "should not be set when strategy is not set to Webhook";
 
 /// Checks `spec.conversion`; field errors name its fields as `v1beta1` had them.
-pub(super) fn check(spec: &Field<'_>, tolerance: &Tolerance, causes: &mut Vec<Cause>) {
+pub(super) fn check(spec: &Field<'_>, tolerance: &Tolerance<'_>, causes: &mut Vec<Cause>) {
     let conversion = spec.get("conversion");
     if !conversion.is_set() {
         return;
@@ -47,7 +47,7 @@ pub(super) fn has_known_review(reviews: &Field<'_>) -> bool {
     reviews.items().any(|review| REVIEWS.contains(&review.text()))
 }
 
-fn check_reviews(reviews: &Field<'_>, tolerance: &Tolerance, causes: &mut Vec<Cause>) {
+fn check_reviews(reviews: &Field<'_>, tolerance: &Tolerance<'_>, causes: &mut Vec<Cause>) {
     if reviews.is_empty() {
         causes.push(reviews.required(""));
         return;
@@ -67,7 +67,7 @@ fn check_reviews(reviews: &Field<'_>, tolerance: &Tolerance, causes: &mut Vec<Ca
     }
 }
 
-fn check_client(client: &Field<'_>, tolerance: &Tolerance, causes: &mut Vec<Cause>) {
+fn check_client(client: &Field<'_>, tolerance: &Tolerance<'_>, causes: &mut Vec<Cause>) {
     if !client.is_set() {
         causes.push(client.required("required when strategy is set to Webhook"));
         return;

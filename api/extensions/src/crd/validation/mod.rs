@@ -58,7 +58,7 @@ pub(super) fn status(definition: &Value) -> Vec<Cause> {
     causes
 }
 
-fn spec(base: &Arc<Graph>, spec: &Field<'_>, tolerance: &Tolerance, causes: &mut Vec<Cause>) {
+fn spec(base: &Arc<Graph>, spec: &Field<'_>, tolerance: &Tolerance<'_>, causes: &mut Vec<Cause>) {
     names::group(&spec.get("group"), causes);
     spec.get("scope").one_of(&["Cluster", "Namespaced"], causes);
     versions::schemas(spec, tolerance, causes);

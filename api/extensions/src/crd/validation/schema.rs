@@ -5,20 +5,30 @@ use std::sync::Arc;
 use quorate_cel::declarations::pattern;
 use quorate_meta::{Cause, Names, Value};
 use quorate_schema::Graph;
-use quorate_schema::structural::{self, Options};
+use quorate_schema::structural::{self, Options, Structural};
 
 use super::tolerance::Tolerance;
 use crate::crd::field::Field;
+use crate::crd::rules::written;
 use crate::crd::warnings::each_below;
 
-/// What is wrong with a schema, in the order of release-1.35 servers.
+/// What is wrong with the form of a schema, in the order of release-1.35 servers.
 pub(super) fn problems(base: &Arc<Graph>, schema: &Field<'_>, has_status: bool) -> Vec<Cause> {
+    compile(base, schema, has_status).err().unwrap_or_default()
+}
+
+/// `None` for an absent schema.
+fn compile(
+    base: &Arc<Graph>,
+    schema: &Field<'_>,
+    has_status: bool,
+) -> Result<Option<Structural>, Vec<Cause>> {
     let schema = schema.get("openAPIV3Schema");
     if !schema.is_set() {
-        return Vec::new();
+        return Ok(None);
     }
     let options = Options { base, patterns: &pattern, has_status };
-    structural::compile(schema.value(), schema.path(), options).err().unwrap_or_default()
+    structural::compile(schema.value(), schema.path(), options).map(Some)
 }
 
 /// Checks the `schema` of a version, or of all.
@@ -26,11 +36,19 @@ pub(super) fn check(
     base: &Arc<Graph>,
     schema: &Field<'_>,
     has_status: bool,
-    tolerance: &Tolerance,
+    is_unchanged: bool,
+    tolerance: &Tolerance<'_>,
     causes: &mut Vec<Cause>,
 ) {
-    let found = problems(base, schema, has_status);
-    causes.extend(found.into_iter().filter(|cause| !tolerance.allows(cause)));
+    match compile(base, schema, has_status) {
+        Ok(None) => {}
+        Ok(Some(compiled)) => {
+            let schema = schema.get("openAPIV3Schema");
+            let stored = tolerance.rules(is_unchanged);
+            causes.extend(written::check(&compiled, schema.value(), schema.path(), stored));
+        }
+        Err(found) => causes.extend(found.into_iter().filter(|cause| !tolerance.allows(cause))),
+    }
 }
 
 /// Defaults need pruning.

@@ -53,7 +53,7 @@ impl Common {
 }
 
 /// Every version has a schema.
-pub(super) fn schemas(spec: &Field<'_>, tolerance: &Tolerance, causes: &mut Vec<Cause>) {
+pub(super) fn schemas(spec: &Field<'_>, tolerance: &Tolerance<'_>, causes: &mut Vec<Cause>) {
     if tolerance.missing_schemas && spec.get("preserveUnknownFields").is_true() {
         return;
     }
@@ -75,7 +75,7 @@ pub(super) fn check(
     base: &Arc<Graph>,
     spec: &Field<'_>,
     common: &Common,
-    tolerance: &Tolerance,
+    tolerance: &Tolerance<'_>,
     causes: &mut Vec<Cause>,
 ) {
     for version in spec.get("versions").items() {
@@ -86,7 +86,9 @@ pub(super) fn check(
         }
         deprecation_warning(&version, causes);
         if !common.has(SCHEMA) {
-            schema::check(base, &version.get(SCHEMA), has_status(&version), tolerance, causes);
+            let is_unchanged = tolerance.had_schema(&version);
+            let (schema, has_status) = (version.get(SCHEMA), has_status(&version));
+            schema::check(base, &schema, has_status, is_unchanged, tolerance, causes);
         }
         if !common.has(SUBRESOURCES) {
             scale::check(&version.get(SUBRESOURCES), causes);
@@ -188,7 +190,7 @@ pub(super) fn common(
     base: &Arc<Graph>,
     spec: &Field<'_>,
     common: &Common,
-    tolerance: &Tolerance,
+    tolerance: &Tolerance<'_>,
     causes: &mut Vec<Cause>,
 ) {
     let versions = spec.get("versions");
@@ -198,7 +200,9 @@ pub(super) fn common(
     let moved = |field: &str, shown: &str| first.get(field).moved(spec.path().child(shown));
     if common.has(SCHEMA) {
         let has_status = versions.items().any(|version| has_status(&version));
-        schema::check(base, &moved(SCHEMA, "validation"), has_status, tolerance, causes);
+        let is_unchanged = versions.items().all(|version| tolerance.had_schema(&version));
+        let schema = moved(SCHEMA, "validation");
+        schema::check(base, &schema, has_status, is_unchanged, tolerance, causes);
     }
     if common.has(SUBRESOURCES) {
         scale::check(&moved(SUBRESOURCES, SUBRESOURCES), causes);

@@ -47,7 +47,7 @@ const FORMATS: [(&str, Accepts); 27] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     name: Box<str>,
-    /// SchemaPlace of its check; `None` when it is numeric.
+    /// Place of its check; `None` when it is numeric.
     check: Option<u8>,
 }
 

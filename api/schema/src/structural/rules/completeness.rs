@@ -3,15 +3,15 @@
 use quorate_meta::Cause;
 
 use crate::structural::limits::Told;
-use crate::structural::place::SchemaPlace;
+use crate::structural::place::Place;
 use crate::structural::source::Source;
 
 /// Checks the logic of a schema against the schema itself; only that of the root is compared, which declares everything.
-pub(in crate::structural) fn check(root: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
+pub(in crate::structural) fn check(root: Source<'_>, place: &Place<'_>, told: &mut Told) {
     logic(root, Some(root), (place, place), told);
 }
 
-type Places<'a> = (&'a SchemaPlace<'a>, &'a SchemaPlace<'a>);
+type Places<'a> = (&'a Place<'a>, &'a Place<'a>);
 
 fn logic(of: Source<'_>, declared: Option<Source<'_>>, (at, named): Places<'_>, told: &mut Told) {
     if let Some(inner) = of.schema("not") {

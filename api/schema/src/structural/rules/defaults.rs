@@ -6,11 +6,11 @@ use crate::decode::{check_part, unknown_in};
 use crate::graph::{Graph, Shape, TypeDef};
 use crate::structural::limits::Told;
 use crate::structural::node::{NodeId, SchemaNode};
-use crate::structural::place::SchemaPlace;
+use crate::structural::place::Place;
 use crate::structural::{Structural, validate};
 
 /// Checks the defaults of a compiled schema. Those of maps' entries stand for nothing and are passed over.
-pub(in crate::structural) fn check(compiled: &Structural, place: &SchemaPlace<'_>) -> Vec<Cause> {
+pub(in crate::structural) fn check(compiled: &Structural, place: &Place<'_>) -> Vec<Cause> {
     let mut walk = DefaultRules { compiled, graph: &compiled.graph, told: Told::default() };
     walk.object(compiled.node(compiled.root), compiled.graph.ty(compiled.ty), place);
     walk.told.into_causes()
@@ -23,7 +23,7 @@ struct DefaultRules<'c> {
 }
 
 impl<'c> DefaultRules<'c> {
-    fn node(&mut self, id: NodeId, shape: &'c Shape, place: &SchemaPlace<'_>) {
+    fn node(&mut self, id: NodeId, shape: &'c Shape, place: &Place<'_>) {
         let node = self.compiled.node(id);
         if let Some(default) = &node.default {
             self.default(id, shape, default, place);
@@ -39,7 +39,7 @@ impl<'c> DefaultRules<'c> {
         }
     }
 
-    fn object(&mut self, node: &'c SchemaNode, ty: &'c TypeDef, place: &SchemaPlace<'_>) {
+    fn object(&mut self, node: &'c SchemaNode, ty: &'c TypeDef, place: &Place<'_>) {
         let place = place.child("properties");
         for (name, id) in &node.properties {
             if let Some(field) = ty.property(name) {
@@ -48,7 +48,7 @@ impl<'c> DefaultRules<'c> {
         }
     }
 
-    fn default(&mut self, id: NodeId, shape: &Shape, default: &Value, place: &SchemaPlace<'_>) {
+    fn default(&mut self, id: NodeId, shape: &Shape, default: &Value, place: &Place<'_>) {
         let place = place.child("default");
         if unknown_in(self.graph, shape, &mut default.clone()) {
             self.told.push(|| {

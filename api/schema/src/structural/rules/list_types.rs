@@ -6,13 +6,13 @@ use quorate_meta::{Cause, Value};
 
 use super::words::wrong_type;
 use crate::structural::limits::Told;
-use crate::structural::place::SchemaPlace;
+use crate::structural::place::Place;
 use crate::structural::source::Source;
 
 const LIST_TYPES: [&str; 3] = ["atomic", "set", "map"];
 
 /// Checks one schema.
-pub(super) fn check(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
+pub(super) fn check(schema: Source<'_>, place: &Place<'_>, told: &mut Told) {
     let words = schema.words;
     let list_type = schema.list_type();
     if let Some(list_type) = list_type {
@@ -44,7 +44,7 @@ pub(super) fn check(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told
 }
 
 /// Elements of a set are compared as a whole, so they must be owned as a whole.
-fn set_elements(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
+fn set_elements(schema: Source<'_>, place: &Place<'_>, told: &mut Told) {
     let Some(items) = schema.items() else { return };
     let (word, given, is_whole) = match items.ty() {
         "array" => (
@@ -62,7 +62,7 @@ fn set_elements(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
     }
 }
 
-fn keyed(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
+fn keyed(schema: Source<'_>, place: &Place<'_>, told: &mut Told) {
     let words = schema.words;
     let condition = format!("if {} is map", words.list_type);
     let keys_place = place.child(&words.list_map_keys);
@@ -114,7 +114,7 @@ fn keyed(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
 }
 
 /// Elements and keys are never `null`, and every element has all keys.
-fn nulls(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
+fn nulls(schema: Source<'_>, place: &Place<'_>, told: &mut Told) {
     let Some(items) = schema.items() else { return };
     let list_type = schema.list_type().unwrap_or_default();
     let place = place.child("items");

@@ -14,13 +14,13 @@ use quorate_meta::Cause;
 
 use super::limits::Told;
 use super::patterns::Patterns;
-use super::place::SchemaPlace;
+use super::place::Place;
 use super::source::Source;
 
 /// What is not structural, sorted by text.
 pub(super) fn structural(
     root: Source<'_>,
-    place: &SchemaPlace<'_>,
+    place: &Place<'_>,
     patterns: &mut Patterns<'_>,
 ) -> Vec<Cause> {
     let mut told = Told::default();

@@ -6,13 +6,13 @@ use quorate_meta::Cause;
 use super::words::wrong_type;
 use crate::structural::limits::Told;
 use crate::structural::patterns::Patterns;
-use crate::structural::place::SchemaPlace;
+use crate::structural::place::Place;
 use crate::structural::source::{AdditionalSource, Source};
 
 /// Checks a schema and all below it.
 pub(in crate::structural) fn check(
     root: Source<'_>,
-    place: &SchemaPlace<'_>,
+    place: &Place<'_>,
     patterns: &mut Patterns<'_>,
     told: &mut Told,
 ) {
@@ -32,7 +32,7 @@ struct StructureRules<'w, 'a> {
 }
 
 impl StructureRules<'_, '_> {
-    fn schema(&mut self, schema: Source<'_>, level: Level, place: &SchemaPlace<'_>) {
+    fn schema(&mut self, schema: Source<'_>, level: Level, place: &Place<'_>) {
         match schema.items() {
             Some(items) => self.schema(items, Level::Item, &place.child("items")),
             None if schema.ty() == "array" => {
@@ -62,7 +62,7 @@ impl StructureRules<'_, '_> {
         self.metadata(schema, level, place);
     }
 
-    fn extensions(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>) {
+    fn extensions(&mut self, schema: Source<'_>, place: &Place<'_>) {
         let words = schema.words;
         if !schema.is_int_or_string() {
             return;
@@ -78,7 +78,7 @@ impl StructureRules<'_, '_> {
         }
     }
 
-    fn types(&mut self, schema: Source<'_>, level: Level, place: &SchemaPlace<'_>) {
+    fn types(&mut self, schema: Source<'_>, level: Level, place: &Place<'_>) {
         let (ty, words) = (schema.ty(), schema.words);
         if schema.is_embedded() && ty != "object" {
             let why = format!("must be object if {} is true", words.embedded);
@@ -102,7 +102,7 @@ impl StructureRules<'_, '_> {
         }
     }
 
-    fn metadata(&mut self, schema: Source<'_>, level: Level, place: &SchemaPlace<'_>) {
+    fn metadata(&mut self, schema: Source<'_>, level: Level, place: &Place<'_>) {
         let has_metadata = level == Level::Root || schema.is_embedded();
         let properties = place.child("properties");
         for name in ["kind", "apiVersion"] {
@@ -145,7 +145,7 @@ impl StructureRules<'_, '_> {
         schema: Source<'_>,
         skip_any_of: bool,
         skip_in_all_of: bool,
-        place: &SchemaPlace<'_>,
+        place: &Place<'_>,
     ) {
         for word in ["anyOf", "allOf", "oneOf"] {
             if word == "anyOf" && skip_any_of {
@@ -170,7 +170,7 @@ impl StructureRules<'_, '_> {
         }
     }
 
-    fn branch(&mut self, branch: Source<'_>, skip_any_of: bool, place: &SchemaPlace<'_>) {
+    fn branch(&mut self, branch: Source<'_>, skip_any_of: bool, place: &Place<'_>) {
         self.logic(branch, skip_any_of, false, place);
         if let Some(items) = branch.items() {
             self.branch(items, false, &place.child("items"));
@@ -187,7 +187,7 @@ impl StructureRules<'_, '_> {
     }
 
     /// Words that say what a value is, which logic must not.
-    fn forbidden(&mut self, branch: Source<'_>, place: &SchemaPlace<'_>) {
+    fn forbidden(&mut self, branch: Source<'_>, place: &Place<'_>) {
         let words = branch.words;
         let is_set = |word: &str| branch.get(word).is_some();
         let refused = [

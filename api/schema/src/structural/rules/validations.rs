@@ -6,7 +6,7 @@ use quorate_meta::{Cause, Value};
 
 use crate::structural::field_path;
 use crate::structural::limits::Told;
-use crate::structural::place::SchemaPlace;
+use crate::structural::place::Place;
 use crate::structural::source::Source;
 
 const REASONS: [&str; 4] =
@@ -15,7 +15,7 @@ const BLANK: &str = "must be non-empty if specified";
 const BROKEN: &str = "must not contain line breaks";
 
 /// Checks the rules of one schema.
-pub(super) fn check(schema: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
+pub(super) fn check(schema: Source<'_>, place: &Place<'_>, told: &mut Told) {
     let all = place.child(&schema.words.validations);
     for (index, rule) in schema.list(&schema.words.validations).iter().enumerate() {
         let place = all.index(index);
@@ -41,7 +41,7 @@ fn is_blank(text: &str) -> bool {
     !text.is_empty() && text.trim().is_empty()
 }
 
-fn texts(rule: &Value, place: &SchemaPlace<'_>, told: &mut Told) {
+fn texts(rule: &Value, place: &Place<'_>, told: &mut Told) {
     let (expression, message) = (text(rule, "rule").trim(), text(rule, "message"));
     let message_place = place.child("message");
     if expression.is_empty() {
@@ -59,7 +59,7 @@ fn texts(rule: &Value, place: &SchemaPlace<'_>, told: &mut Told) {
     }
 }
 
-fn field(schema: Source<'_>, rule: &Value, place: &SchemaPlace<'_>, told: &mut Told) {
+fn field(schema: Source<'_>, rule: &Value, place: &Place<'_>, told: &mut Told) {
     let (path, place) = (text(rule, "fieldPath"), place.child("fieldPath"));
     if path.is_empty() {
         return;

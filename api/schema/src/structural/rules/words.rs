@@ -4,7 +4,7 @@ use quorate_meta::{Cause, Value};
 
 use super::{list_types, validations};
 use crate::structural::limits::Told;
-use crate::structural::place::SchemaPlace;
+use crate::structural::place::Place;
 use crate::structural::source::{AdditionalSource, Source};
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
@@ -57,14 +57,14 @@ struct Context<'a> {
 }
 
 /// Checks a schema and all below it.
-pub(in crate::structural) fn check(root: Source<'_>, place: &SchemaPlace<'_>, told: &mut Told) {
+pub(in crate::structural) fn check(root: Source<'_>, place: &Place<'_>, told: &mut Told) {
     WordRules { told }.schema(root, place, Context { is_root: true, ..Context::default() });
 }
 
 /// Checks what is asked of the root alone.
 pub(in crate::structural) fn check_root(
     root: Source<'_>,
-    place: &SchemaPlace<'_>,
+    place: &Place<'_>,
     has_status: bool,
     told: &mut Told,
 ) {
@@ -100,7 +100,7 @@ struct WordRules<'t> {
 }
 
 impl WordRules<'_> {
-    fn schema(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
+    fn schema(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
         self.refused(schema, place, context);
         if schema.flag("uniqueItems") {
             let why =
@@ -115,7 +115,7 @@ impl WordRules<'_> {
         validations::check(schema, place, self.told);
     }
 
-    fn refused(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
+    fn refused(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
         let ty = schema.ty();
         if let (Some(why), Some(_)) = (context.no_defaults, schema.get("default")) {
             self.told.push(|| {
@@ -146,7 +146,7 @@ impl WordRules<'_> {
         }
     }
 
-    fn additional(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
+    fn additional(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
         let Some(additional) = schema.additional() else {
             return;
         };
@@ -166,7 +166,7 @@ impl WordRules<'_> {
         }
     }
 
-    fn properties(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
+    fn properties(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
         let place = place.child("properties");
         for (name, inner) in schema.properties() {
             let is_meta = (context.is_root || schema.is_embedded()) && META_FIELDS.contains(&name);
@@ -180,7 +180,7 @@ impl WordRules<'_> {
         }
     }
 
-    fn below(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>, context: Context<'_>) {
+    fn below(&mut self, schema: Source<'_>, place: &Place<'_>, context: Context<'_>) {
         let context = Context { is_root: false, ..context };
         if let Some(inner) = schema.schema("not") {
             self.schema(inner, &place.child("not"), context);
@@ -206,7 +206,7 @@ impl WordRules<'_> {
         }
     }
 
-    fn extensions(&mut self, schema: Source<'_>, place: &SchemaPlace<'_>) {
+    fn extensions(&mut self, schema: Source<'_>, place: &Place<'_>) {
         let words = schema.words;
         let preserves = schema.get(&words.preserve_unknown_fields);
         if preserves.and_then(Value::as_bool) == Some(false) {
@@ -229,7 +229,7 @@ impl WordRules<'_> {
 }
 
 /// A type that is missing or another than it must be.
-pub(super) fn wrong_type(place: &SchemaPlace<'_>, ty: &str, why: &str) -> Cause {
+pub(super) fn wrong_type(place: &Place<'_>, ty: &str, why: &str) -> Cause {
     let field = place.child("type").text();
     if ty.is_empty() { Cause::required(field, why) } else { Cause::invalid(field, ty, why) }
 }
