@@ -217,15 +217,13 @@ impl Context {
 
 /// Whether a refusal says that nothing is left to do.
 pub(super) fn is_settled(error: &Error) -> bool {
-    let Error::Status(status) = error else {
-        return false;
-    };
-    matches!(status.reason, Reason::AlreadyExists | Reason::NotFound | Reason::Forbidden)
+    let settled = [Reason::AlreadyExists, Reason::NotFound, Reason::Forbidden];
+    error.reason().is_some_and(|reason| settled.contains(reason))
 }
 
 /// Whether a refusal says that the object has changed meanwhile.
 pub(super) fn is_conflict(error: &Error) -> bool {
-    matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
+    error.reason() == Some(&Reason::Conflict)
 }
 
 /// Logs an error that is about one object, so that its controller can go on with others; returns
@@ -261,6 +259,7 @@ pub(super) fn is_object_error(error: &Error) -> bool {
                     | NotApplied::OutOfSpace { .. }
             )
         }
+        Error::Warned { error, .. } => is_object_error(error),
         Error::Store(_) | Error::History(_) => false,
     }
 }

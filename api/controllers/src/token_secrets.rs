@@ -242,10 +242,7 @@ fn is_unverifiable(context: &Context, tokens: &ServiceAccountTokens, held: &str)
 
 /// Whether a further attempt would be refused as well.
 fn is_refused(error: &Error) -> bool {
-    let Error::Status(status) = error else {
-        return false;
-    };
-    matches!(status.reason, Reason::Invalid | Reason::Conflict)
+    matches!(error.reason(), Some(Reason::Invalid | Reason::Conflict))
 }
 
 fn kind(context: &Context) -> String {

@@ -3,7 +3,7 @@
 //! Invariant: an error of the store that may have applied the write never becomes a response that
 //! invites a blind retry: an unknown outcome is a 504; a refused one is a 503, 429 or 507.
 
-use quorate_meta::{GroupResource, Status};
+use quorate_meta::{GroupResource, Reason, Status};
 use quorate_store::{HistoryError, NotApplied};
 use thiserror::Error;
 
@@ -27,6 +27,14 @@ pub enum Error {
     /// The store could not read at a revision.
     #[error(transparent)]
     History(#[from] HistoryError),
+    /// An error, and warnings for the client besides it.
+    #[error("{error}")]
+    Warned {
+        /// The error.
+        error: Box<Error>,
+        /// The warnings, in order.
+        warnings: Vec<String>,
+    },
 }
 
 impl From<Status> for Error {
@@ -64,10 +72,43 @@ impl Error {
         Status::forbidden(&GroupResource::new(group, resource), name, sentence).into()
     }
 
+    /// The error, with further warnings for the client.
+    #[must_use]
+    pub fn with_warnings(self, more: Vec<String>) -> Self {
+        match self {
+            error if more.is_empty() => error,
+            Self::Warned { error, mut warnings } => {
+                warnings.extend(more);
+                Self::Warned { error, warnings }
+            }
+            error => Self::Warned { error: Box::new(error), warnings: more },
+        }
+    }
+
+    /// Warnings for the client besides the error.
+    #[must_use]
+    pub fn warnings(&self) -> &[String] {
+        if let Self::Warned { warnings, .. } = self { warnings } else { &[] }
+    }
+
+    /// The reason of its Status; `None` for one of the store.
+    #[must_use]
+    pub fn reason(&self) -> Option<&Reason> {
+        match self {
+            Self::Status(status) | Self::Read(status, _) => Some(&status.reason),
+            Self::Warned { error, .. } => error.reason(),
+            Self::Store(_) | Self::History(_) => None,
+        }
+    }
+
     /// How fresh the state was in which a read failed.
     #[must_use]
     pub fn freshness(&self) -> Option<Freshness> {
-        if let Self::Read(_, freshness) = self { Some(*freshness) } else { None }
+        match self {
+            Self::Read(_, freshness) => Some(*freshness),
+            Self::Warned { error, .. } => error.freshness(),
+            _ => None,
+        }
     }
 
     /// The Status of the response.
@@ -75,6 +116,7 @@ impl Error {
     pub fn into_status(self) -> Status {
         match self {
             Self::Status(status) | Self::Read(status, _) => *status,
+            Self::Warned { error, .. } => error.into_status(),
             Self::Store(quorate_store::Error::NotApplied(reason)) => not_applied(&reason),
             Self::Store(quorate_store::Error::Unknown(why)) => Status::timeout(
                 &format!("request did not complete within the time allowed: {why}"),

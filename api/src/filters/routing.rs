@@ -31,7 +31,7 @@ pub(super) async fn find(x: &mut Exchange<'_>) -> Result<Route, Error> {
 
 /// Whether a resource that was not found may be a custom one that this node does not know yet.
 fn may_be_new(x: &Exchange<'_>, error: &Error) -> bool {
-    let is_missing = matches!(error, Error::Status(status) if status.reason == Reason::NotFound);
+    let is_missing = error.reason() == Some(&Reason::NotFound);
     is_missing && x.record.info().path.starts_with("/apis/")
 }
 

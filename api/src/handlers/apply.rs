@@ -11,13 +11,13 @@ use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value, well_k
 use quorate_schema::apply::{ApplyError, Config, Conflict};
 use quorate_wire::{cbor, yaml};
 
-use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, permit, response};
+use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::ownership::FieldManager;
 use quorate_registry::write::{Outcome, Target, UpdateOptions};
@@ -66,7 +66,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     });
     match body {
         Ok(body) if answer.is_ok() => {
-            warnings::attach(request, body.warnings(parameters.validation), answer)
+            warnings::attach(body.warnings(parameters.validation), answer)
         }
         _ => answer,
     }

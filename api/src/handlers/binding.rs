@@ -10,7 +10,6 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupResource, Map, Status, Time, Value};
 
-use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
@@ -18,6 +17,7 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
+use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::write::{SubresourceRequest, Target, UpdateOptions};
 use quorate_registry::{AdmissionOperation, Part, Resource};
@@ -89,12 +89,9 @@ async fn bind(
     };
     let answer = writer.update(target, options, change).await;
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
-    let answer = warnings::attach(
-        request,
-        &warnings,
-        answer.map(|_| respond::status(&request.format, &created)),
-    );
-    warnings::attach(request, &told, answer)
+    let answer =
+        warnings::attach(&warnings, answer.map(|_| respond::status(&request.format, &created)));
+    warnings::attach(&told, answer)
 }
 
 /// What is wrong with a binding.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity, response};
+use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 
@@ -29,5 +29,5 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let answer = writer_for(api, request.user).create(target, object, parameters.write()).await;
     let answer =
         answer.and_then(|answer| response::object(api, request, StatusCode::CREATED, &answer));
-    warnings::attach(request, &warnings, answer)
+    warnings::attach(&warnings, answer)
 }

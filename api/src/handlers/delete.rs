@@ -6,13 +6,14 @@ use http::{Response, StatusCode};
 use quorate_meta::Status;
 
 use super::delete_options::{self, Asked};
-use super::{unsafe_delete, warnings};
+use super::unsafe_delete;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::response;
 use crate::respond;
+use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
 use quorate_registry::write::{Outcome, Target};
@@ -27,7 +28,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         return unsafe_delete::handle(api, request, target).await;
     }
     let told = delete_options::warnings(resource, &asked.options);
-    warnings::attach(request, &told, delete(api, request, target, &asked).await)
+    warnings::attach(&told, delete(api, request, target, &asked).await)
 }
 
 async fn delete(
@@ -44,7 +45,7 @@ async fn delete(
             &request.format,
             &Status::deleted(&resource.group_resource(), name, uid),
         );
-        return warnings::attach(request, &answer.warnings, Ok(status));
+        return warnings::attach(&answer.warnings, Ok(status));
     }
     let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };

@@ -8,13 +8,14 @@ use http::Response;
 use quorate_meta::{Cause, Details, Reason, Status};
 
 use super::options::ListOptions;
-use super::{delete_options, list, warnings};
+use super::{delete_options, list};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options;
 use crate::respond;
+use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, Writer};
 use quorate_registry::{Resource, stored_codec};
@@ -49,7 +50,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     };
     let status = Status { details: Some(details), ..Status::ok() };
     let done = delete_listed(api, request, &listed, &delete, &mut told).await;
-    warnings::attach(request, &told, done.map(|()| respond::status(&request.format, &status)))
+    warnings::attach(&told, done.map(|()| respond::status(&request.format, &status)))
 }
 
 /// Deletes what is listed. After a failure no further deletion begins, but those that have begun
@@ -140,11 +141,7 @@ async fn delete_one(
         Ok(answer) => return Ok(answer.warnings),
         Err(error) => error,
     };
-    let reason = match &error {
-        Error::Status(status) | Error::Read(status, _) => status.reason.clone(),
-        Error::Store(_) | Error::History(_) => Reason::Unknown,
-    };
-    let gone = match reason {
+    let gone = match error.reason().unwrap_or(&Reason::Unknown) {
         Reason::NotFound => true,
         // Another object has the name, which was not selected; or this one was changed again and
         // again.

@@ -36,7 +36,6 @@ mod token_request;
 mod unsafe_delete;
 mod update;
 mod version;
-mod warnings;
 mod watch;
 mod write;
 

@@ -12,7 +12,7 @@ use http::{Response, StatusCode};
 use quorate_meta::{Cause, GroupKind, Status, Value, well_known};
 use quorate_schema::PatchError;
 
-use super::{apply, warnings};
+use super::apply;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
@@ -20,6 +20,7 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::field_errors::{FieldErrors, duplicate_fields, unknown_fields};
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, response};
+use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::patch::{JsonPatch, Malformed, merge};
 use quorate_registry::write::{Target, UpdateOptions};
@@ -88,7 +89,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let answer = answer.and_then(|answer| response::object(api, request, StatusCode::OK, &answer));
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
-    warnings::attach(request, &told, answer)
+    warnings::attach(&told, answer)
 }
 
 /// Refuses a body that is no patch of the resource's objects: strategies of merging are known of

@@ -15,13 +15,14 @@ use quorate_meta::Status;
 
 use super::{
     binding, create, delete, deletecollection, discovery, eviction, get, health, index, list,
-    openapi, openid, patch, review, scale, token_request, update, version, warnings, watch,
+    openapi, openid, patch, review, scale, token_request, update, version, watch,
 };
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::health::Endpoint;
 use crate::negotiation::Offer;
+use crate::respond::warnings;
 use quorate_access::request::{RequestInfo, Verb};
 use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, Resource};
@@ -197,7 +198,7 @@ pub(crate) async fn run(
         ..LONG_BODY_BYTES => answer.await,
         _ => blocking_whenever_it_runs(answer).await,
     };
-    warnings::attach(request, deprecated.as_slice(), answer)
+    warnings::attach(deprecated.as_slice(), answer)
 }
 
 /// The handler's future, each in a box of its own: those of changes take several times the memory

@@ -16,7 +16,7 @@ use quorate_store::{Entry, Revision};
 
 use super::options::{At, parse_version};
 use super::render::Renderer;
-use super::{answer, apply, freshness, patch, snapshot, warnings};
+use super::{answer, apply, freshness, patch, snapshot};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
@@ -26,6 +26,7 @@ use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{decode, identity};
 use crate::negotiation::Shape;
 use crate::respond;
+use crate::respond::warnings;
 use places::{Places, replicas};
 use quorate_access::request::Verb;
 use quorate_registry::error::Error;
@@ -116,7 +117,7 @@ async fn update(
     identity::check_name(request.name()?, &scale)?;
     identity::set_namespace(form, request.namespace(), &mut scale)?;
     let answer = write(api, request, form, &parameters, true, |_| Ok(scale.clone())).await;
-    warnings::attach(request, &warnings, answer)
+    warnings::attach(&warnings, answer)
 }
 
 async fn patch(
@@ -148,7 +149,7 @@ async fn patch(
     let answer = write(api, request, form, &parameters, false, change).await;
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
-    warnings::attach(request, &told, answer)
+    warnings::attach(&told, answer)
 }
 
 /// Applies a scale: what it wants is wanted of the workload, by an owner as of `scale`.
@@ -186,7 +187,7 @@ async fn apply(
     let answer = answer.and_then(|answer| scaled(api, request, form, &answer));
     match body {
         Ok(body) if answer.is_ok() => {
-            warnings::attach(request, body.warnings(parameters.validation), answer)
+            warnings::attach(body.warnings(parameters.validation), answer)
         }
         _ => answer,
     }

@@ -16,7 +16,7 @@ use quorate_meta::{
 use quorate_schema::{KindDef, apply_defaults};
 use quorate_store::Snapshot;
 
-use super::{token_audience, warnings};
+use super::token_audience;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
@@ -24,6 +24,7 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
+use crate::respond::warnings;
 use quorate_access::authentication::token::{BoundObjectReference, Issue, ObjectIdentity, Refusal};
 use quorate_access::authorization::service_account_of;
 use quorate_registry::error::Error;
@@ -84,8 +85,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         }
         respond::value(&request.format, StatusCode::CREATED, &object)
     });
-    let answer = warnings::attach(request, &warnings, answer);
-    warnings::attach(request, &told, answer)
+    let answer = warnings::attach(&warnings, answer);
+    warnings::attach(&told, answer)
 }
 
 fn kind<'r>(request: &Request<'r>) -> Result<&'r KindDef, Error> {

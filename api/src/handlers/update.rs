@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use http::{Response, StatusCode};
 
-use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity, permit, response};
+use crate::respond::warnings;
 use quorate_registry::Part;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Outcome, Target, UpdateOptions};
@@ -50,5 +50,5 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
             if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
         response::object(api, request, status, &answer)
     });
-    warnings::attach(request, &warnings, answer)
+    warnings::attach(&warnings, answer)
 }

@@ -144,11 +144,7 @@ async fn delete(context: &Context, target: Target<'_>, uid: String) -> Result<()
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
     match context.writer.delete(target, &options).await {
         // It is gone already.
-        Err(Error::Status(status))
-            if matches!(status.reason, Reason::NotFound | Reason::Conflict) =>
-        {
-            Ok(())
-        }
+        Err(error) if matches!(error.reason(), Some(Reason::NotFound | Reason::Conflict)) => Ok(()),
         deleted => deleted.map(drop),
     }
 }

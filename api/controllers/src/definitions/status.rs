@@ -104,5 +104,5 @@ pub(super) async fn update(
 }
 
 fn is_gone(error: &Error) -> bool {
-    matches!(error, Error::Status(status) if status.reason == Reason::NotFound)
+    error.reason() == Some(&Reason::NotFound)
 }

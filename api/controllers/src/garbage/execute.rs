@@ -174,11 +174,7 @@ async fn change(
 /// An object that is gone or has changed needs nothing from this decision.
 fn ignore_overtaken(done: Result<(), Error>) -> Result<(), Error> {
     match done {
-        Err(Error::Status(status))
-            if matches!(status.reason, Reason::NotFound | Reason::Conflict) =>
-        {
-            Ok(())
-        }
+        Err(error) if matches!(error.reason(), Some(Reason::NotFound | Reason::Conflict)) => Ok(()),
         done => done,
     }
 }

@@ -149,11 +149,7 @@ async fn delete<'t>(
     let options = DeleteOptions { preconditions, ..DeleteOptions::default() };
     let deleted = match context.writer.delete(target, &options).await {
         // Gone, or replaced: what is left is read afterwards.
-        Err(Error::Status(status))
-            if matches!(status.reason, Reason::NotFound | Reason::Conflict) =>
-        {
-            Ok(())
-        }
+        Err(error) if matches!(error.reason(), Some(Reason::NotFound | Reason::Conflict)) => Ok(()),
         deleted => deleted.map(drop),
     };
     (target, deleted)

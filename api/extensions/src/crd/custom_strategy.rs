@@ -4,13 +4,13 @@
 //! write of the status leaves all but the status and the managed fields. What an update leaves as
 //! it was may be invalid.
 //!
-//! Not here: pruning and defaults, which the engine does by the types of the version. Not built:
-//! checks of the metadata of embedded objects, of which only `apiVersion` and `kind` are checked.
+//! Not here: pruning and defaults, which the engine does by the types of the version.
 
 use std::sync::Arc;
 
-use quorate_meta::{Cause, CauseReason, Names, Value};
+use quorate_meta::{Cause, CauseReason, Names, Path, Value};
 use quorate_registry::strategy::{intent_differs, status};
+use quorate_registry::write::embedded_metadata;
 use quorate_registry::{Findings, Part, PrinterColumn, ScalePaths, Strategy};
 
 use super::definition::DefinitionVersion;
@@ -39,6 +39,14 @@ impl CustomStrategy {
             selector: scale.label_selector_path.clone(),
         });
         Self { compiled, has_status: version.status, columns: columns(version), scale }
+    }
+}
+
+impl CustomStrategy {
+    /// What is wrong with objects inside of an object.
+    fn embedded(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        let metadata = |path: &Path, metadata: &Value| embedded_metadata(names, path, metadata);
+        self.compiled.structural().validate_embedded(object, &metadata)
     }
 }
 
@@ -144,21 +152,21 @@ impl Strategy for CustomStrategy {
         causes
     }
 
-    fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let structural = self.compiled.structural();
         let mut causes = structural.validate(object);
-        causes.extend(structural.validate_embedded(object, &|_, _| Vec::new()));
+        causes.extend(self.embedded(names, object));
         causes.extend(structural.duplicates(object));
         causes
     }
 
-    fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+    fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let structural = self.compiled.structural();
         let mut causes = if part == Part::Status {
             structural.validate_status(new, Some(old))
         } else {
             let mut causes = structural.validate_update(new, old);
-            causes.extend(structural.validate_embedded(new, &|_, _| Vec::new()));
+            causes.extend(self.embedded(names, new));
             causes
         };
         let duplicates = structural.duplicates(new);

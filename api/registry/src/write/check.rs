@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, GroupVersion, Names, Path, Value, name, well_known};
 
-use super::metadata::{finalizers, is_terminating, text};
+use super::metadata::{finalizers, is_terminating};
 use crate::{NameRule, Strategy};
 
 const IMMUTABLE: &str = "field is immutable";
@@ -28,31 +28,53 @@ fn name_problems(rule: NameRule, text: &str) -> Vec<String> {
 
 /// What is wrong with an object's metadata.
 pub(super) fn metadata(names: &Names, strategy: &dyn Strategy, object: &Value) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    check_names(strategy.name_rule(), object, &mut causes);
-    if object
-        .at(&["metadata", "generation"])
-        .and_then(Value::as_i64)
-        .is_some_and(|generation| generation < 0)
-    {
-        causes.push(Cause::invalid(
-            "metadata.generation",
-            -1,
-            "must be greater than or equal to 0",
-        ));
-    }
-    let texts = |field: &str| {
-        let map = object.at(&["metadata", field]).and_then(Value::as_map);
-        map.into_iter()
-            .flat_map(|map| map.iter())
-            .map(|(key, value)| (key, value.as_str().unwrap_or_default()))
+    let absent = Value::Null;
+    let checked = MetadataCheck {
+        names,
+        metadata: object.get("metadata").unwrap_or(&absent),
+        path: Path::new("metadata"),
+        name_rule: strategy.name_rule(),
+        qualifies_finalizers: strategy.checks_finalizers(),
     };
-    causes.extend(name::labels(&Path::new("metadata.labels"), texts("labels")));
-    causes.extend(name::annotations(&Path::new("metadata.annotations"), texts("annotations")));
-    check_owners(object, &mut causes);
-    check_finalizers(names, strategy.checks_finalizers(), object, &mut causes);
-    check_managers(object, &mut causes);
+    let mut causes = Vec::new();
+    checked.names(&mut causes);
+    checked.rest(&mut causes);
     causes
+}
+
+/// What is wrong with the metadata of an object that stands at a path inside of another one; it
+/// needs no name.
+pub fn embedded_metadata(names: &Names, path: &Path, metadata: &Value) -> Vec<Cause> {
+    let checked = MetadataCheck {
+        names,
+        metadata,
+        path: path.clone(),
+        name_rule: NameRule::PathSegment,
+        qualifies_finalizers: false,
+    };
+    let mut causes = Vec::new();
+    if checked.text("name").is_empty() {
+        checked.prefix(&mut causes);
+    } else {
+        checked.names(&mut causes);
+    }
+    let namespace = checked.text("namespace");
+    if !namespace.is_empty() {
+        let wrong = name::dns_label(namespace);
+        let invalid = |why: &String| Cause::invalid(path.child("namespace"), namespace, why);
+        causes.extend(wrong.iter().map(invalid));
+    }
+    checked.rest(&mut causes);
+    causes
+}
+
+/// Metadata, its place, and the rules that differ between objects.
+struct MetadataCheck<'m> {
+    names: &'m Names,
+    metadata: &'m Value,
+    path: Path,
+    name_rule: NameRule,
+    qualifies_finalizers: bool,
 }
 
 /// What is wrong with the name of a field manager.
@@ -92,108 +114,128 @@ pub(super) fn metadata_update(old: &Value, new: &Value) -> Vec<Cause> {
     causes
 }
 
-fn check_names(rule: NameRule, object: &Value, causes: &mut Vec<Cause>) {
-    let prefix = text(object, "generateName");
-    if !prefix.is_empty() {
+impl<'m> MetadataCheck<'m> {
+    fn text(&self, field: &str) -> &'m str {
+        self.metadata.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn list(&self, field: &str) -> &'m [Value] {
+        self.metadata.get(field).and_then(Value::as_list).unwrap_or_default()
+    }
+
+    /// Everything but the names.
+    fn rest(&self, causes: &mut Vec<Cause>) {
+        let generation = self.metadata.get("generation").and_then(Value::as_i64);
+        if generation.is_some_and(|generation| generation < 0) {
+            let why = "must be greater than or equal to 0";
+            causes.push(Cause::invalid(self.path.child("generation"), -1, why));
+        }
+        let texts = |field: &str| {
+            let map = self.metadata.get(field).and_then(Value::as_map);
+            map.into_iter()
+                .flat_map(|map| map.iter())
+                .map(|(key, value)| (key, value.as_str().unwrap_or_default()))
+        };
+        causes.extend(name::labels(&self.path.child("labels"), texts("labels")));
+        causes.extend(name::annotations(&self.path.child("annotations"), texts("annotations")));
+        self.owners(causes);
+        self.finalizers(causes);
+        self.managers(causes);
+    }
+
+    fn prefix(&self, causes: &mut Vec<Cause>) {
+        let prefix = self.text("generateName");
+        if prefix.is_empty() {
+            return;
+        }
         // A suffix is appended to the prefix, which may therefore end with a dash.
         let sample =
             prefix.strip_suffix('-').map_or_else(|| prefix.to_owned(), |head| format!("{head}a"));
-        let problems = name_problems(rule, &sample);
-        causes.extend(
-            problems.iter().map(|why| Cause::invalid("metadata.generateName", prefix, why)),
-        );
+        let path = self.path.child("generateName");
+        let problems = name_problems(self.name_rule, &sample);
+        causes.extend(problems.iter().map(|why| Cause::invalid(&path, prefix, why)));
     }
-    let own = text(object, "name");
-    if own.is_empty() {
-        causes.push(Cause::required("metadata.name", "name or generateName is required"));
-    } else {
-        causes.extend(
-            name_problems(rule, own).iter().map(|why| Cause::invalid("metadata.name", own, why)),
-        );
-    }
-}
 
-fn check_owners(object: &Value, causes: &mut Vec<Cause>) {
-    let owners =
-        object.at(&["metadata", "ownerReferences"]).and_then(Value::as_list).unwrap_or_default();
-    let path = Path::new("metadata.ownerReferences");
-    let mut controllers = Vec::new();
-    for owner in owners {
-        let field = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
-        let group_version = GroupVersion::parse(field("apiVersion"));
-        if group_version.as_ref().is_none_or(|gv| gv.version.is_empty()) {
-            causes.push(Cause::invalid(
-                path.child("apiVersion"),
-                field("apiVersion"),
-                "version must not be empty",
-            ));
+    fn names(&self, causes: &mut Vec<Cause>) {
+        self.prefix(causes);
+        let (own, path) = (self.text("name"), self.path.child("name"));
+        if own.is_empty() {
+            causes.push(Cause::required(path, "name or generateName is required"));
+        } else {
+            let problems = name_problems(self.name_rule, own);
+            causes.extend(problems.iter().map(|why| Cause::invalid(&path, own, why)));
         }
-        for name in ["kind", "name", "uid"] {
-            if field(name).is_empty() {
-                causes.push(Cause::invalid(path.child(name), "", "must not be empty"));
+    }
+
+    fn owners(&self, causes: &mut Vec<Cause>) {
+        let path = self.path.child("ownerReferences");
+        let mut controllers = Vec::new();
+        for owner in self.list("ownerReferences") {
+            let field = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
+            let group_version = GroupVersion::parse(field("apiVersion"));
+            if group_version.as_ref().is_none_or(|gv| gv.version.is_empty()) {
+                causes.push(Cause::invalid(
+                    path.child("apiVersion"),
+                    field("apiVersion"),
+                    "version must not be empty",
+                ));
+            }
+            for name in ["kind", "name", "uid"] {
+                if field(name).is_empty() {
+                    causes.push(Cause::invalid(path.child(name), "", "must not be empty"));
+                }
+            }
+            if group_version.is_some_and(|gv| gv == GroupVersion::new("", "v1"))
+                && field("kind") == "Event"
+            {
+                let why = "an Event is disallowed from being an owner";
+                causes.push(Cause::invalid(&path, owner.clone(), why));
+            }
+            if owner.get("controller").and_then(Value::as_bool) == Some(true) {
+                controllers.push(field("name"));
             }
         }
-        if group_version.is_some_and(|gv| gv == GroupVersion::new("", "v1"))
-            && field("kind") == "Event"
-        {
-            causes.push(Cause::invalid(
-                &path,
-                owner.clone(),
-                "an Event is disallowed from being an owner",
-            ));
-        }
-        if owner.get("controller").and_then(Value::as_bool) == Some(true) {
-            controllers.push(field("name"));
+        if controllers.len() > 1 {
+            let why = "only one reference can have controller set to true";
+            causes.push(Cause::invalid(&path, controllers.join(", "), why));
         }
     }
-    if controllers.len() > 1 {
-        let why = "only one reference can have controller set to true";
-        causes.push(Cause::invalid(&path, controllers.join(", "), why));
-    }
-}
 
-fn check_finalizers(names: &Names, qualified: bool, object: &Value, causes: &mut Vec<Cause>) {
-    let path = Path::new("metadata.finalizers");
-    let standard = [
-        names.finalizer_namespace,
-        names.finalizer_custom_resources,
-        well_known::FINALIZER_ORPHAN,
-        well_known::FINALIZER_FOREGROUND,
-    ];
-    for (index, finalizer) in finalizers(object).enumerate() {
-        causes.extend(name::finalizer(&path, finalizer));
-        if qualified && !finalizer.contains('/') && !standard.contains(&finalizer) {
-            let why = "name is neither a standard finalizer name nor is it fully qualified";
-            causes.push(Cause::invalid(path.index(index), finalizer, why));
+    fn finalizers(&self, causes: &mut Vec<Cause>) {
+        let path = self.path.child("finalizers");
+        let standard = [
+            self.names.finalizer_namespace,
+            self.names.finalizer_custom_resources,
+            well_known::FINALIZER_ORPHAN,
+            well_known::FINALIZER_FOREGROUND,
+        ];
+        let own: Vec<&str> = self.list("finalizers").iter().filter_map(Value::as_str).collect();
+        for (index, finalizer) in own.iter().enumerate() {
+            causes.extend(name::finalizer(&path, finalizer));
+            let is_short = !finalizer.contains('/') && !standard.contains(finalizer);
+            if self.qualifies_finalizers && is_short {
+                let why = "name is neither a standard finalizer name nor is it fully qualified";
+                causes.push(Cause::invalid(path.index(index), *finalizer, why));
+            }
+        }
+        if own.contains(&well_known::FINALIZER_ORPHAN)
+            && own.contains(&well_known::FINALIZER_FOREGROUND)
+        {
+            let why = "finalizer orphan and foregroundDeletion cannot be both set";
+            causes.push(Cause::invalid(&path, own.join(","), why));
         }
     }
-    let has = |name: &str| finalizers(object).any(|finalizer| finalizer == name);
-    if has(well_known::FINALIZER_ORPHAN) && has(well_known::FINALIZER_FOREGROUND) {
-        let both = finalizers(object).collect::<Vec<_>>().join(",");
-        causes.push(Cause::invalid(
-            &path,
-            both,
-            "finalizer orphan and foregroundDeletion cannot be both set",
-        ));
-    }
-}
 
-/// What is wrong with `managedFields`, which clients may write too.
-fn check_managers(object: &Value, causes: &mut Vec<Cause>) {
-    let entries =
-        object.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
-    for (index, entry) in entries.iter().enumerate() {
-        let path = Path::new("metadata.managedFields").index(index);
-        check_manager(
-            &path.child("manager"),
-            entry.str_at(&["manager"]).unwrap_or_default(),
-            causes,
-        );
-        if entry
-            .str_at(&["subresource"])
-            .is_some_and(|subresource| subresource.len() > MAX_SUBRESOURCE_BYTES)
-        {
-            causes.push(Cause::too_long(path.child("subresource"), MAX_SUBRESOURCE_BYTES));
+    /// What is wrong with `managedFields`, which clients may write too.
+    fn managers(&self, causes: &mut Vec<Cause>) {
+        let all = self.path.child("managedFields");
+        for (index, entry) in self.list("managedFields").iter().enumerate() {
+            let path = all.index(index);
+            let text = |field: &str| entry.str_at(&[field]).unwrap_or_default();
+            check_manager(&path.child("manager"), text("manager"), causes);
+            if text("subresource").len() > MAX_SUBRESOURCE_BYTES {
+                causes.push(Cause::too_long(path.child("subresource"), MAX_SUBRESOURCE_BYTES));
+            }
         }
     }
 }
@@ -256,6 +298,24 @@ mod tests {
         check(
             json!({"finalizers": ["example.com/ok", "bad name/x"]}),
             &["FieldValueInvalid metadata.finalizers"],
+        );
+    }
+
+    #[test]
+    fn embedded_objects_need_no_name() {
+        let check = |fields: serde_json::Value, expect: &[&str]| {
+            let path = Path::new("spec.r.metadata");
+            let causes = embedded_metadata(Naming::Svc.names(), &path, &fields.into());
+            assert_eq!(shown(&causes), expect);
+        };
+        check(json!({}), &[]);
+        check(json!({"name": "Not Valid", "finalizers": ["short"]}), &[]);
+        check(json!({"name": "a/b"}), &["FieldValueInvalid spec.r.metadata.name"]);
+        check(json!({"generateName": "a/"}), &["FieldValueInvalid spec.r.metadata.generateName"]);
+        check(json!({"namespace": "A"}), &["FieldValueInvalid spec.r.metadata.namespace"]);
+        check(
+            json!({"labels": {"a": "not valid!"}}),
+            &["FieldValueInvalid spec.r.metadata.labels"],
         );
     }
 

@@ -39,7 +39,7 @@ use crate::{Admission, Author};
 pub use crate::options::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions};
 pub use answer::{Answer, Outcome};
 pub use batch::Put;
-pub use check::{MAX_MANAGER_BYTES, check_manager};
+pub use check::{MAX_MANAGER_BYTES, check_manager, embedded_metadata};
 pub use phase::{PHASES, Phase, PhaseTimes, SideEffects};
 pub use request::SubresourceRequest;
 pub use update::{Beside, Permit};

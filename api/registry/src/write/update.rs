@@ -4,7 +4,7 @@
 //! store returns the newest one, and the change is made again from that.
 
 use futures::future::BoxFuture;
-use quorate_meta::{Cause, Status, Value};
+use quorate_meta::{Cause, Reason, Status, Value};
 use quorate_schema::managed::{same_but_for_owners, same_owners};
 use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 
@@ -220,7 +220,7 @@ impl Writer {
         metadata::of(&mut object).remove("resourceVersion");
         permit().await?;
         match self.create_owned(target, object, options.write, plan.owners).await {
-            Err(Error::Status(status)) if status.reason == quorate_meta::Reason::AlreadyExists => {
+            Err(error) if error.reason() == Some(&Reason::AlreadyExists) => {
                 Ok(Attempt::Overtaken(self.current().await?.get(&target.key()).cloned()))
             }
             created => created.map(Attempt::Done),

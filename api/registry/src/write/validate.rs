@@ -44,7 +44,7 @@ impl Writer {
             strategy.evaluate_rules(old.filter(|_| !swaps), object, &causes);
         causes.extend(broken);
         if !causes.is_empty() {
-            return Err(invalid(resource, target.name, causes));
+            return Err(invalid(resource, target.name, causes).with_warnings(warnings));
         }
         self.permit(target, part, old, object).await?;
         Ok(warnings)

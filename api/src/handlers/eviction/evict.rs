@@ -69,7 +69,7 @@ impl Eviction<'_> {
     /// the eviction may begin again.
     fn is_overtaken(&self, error: &Error) -> bool {
         let any_version = self.options.preconditions.resource_version.is_none();
-        any_version && matches!(error, Error::Status(status) if status.reason == Reason::Conflict)
+        any_version && error.reason() == Some(&Reason::Conflict)
     }
 
     /// Reads the pod, and takes a disruption from its budget where that protects it.

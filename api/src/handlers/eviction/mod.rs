@@ -19,7 +19,6 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use quorate_meta::Status;
 
-use super::warnings;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
@@ -27,6 +26,7 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
+use crate::respond::warnings;
 use evict::Eviction;
 use quorate_registry::AdmissionOperation;
 use quorate_registry::error::Error;
@@ -71,6 +71,6 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     };
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
     let answer = eviction.run().await.map(|()| respond::status(&request.format, &created));
-    let answer = warnings::attach(request, &warnings, answer);
-    warnings::attach(request, &told, answer)
+    let answer = warnings::attach(&warnings, answer);
+    warnings::attach(&told, answer)
 }

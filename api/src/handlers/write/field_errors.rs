@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 use quorate_schema::Unknown;
 
-use crate::handlers::warnings::{MAX_WARNINGS, shortlist};
+use crate::respond::warnings::{MAX_WARNINGS, shortlist};
 
 /// Unknown fields up to which their order in the text is looked for; each costs a walk through the
 /// body.

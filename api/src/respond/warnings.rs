@@ -5,32 +5,30 @@ use http::header::{HeaderValue, WARNING};
 use quorate_meta::quoted;
 
 use crate::body::Body;
-use crate::handlers::Request;
-use crate::respond;
 use quorate_registry::error::Error;
 
 /// Headers that tell of one thing; of more the last says how many there are. Some clients give up
 /// at a hundred headers of all sorts.
-pub(super) const MAX_WARNINGS: usize = 50;
+pub(crate) const MAX_WARNINGS: usize = 50;
 /// Characters of one warning; what is beyond is cut off.
 const MAX_CHARACTERS: usize = 1024;
 
 /// The answer with a header for each warning, whether it is an error or not.
-pub(super) fn attach(
-    request: &Request<'_>,
+pub(crate) fn attach(
     warnings: &[String],
     answer: Result<Response<Body>, Error>,
 ) -> Result<Response<Body>, Error> {
-    if warnings.is_empty() {
-        return answer;
+    match answer {
+        Ok(mut response) => {
+            add(&mut response, warnings);
+            Ok(response)
+        }
+        Err(error) => Err(error.with_warnings(warnings.to_vec())),
     }
-    let mut response = answer.unwrap_or_else(|error| respond::error(&request.format, error));
-    add(&mut response, warnings);
-    Ok(response)
 }
 
 /// Adds a header for each warning.
-pub(super) fn add(response: &mut Response<Body>, warnings: &[String]) {
+pub(crate) fn add(response: &mut Response<Body>, warnings: &[String]) {
     for warning in shortlist(warnings, 0, MAX_WARNINGS) {
         let end = warning.char_indices().nth(MAX_CHARACTERS).map_or(warning.len(), |(end, _)| end);
         if let Ok(value) =
@@ -42,7 +40,7 @@ pub(super) fn add(response: &mut Response<Body>, warnings: &[String]) {
 }
 
 /// At most `limit` texts; when there are more, or `more` besides, the last says how many.
-pub(super) fn shortlist(texts: &[String], more: usize, limit: usize) -> Vec<String> {
+pub(crate) fn shortlist(texts: &[String], more: usize, limit: usize) -> Vec<String> {
     if more == 0 && texts.len() <= limit {
         return texts.to_vec();
     }
