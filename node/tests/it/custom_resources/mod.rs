@@ -1,8 +1,11 @@
-//! Custom resources through clients that people use: kubectl, helm, and an operator made of kopf.
+//! Custom resources through clients that people use: kubectl, helm, and operators made of kopf
+//! and of kube-rs.
 
 mod helm;
 mod kopf;
+mod kube_rs;
 mod kubectl;
+mod operators;
 
 use crate::support::Kubectl;
 

@@ -6,16 +6,15 @@
 //! reads a line it prints what its store holds, as `{"store": {NAME: {"uid", "revision", "labels",
 //! "data"}}}`; when its input ends it ends.
 
-use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
 use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::reflector::{self, reflector};
 use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Client, Config, ResourceExt};
+use kube::{Api, ResourceExt};
+use kube_rs_clients::{Failure, connect};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
@@ -24,15 +23,13 @@ const BACKOFF: Duration = Duration::from_millis(50);
 /// Objects on a page of its list.
 const PAGE: u32 = 5;
 
-type Failure = Box<dyn std::error::Error>;
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [kubeconfig, address, namespace, how, selector @ ..] = &arguments[..] else {
         return Err("usage: kube-informer KUBECONFIG HOST:PORT NAMESPACE list|stream [SELECTOR]".into());
     };
-    let api = maps(Path::new(kubeconfig), address, namespace).await?;
+    let api = Api::namespaced(connect(kubeconfig, address).await?, namespace);
     let mut config = watcher::Config::default().page_size(PAGE);
     if how == "stream" {
         config = config.streaming_lists();
@@ -41,14 +38,6 @@ async fn main() -> Result<(), Failure> {
         config = config.labels(selector);
     }
     follow(api, config).await
-}
-
-/// The ConfigMaps of a namespace, through one address.
-async fn maps(kubeconfig: &Path, address: &str, namespace: &str) -> Result<Api<ConfigMap>, Failure> {
-    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
-    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    config.cluster_url = format!("https://{address}").parse()?;
-    Ok(Api::namespaced(Client::try_from(config)?, namespace))
 }
 
 async fn follow(api: Api<ConfigMap>, config: watcher::Config) -> Result<(), Failure> {
