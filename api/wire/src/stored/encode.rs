@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use quorate_meta::{Map, Value};
 
-use super::layout::{FIXED_LEN, Fixed};
+use super::layout::{FIXED_LEN, Fixed, MARK_FIELD};
 use crate::json;
 
 /// Why an object cannot be stored: a bug of the caller, or a text beyond 64 KiB in a label or
@@ -34,6 +34,24 @@ const TEXT_BYTES: usize = 256;
 /// where present. `selectable` are name and value of the fields by which the kind can be selected,
 /// besides name and namespace.
 pub fn encode(object: &Value, selectable: &[(&str, String)]) -> Result<Bytes, EncodeError> {
+    encode_with(None, object, selectable)
+}
+
+/// The same with a mark, which says in what form the object is; readers that know of no marks see
+/// a field without a name.
+pub fn encode_marked(
+    mark: &str,
+    object: &Value,
+    selectable: &[(&str, String)],
+) -> Result<Bytes, EncodeError> {
+    encode_with(Some(mark), object, selectable)
+}
+
+fn encode_with(
+    mark: Option<&str>,
+    object: &Value,
+    selectable: &[(&str, String)],
+) -> Result<Bytes, EncodeError> {
     let root = object.as_map().ok_or(EncodeError::NoMetadata)?;
     let metadata = root.get("metadata").and_then(Value::as_map).ok_or(EncodeError::NoMetadata)?;
     let body = Json::of(root)?;
@@ -42,6 +60,10 @@ pub fn encode(object: &Value, selectable: &[(&str, String)]) -> Result<Bytes, En
         texts.push(metadata.get_str(key).unwrap_or_default(), key)?;
     }
     let labels = texts.labels(metadata)?;
+    if let Some(mark) = mark {
+        texts.push(MARK_FIELD, "the mark's name")?;
+        texts.push(mark, "the mark")?;
+    }
     for (name, value) in selectable {
         texts.push(name, "a selectable field's name")?;
         texts.push(value, name)?;
@@ -49,7 +71,7 @@ pub fn encode(object: &Value, selectable: &[(&str, String)]) -> Result<Bytes, En
     let owners = texts.owners(metadata)?;
     let fixed = Fixed {
         labels: count(labels, "labels")?,
-        fields: count(selectable.len(), "selectable fields")?,
+        fields: count(selectable.len() + usize::from(mark.is_some()), "selectable fields")?,
         owners: count(owners, "owner references")?,
         text_len: offset(texts.text.len())?,
         hole: offset(body.hole)?,

@@ -9,6 +9,8 @@ pub(super) const FIXED_LEN: usize = 24;
 pub(super) const COMMON_TEXTS: usize = 4;
 /// Header texts of one label or field.
 pub(super) const PAIR_TEXTS: usize = 2;
+/// The name of the field that is the mark; no selector can name it.
+pub(super) const MARK_FIELD: &str = "";
 /// Header texts of one owner reference.
 pub(super) const OWNER_TEXTS: usize = 5;
 

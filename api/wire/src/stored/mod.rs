@@ -25,6 +25,9 @@
 //! 24+2N+T..    the JSON
 //! ```
 //!
+//! The first field of custom objects has no name: its value is their mark, which says by which
+//! version and schema they were brought into form. Built-in objects have none.
+//!
 //! Malformed input is an error and never a panic. Checksums against flipped bits are part of the
 //! store.
 
@@ -35,7 +38,7 @@ mod splice;
 #[cfg(test)]
 mod tests;
 
-pub use encode::{EncodeError, encode};
+pub use encode::{EncodeError, encode, encode_marked};
 pub use layout::FORMAT_VERSION;
 pub use read::{CorruptValue, HeaderRef, Labels, OwnerReference, StoredRef};
 pub use splice::{

@@ -4,7 +4,9 @@
 use bytes::Bytes;
 use quorate_meta::{LabelSelector, Value};
 
-use super::layout::{COMMON_TEXTS, FIXED_LEN, FORMAT_VERSION, Fixed, OWNER_TEXTS, PAIR_TEXTS};
+use super::layout::{
+    COMMON_TEXTS, FIXED_LEN, FORMAT_VERSION, Fixed, MARK_FIELD, OWNER_TEXTS, PAIR_TEXTS,
+};
 use crate::json;
 
 /// Why a stored value is malformed.
@@ -63,6 +65,11 @@ impl<'a> HeaderRef<'a> {
     /// The value of a selectable field, `metadata.name` and `metadata.namespace` included.
     pub fn field(&self, path: &str) -> Option<&'a str> {
         self.0.field(path)
+    }
+
+    /// What is said of the form that the object is in; `None` for values without a mark.
+    pub fn mark(&self) -> Option<&'a str> {
+        self.0.mark()
     }
 
     /// The whole value, with the offsets in its JSON checked.
@@ -137,6 +144,15 @@ impl<'a> StoredRef<'a> {
                 fields.find(|(name, _)| *name == path).map(|(_, value)| value)
             }
         }
+    }
+
+    /// What is said of the form that the object is in; `None` for values without a mark.
+    pub fn mark(&self) -> Option<&'a str> {
+        if self.fixed.fields == 0 {
+            return None;
+        }
+        let first = self.pairs(usize::from(self.fixed.labels), 1).next();
+        first.filter(|(name, _)| *name == MARK_FIELD).map(|(_, mark)| mark)
     }
 
     /// Owner references, in the order of the object.

@@ -72,6 +72,31 @@ fn deletion_is_visible() {
 }
 
 #[test]
+fn marks() {
+    let check = |mark: Option<&str>, fields: &[(&str, String)]| {
+        let object = sample();
+        let bytes = match mark {
+            Some(mark) => encode_marked(mark, &object, fields),
+            None => encode(&object, fields),
+        };
+        let bytes = bytes.expect("a complete object");
+        let stored = StoredRef::parse(&bytes).expect("just encoded");
+        assert_eq!(stored.mark(), mark);
+        assert_eq!(HeaderRef::parse(&bytes).expect("just encoded").mark(), mark);
+        for (name, value) in fields {
+            assert_eq!(stored.field(name), Some(value.as_str()));
+        }
+        assert_eq!(stored.owner_references().count(), 2);
+        assert_eq!(stored.to_value("v1", "ConfigMap", 7).expect("it is whole"), object);
+    };
+    let field = [("type", "Opaque".to_owned())];
+    check(None, &[]);
+    check(None, &field);
+    check(Some("v1/0a"), &[]);
+    check(Some("v1/0a"), &field);
+}
+
+#[test]
 fn spliced_texts() {
     let object =
         Value::from(json!({"data": {"k": "v"}, "metadata": {"name": "a", "uid": "u"}, "z": 1}));
