@@ -173,6 +173,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
         categories: strings(&kind.categories),
         namespaced: kind.namespaced,
         stored: !is_virtual(kind),
+        served: true,
         verbs: strings(&kind.verbs),
         subresources: served.map(|sub| subresource(graph, kind, sub)).collect(),
         selectable_fields: strings(&kind.selectable_fields),
@@ -186,6 +187,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
             .as_ref()
             .map_or_else(String::new, ToString::to_string),
         stored_form,
+        reader: None,
         conversions: conversions(graph, kind),
         versions: Arc::default(),
         strategy: crate::strategy(graph, kind.neutral_group, &kind.version, &kind.kind),

@@ -4,7 +4,7 @@
 //! with the next epoch, in which every resource that did not change is the same `Arc`, at the cost
 //! of what changes. A request takes the catalogue once and keeps it, so all its lookups agree. The
 //! order is that of discovery: built-in resources as they were given, then custom ones by group,
-//! version and name. A value that is derived from a catalogue is kept with the epoch that it was
+//! version and name. What no request can use is found only by keys and among what is stored. A value that is derived from a catalogue is kept with the epoch that it was
 //! derived from ([`PerEpoch`]).
 //!
 //! Not here: which resources there are.
@@ -29,6 +29,8 @@ pub struct Catalogue {
     graph: Arc<Graph>,
     builtin: Arc<Index>,
     custom: CustomIndex,
+    /// Resources that are there only because objects are stored in their form.
+    unserved: CustomIndex,
 }
 
 impl Catalogue {
@@ -37,7 +39,8 @@ impl Catalogue {
     #[must_use]
     pub fn new(graph: Arc<Graph>, resources: Vec<Arc<Resource>>) -> Self {
         let builtin = Arc::new(Index::new(resources));
-        Self { epoch: 0, graph, builtin, custom: CustomIndex::default() }
+        let (custom, unserved) = (CustomIndex::default(), CustomIndex::default());
+        Self { epoch: 0, graph, builtin, custom, unserved }
     }
 
     /// The number of this catalogue in its process: each one that is published has a higher epoch
@@ -75,14 +78,22 @@ impl Catalogue {
         let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else {
             return None;
         };
-        self.named(plural).find(|resource| resource.group == group && resource.is_stored_form())
+        let mut named = self.named(plural).chain(self.unserved.named(plural));
+        named.find(|resource| resource.group == group && resource.is_stored_form())
+    }
+
+    /// Every resource in whose form objects are stored, served or not: each stored object belongs
+    /// to one of them.
+    pub fn stored(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        let served = self.iter().filter(|resource| resource.is_stored_form());
+        served.chain(self.unserved.iter())
     }
 
     fn named(&self, plural: &str) -> impl Iterator<Item = &Arc<Resource>> {
         self.builtin.named(plural).chain(self.custom.named(plural))
     }
 
-    /// Every resource, in the order of discovery.
+    /// Every served resource, in the order of discovery.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.builtin.iter().chain(self.custom.iter())
     }
@@ -119,11 +130,14 @@ impl Catalogue {
 
     /// The next catalogue: without the custom resources `removed`, and with those `added`.
     fn changed(&self, removed: &[Arc<Resource>], added: &[Arc<Resource>]) -> Self {
-        let mut custom = self.custom.clone();
-        removed.iter().for_each(|resource| custom.remove(resource));
-        added.iter().for_each(|resource| custom.insert(resource));
+        let (mut custom, mut unserved) = (self.custom.clone(), self.unserved.clone());
+        let mut index = |resource: &Arc<Resource>, change: fn(&mut CustomIndex, &Arc<Resource>)| {
+            change(if resource.served { &mut custom } else { &mut unserved }, resource);
+        };
+        removed.iter().for_each(|resource| index(resource, |index, one| index.remove(one)));
+        added.iter().for_each(|resource| index(resource, CustomIndex::insert));
         let (graph, builtin) = (self.graph.clone(), self.builtin.clone());
-        Self { epoch: self.epoch + 1, graph, builtin, custom }
+        Self { epoch: self.epoch + 1, graph, builtin, custom, unserved }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Version conversion: kinds whose objects are stored in the form of another version.
+//! Version conversion: kinds whose objects are stored in the form of another version, and custom
+//! objects, which are read by the schemas of today whatever those were when they were stored.
 //!
 //! Invariants: the store holds the stored form only, with the header that the stored kind's
 //! selectors need; a conversion there and back loses nothing that the served version can express.
@@ -27,6 +28,24 @@ pub trait Conversion: Send + Sync + Debug + 'static {
     fn stored_field<'f>(&self, field: &'f str) -> &'f str {
         field
     }
+}
+
+/// What makes of stored objects those that one version of a custom resource serves.
+///
+/// A stored custom object has a mark: the version that it was written as, and the schema that
+/// brought it into form. An object without one is served as it is.
+pub trait VersionReader: Send + Sync + Debug + 'static {
+    /// The mark of objects that are written now, whichever version they are written through.
+    fn mark(&self) -> &str;
+
+    /// The mark that objects of the served version would have.
+    fn served_mark(&self) -> &str;
+
+    /// Whether an object with this mark is served as it is stored.
+    fn serves_as_stored(&self, mark: &str) -> bool;
+
+    /// Turns a stored object with this mark into the served version.
+    fn read(&self, mark: &str, object: &mut Value);
 }
 
 /// The conversion of a resource that is stored in another version's form.

@@ -74,6 +74,8 @@ pub struct ObjectChange<'a> {
     /// The object now; `None` when it was deleted, or cannot be read: an unreadable object counts
     /// as absent.
     pub new: Option<&'a Value>,
+    /// The revision of the change; on the first read that of the object.
+    pub at: Revision,
 }
 
 /// The definition of a [`DerivedState`].
@@ -238,7 +240,8 @@ impl<D: Derived> DerivedState<D> {
             while let Some(batch) = watch.try_next()? {
                 let value = next.get_or_insert_with(|| D::clone(&self.value.load()));
                 for event in batch.events() {
-                    self.update(value, &event.key, event.previous.as_ref(), event.current.as_ref());
+                    let (old, new) = (event.previous.as_ref(), event.current.as_ref());
+                    self.update(value, &event.key, (old, new), batch.revision());
                 }
             }
         }
@@ -262,7 +265,7 @@ impl<D: Derived> DerivedState<D> {
         let mut value = D::default();
         for prefix in prefixes {
             for (index, (key, entry)) in snapshot.range(prefix, None).enumerate() {
-                self.update(&mut value, key, None, Some(entry));
+                self.update(&mut value, key, (None, Some(entry)), entry.modified);
                 if index % OBJECTS_PER_TURN == OBJECTS_PER_TURN - 1 {
                     tokio::task::yield_now().await;
                 }
@@ -276,7 +279,7 @@ impl<D: Derived> DerivedState<D> {
         let snapshot = store.snapshot();
         let mut value = D::default();
         for (key, entry) in prefixes.iter().flat_map(|prefix| snapshot.range(prefix, None)) {
-            self.update(&mut value, key, None, Some(entry));
+            self.update(&mut value, key, (None, Some(entry)), entry.modified);
         }
         match self.share(changes, value.clone(), &snapshot) {
             Ok(()) => self.value.load_full(),
@@ -305,7 +308,13 @@ impl<D: Derived> DerivedState<D> {
         Ok(())
     }
 
-    fn update(&self, value: &mut D, key: &[u8], old: Option<&Entry>, new: Option<&Entry>) {
+    fn update(
+        &self,
+        value: &mut D,
+        key: &[u8],
+        (old, new): (Option<&Entry>, Option<&Entry>),
+        at: Revision,
+    ) {
         let mut resources = self.options.resources.iter();
         let found = resources.find_map(|resource| Some((resource, resource.parse_key(key)?)));
         let Some((resource, (namespace, name))) = found else {
@@ -326,6 +335,7 @@ impl<D: Derived> DerivedState<D> {
             name,
             old: old.as_ref(),
             new: new.as_ref(),
+            at,
         });
     }
 }

@@ -1,43 +1,52 @@
-//! The end of a resource: the signal by which its watches end when its definition goes.
+//! The end of a resource: the signal by which its watches end when a version of its definition goes,
+//! or when its objects are read in another way from then on.
 //!
-//! Invariants: a removal is closed at most once and stays closed; its clones are one signal.
+//! Invariants: a removal is closed at most once and stays closed; its clones are one signal. It says
+//! up to which revision changes belong to the resource: what comes later is another one's, that may
+//! have the same name.
 //!
 //! Not here: which resources end, and what a watch tells its client then.
 
 use std::future::pending;
 use std::sync::Arc;
 
+use quorate_store::Revision;
 use tokio::sync::watch;
 
-/// Whether a resource is no longer served, for those that wait for it.
+/// Whether a resource has ended, for those that wait for it.
 #[derive(Debug, Clone)]
 pub struct Removal {
-    is_closed: Arc<watch::Sender<bool>>,
+    /// The last revision of the resource; `None` before its end.
+    last: Arc<watch::Sender<Option<Revision>>>,
 }
 
 impl Default for Removal {
     fn default() -> Self {
-        Self { is_closed: Arc::new(watch::Sender::new(false)) }
+        Self { last: Arc::new(watch::Sender::new(None)) }
     }
 }
 
 impl Removal {
-    /// Tells everything that waits, now and later, that the resource is gone.
-    pub fn close(&self) {
-        self.is_closed.send_replace(true);
+    /// Tells everything that waits, now and later, that the resource has ended with this revision.
+    pub fn close(&self, last: Revision) {
+        self.last.send_if_modified(|closed| {
+            let is_first = closed.is_none();
+            closed.get_or_insert(last);
+            is_first
+        });
     }
 
-    /// Whether the resource is gone.
+    /// The last revision of the resource; `None` before its end.
     #[must_use]
-    pub fn is_closed(&self) -> bool {
-        *self.is_closed.borrow()
+    pub fn last(&self) -> Option<Revision> {
+        *self.last.borrow()
     }
 
-    /// Returns once the resource is gone; safe to drop and to call again.
+    /// Returns once the resource has ended; safe to drop and to call again.
     pub async fn closed(&self) {
-        let mut closed = self.is_closed.subscribe();
+        let mut last = self.last.subscribe();
         // The sender lives as long as this borrow of its owner, so the wait cannot fail.
-        let _ = closed.wait_for(|closed| *closed).await;
+        let _ = last.wait_for(Option::is_some).await;
     }
 
     /// As [`Removal::closed`]; never returns for a resource without a removal.
@@ -57,11 +66,12 @@ mod tests {
     async fn every_clone_hears_of_the_end() {
         let removal = Removal::default();
         let clone = removal.clone();
-        assert!(!clone.is_closed());
+        assert_eq!(clone.last(), None);
         let waiting = tokio::spawn(async move { clone.closed().await });
-        removal.close();
+        removal.close(Revision::new(7));
         waiting.await.expect("the wait ends");
-        assert!(removal.is_closed());
+        removal.close(Revision::new(9));
+        assert_eq!(removal.last(), Some(Revision::new(7)));
         removal.closed().await;
     }
 }

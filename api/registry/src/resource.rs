@@ -13,7 +13,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use quorate_meta::{GroupKind, GroupResource};
 use quorate_schema::{Column, Graph, TypeId};
 
-use super::conversion::{Conversion, StoredForm};
+use super::conversion::{Conversion, StoredForm, VersionReader};
 use super::keys::{self, Key};
 use super::removal::Removal;
 use super::strategy::Strategy;
@@ -44,6 +44,9 @@ pub struct Resource {
     /// Whether its objects are stored. Otherwise it is virtual, such as a review: a request that is
     /// answered at once, with the verb `create` only.
     pub stored: bool,
+    /// Whether requests can use it. Otherwise it is there for controllers only, because the objects
+    /// of a custom resource are stored in its form.
+    pub served: bool,
     /// Verbs served on the resource itself, as discovery lists them.
     pub verbs: Vec<String>,
     /// The subresources.
@@ -65,6 +68,8 @@ pub struct Resource {
     pub storage_version: String,
     /// The conversion to the stored form, when objects are stored in the form of another version.
     pub stored_form: Option<StoredForm>,
+    /// The reader of stored objects of a custom resource; `None` for built-in ones.
+    pub reader: Option<Arc<dyn VersionReader>>,
     /// Conversions of the kind's other versions in this group, by version; versions without one are
     /// stored as they are.
     pub conversions: Vec<(String, Arc<dyn Conversion>)>,

@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use quorate_meta::{Cause, FieldSelector, LabelSelector, Value};
+use quorate_meta::{Cause, FieldSelector, Value};
 use quorate_store::Entry;
-use quorate_wire::stored::{self, CorruptValue, StoredRef};
+use quorate_wire::stored::{self, CorruptValue, HeaderRef, StoredRef};
 
-use super::{Resource, Strategy};
+use super::{Resource, StoredForm, Strategy, VersionReader};
 use crate::error::Error;
 
 /// Fields that every stored object has in its header.
@@ -21,23 +21,29 @@ const HEADER_FIELDS: [&str; 2] = ["metadata.name", "metadata.namespace"];
 /// # Errors
 /// 400 when the value of a selectable field is too long for the header.
 pub fn encode(resource: &Resource, object: &Value) -> Result<Bytes, Error> {
+    let mark = resource.reader.as_ref().map(|reader| reader.mark());
     let Some(form) = &resource.stored_form else {
-        return encode_as_it_is(&resource.selectable_fields, &*resource.strategy, object);
+        return encode_as_it_is(&resource.selectable_fields, &*resource.strategy, mark, object);
     };
     let mut object = object.clone();
     form.conversion.to_stored(&mut object);
-    encode_as_it_is(&form.selectable_fields, &*form.strategy, &object)
+    encode_as_it_is(&form.selectable_fields, &*form.strategy, mark, &object)
 }
 
 fn encode_as_it_is(
     fields: &[String],
     strategy: &dyn Strategy,
+    mark: Option<&str>,
     object: &Value,
 ) -> Result<Bytes, Error> {
     let fields = fields.iter().filter(|field| !HEADER_FIELDS.contains(&field.as_str()));
     let selectable: Vec<(&str, String)> =
         fields.map(|field| (field.as_str(), strategy.selectable(object, field))).collect();
-    stored::encode(object, &selectable).map_err(|error| Error::bad_request(error.to_string()))
+    let encoded = match mark {
+        Some(mark) => stored::encode_marked(mark, object, &selectable),
+        None => stored::encode(object, &selectable),
+    };
+    encoded.map_err(|error| Error::bad_request(error.to_string()))
 }
 
 /// An object as clients see it, with its type and `resourceVersion`.
@@ -46,10 +52,41 @@ pub fn decode(resource: &Resource, entry: &Entry) -> Result<Value, Error> {
     let version = entry.modified.get();
     let object = stored.to_value(&resource.api_version, &resource.kind, version);
     let mut object = object.map_err(|error| unreadable(resource, &error))?;
-    if let Some(form) = &resource.stored_form {
-        form.conversion.to_served(&mut object);
+    match unlike_served(resource, stored.mark()) {
+        Unlike::No => {}
+        Unlike::Version(form) => form.conversion.to_served(&mut object),
+        Unlike::Mark(reader, mark) => reader.read(mark, &mut object),
     }
     Ok(object)
+}
+
+/// How stored objects differ from those that a resource serves.
+enum Unlike<'a> {
+    No,
+    /// A built-in kind is stored as another version.
+    Version(&'a StoredForm),
+    /// A custom object was stored as another version or by another schema.
+    Mark(&'a dyn VersionReader, &'a str),
+}
+
+fn unlike_served<'a>(resource: &'a Resource, mark: Option<&'a str>) -> Unlike<'a> {
+    match (&resource.reader, &resource.stored_form) {
+        (Some(reader), _) => match mark {
+            Some(mark) if !reader.serves_as_stored(mark) => Unlike::Mark(&**reader, mark),
+            _ => Unlike::No,
+        },
+        (None, Some(form)) => Unlike::Version(form),
+        (None, None) => Unlike::No,
+    }
+}
+
+/// Whether an object is served as it is stored, so that writing it again would change nothing.
+pub(crate) fn is_served_as_stored(resource: &Resource, value: &Bytes) -> bool {
+    if resource.reader.is_none() {
+        return true;
+    }
+    let Ok(header) = HeaderRef::parse(value) else { return true };
+    header.mark().is_some() && matches!(unlike_served(resource, header.mark()), Unlike::No)
 }
 
 /// An object without a revision, as clients see it: the result of a creation in a dry run.
@@ -66,30 +103,58 @@ pub fn decode_unversioned(
 }
 
 /// A stored value in the form that the resource serves: the value itself for kinds without a
-/// conversion.
+/// conversion, and for custom objects that are stored by the schema of today.
 ///
 /// # Errors
 /// A value that does not read back.
 pub fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes>, CorruptValue> {
     // Not even the reference count is touched: concurrent lists would contend for its memory.
-    let Some(form) = &resource.stored_form else {
+    if resource.reader.is_none() && resource.stored_form.is_none() {
         return Ok(Cow::Borrowed(value));
+    }
+    let unlike = unlike_served(resource, HeaderRef::parse(value)?.mark());
+    let mut object = match &unlike {
+        Unlike::No => return Ok(Cow::Borrowed(value)),
+        _ => StoredRef::parse(value)?.to_value(&resource.api_version, &resource.kind, 0)?,
     };
-    let mut object = StoredRef::parse(value)?.to_value("", "", 0)?;
-    form.conversion.to_served(&mut object);
+    match unlike {
+        Unlike::No => {}
+        Unlike::Version(form) => form.conversion.to_served(&mut object),
+        Unlike::Mark(reader, mark) => reader.read(mark, &mut object),
+    }
     stored::encode(&object, &[])
         .map(Cow::Owned)
         .map_err(|_| CorruptValue::Header("it has no metadata or too much of it"))
 }
 
+/// Whether a selector of fields matches a stored object. The header has the fields of the schema
+/// that the object was stored by; where another one is served now, the object itself is asked.
+///
+/// # Errors
+/// A value that does not read back.
+pub fn matches_fields(
+    resource: &Resource,
+    value: &Bytes,
+    fields: &FieldSelector,
+) -> Result<bool, CorruptValue> {
+    let header = HeaderRef::parse(value)?;
+    let Unlike::Mark(reader, mark) = unlike_served(resource, header.mark()) else {
+        return Ok(fields.matches(|field| header.field(field)));
+    };
+    let mut object = StoredRef::parse(value)?.to_value(&resource.api_version, &resource.kind, 0)?;
+    reader.read(mark, &mut object);
+    let found: Vec<_> = fields
+        .terms()
+        .iter()
+        .map(|term| (term.field.as_str(), resource.strategy.selectable(&object, &term.field)))
+        .collect();
+    let own = |field: &str| found.iter().find(|(name, _)| *name == field);
+    Ok(fields.matches(|field| own(field).map(|(_, value)| value.as_str())))
+}
+
 /// The header of a stored object: names and values of fields are those of the stored form.
 pub fn header<'v>(resource: &Resource, value: &'v Bytes) -> Result<StoredRef<'v>, Error> {
     StoredRef::parse(value).map_err(|error| unreadable(resource, &error))
-}
-
-/// Whether the selectors match a stored object.
-pub fn matches(stored: &StoredRef<'_>, labels: &LabelSelector, fields: &FieldSelector) -> bool {
-    stored.matches(labels) && fields.matches(|field| stored.field(field))
 }
 
 /// The required fields that are missing and the values that are out of range, by the schema.

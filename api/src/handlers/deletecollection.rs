@@ -109,7 +109,8 @@ async fn choose(
             continue;
         };
         let stored = stored_codec::header(resource, &entry.value)?;
-        if !stored_codec::matches(&stored, &listed.selection.labels, &listed.selection.fields) {
+        let selected = listed.selection.matches(&entry.value);
+        if !selected.map_err(|error| Error::internal(error.to_string()))? {
             continue;
         }
         chosen.push((namespace.map(str::to_owned), name.to_owned(), stored.uid().to_owned()));

@@ -4,6 +4,8 @@
 //! Invariant: what comes out is one of the sensible cases of the tables; handlers never look at raw
 //! parameters again.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use quorate_meta::{Cause, FieldSelector, FieldTerm, GroupKind, LabelSelector, Names, Status};
 use quorate_store::Revision;
@@ -11,8 +13,8 @@ use quorate_wire::stored::{CorruptValue, HeaderRef};
 
 use crate::handlers::Request;
 use quorate_access::request::Query;
-use quorate_registry::Resource;
 use quorate_registry::error::Error;
+use quorate_registry::{Resource, stored_codec};
 
 /// Seconds that a watch lasts at most, whatever its client asks for: a year.
 const MAX_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;
@@ -20,6 +22,8 @@ const MAX_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;
 const MATCH_WITH_TOKEN: &str = "resourceVersionMatch is forbidden when continue is provided";
 /// The object's name as a field.
 const NAME: &str = "metadata.name";
+/// Its namespace.
+const NAMESPACE: &str = "metadata.namespace";
 
 /// Which state a read wants to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,9 @@ pub(crate) enum At {
 pub(crate) struct Selection {
     pub(crate) labels: LabelSelector,
     pub(crate) fields: FieldSelector,
+    /// The resource, where fields are asked for that objects of an older schema may lack in their
+    /// headers.
+    pub(crate) custom: Option<Arc<Resource>>,
 }
 
 /// The parameters of a list.
@@ -76,7 +83,7 @@ impl ListOptions {
     pub(crate) fn parse(
         names: &Names,
         request: &Request<'_>,
-        resource: &Resource,
+        resource: &Arc<Resource>,
     ) -> Result<Self, Error> {
         let raw = Raw::parse(&request.info.query)?;
         let selection = raw.selection(resource)?;
@@ -114,7 +121,7 @@ impl WatchOptions {
     pub(crate) fn parse(
         names: &Names,
         request: &Request<'_>,
-        resource: &Resource,
+        resource: &Arc<Resource>,
     ) -> Result<Self, Error> {
         let raw = Raw::parse(&request.info.query)?;
         let mut selection = raw.selection(resource)?;
@@ -151,8 +158,14 @@ impl Selection {
     /// Whether a stored object is meant.
     pub(crate) fn matches(&self, value: &Bytes) -> Result<bool, CorruptValue> {
         let header = HeaderRef::parse(value)?;
-        Ok(header.matches(&self.labels)
-            && (self.fields.is_everything() || self.fields.matches(|field| header.field(field))))
+        if !header.matches(&self.labels) {
+            return Ok(false);
+        }
+        match &self.custom {
+            Some(resource) => stored_codec::matches_fields(resource, value, &self.fields),
+            None if self.fields.is_everything() => Ok(true),
+            None => Ok(self.fields.matches(|field| header.field(field))),
+        }
     }
 
     /// The selectors as text, for what is bound to them.
@@ -203,7 +216,7 @@ impl<'a> Raw<'a> {
         })
     }
 
-    fn selection(&self, resource: &Resource) -> Result<Selection, Error> {
+    fn selection(&self, resource: &Arc<Resource>) -> Result<Selection, Error> {
         parse_selection(resource, self.labels, self.fields)
     }
 
@@ -258,7 +271,7 @@ impl<'a> Raw<'a> {
 
 /// The selectors of a request on a collection (list, watch, deletecollection).
 pub(crate) fn parse_selection(
-    resource: &Resource,
+    resource: &Arc<Resource>,
     labels: &str,
     fields: &str,
 ) -> Result<Selection, Error> {
@@ -267,8 +280,14 @@ pub(crate) fn parse_selection(
     fields
         .check_fields(&resource.selectable_fields)
         .map_err(|e| Error::bad_request(e.to_string()))?;
+    if resource.is_custom() {
+        let is_common = |term: &FieldTerm| matches!(term.field.as_str(), NAME | NAMESPACE);
+        let has_own = !fields.terms().iter().all(is_common);
+        let custom = has_own.then(|| resource.clone());
+        return Ok(Selection { labels, fields, custom });
+    }
     if resource.stored_form.is_none() {
-        return Ok(Selection { labels, fields });
+        return Ok(Selection { labels, fields, custom: None });
     }
     let stored = |term: &FieldTerm| FieldTerm {
         field: resource.stored_field(&term.field).into(),
@@ -277,6 +296,7 @@ pub(crate) fn parse_selection(
     Ok(Selection {
         labels,
         fields: FieldSelector::new(fields.terms().iter().map(stored).collect()),
+        custom: None,
     })
 }
 

@@ -1,7 +1,7 @@
 //! The renderer of the objects of one response: whole, only their metadata, or as table rows.
 //!
 //! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse, and
-//! kinds that are stored in another version's form. A renderer is made once per request and only
+//! what is stored as another version or by another schema. A renderer is made once per request and only
 //! reads afterwards, so streams keep it.
 
 use std::borrow::Cow;
@@ -116,7 +116,12 @@ impl Renderer {
             Media::Cbor(_) => well_known::MEDIA_CBOR,
         };
         match &self.form {
-            ObjectForm::Object => Some(format!("{media} {} {kind}", self.api_version).into()),
+            ObjectForm::Object => {
+                let form = self.resource.reader.as_ref().map_or_else(String::new, |reader| {
+                    format!(" {} of {}", reader.served_mark(), reader.mark())
+                });
+                Some(format!("{media} {} {kind}{form}", self.api_version).into())
+            }
             ObjectForm::Metadata(meta) => Some(format!("{media} {meta} metadata of {kind}").into()),
             // Ages differ from moment to moment.
             ObjectForm::Table { .. } => None,

@@ -11,12 +11,12 @@ use crate::controllers::until_body;
 use crate::harness::{Server, TestClock};
 
 const DEFINITIONS: &str = "/apis/apiextensions.svc.io/v1/customresourcedefinitions";
-const DEFINITION: &str =
+pub(crate) const DEFINITION: &str =
     "/apis/apiextensions.svc.io/v1/customresourcedefinitions/widgets.x.example";
-const WIDGETS: &str = "/apis/x.example/v1/namespaces/a/widgets";
-const MERGE: [(&str, &str); 1] = [("content-type", "application/merge-patch+json")];
+pub(crate) const WIDGETS: &str = "/apis/x.example/v1/namespaces/a/widgets";
+pub(crate) const MERGE: [(&str, &str); 1] = [("content-type", "application/merge-patch+json")];
 
-fn version(name: &str, storage: bool, spec: Value) -> Value {
+pub(crate) fn version(name: &str, storage: bool, spec: Value) -> Value {
     let spec = json!({"type": "object", "properties": spec});
     let schema = json!({"type": "object", "properties": {"spec": spec}});
     json!({"name": name, "served": true, "storage": storage, "schema": {"openAPIV3Schema": schema}})
@@ -34,12 +34,12 @@ fn definition(versions: &[Value]) -> Value {
     })
 }
 
-fn widget(name: &str, spec: Value) -> String {
+pub(crate) fn widget(name: &str, spec: Value) -> String {
     json!({"apiVersion": "x.example/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
         .to_string()
 }
 
-async fn define(server: &Server, versions: &[Value]) {
+pub(crate) async fn define(server: &Server, versions: &[Value]) {
     let answer =
         server.send(Method::POST, DEFINITIONS, &[], definition(versions).to_string()).await;
     assert_eq!(answer.status, 201, "{}", answer.text());

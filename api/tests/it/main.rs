@@ -17,6 +17,7 @@ mod contract;
 mod controllers;
 mod controllers_go_on;
 mod custom_resources;
+mod custom_storage;
 mod custom_views;
 mod default_roles;
 mod deletecollection;

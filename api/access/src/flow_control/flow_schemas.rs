@@ -85,7 +85,14 @@ mod tests {
 
     fn set(schemas: &mut FlowSchemas, plural: &str, name: &str, new: Option<serde_json::Value>) {
         let new = new.map(Value::from);
-        schemas.update(ObjectChange { plural, namespace: "", name, old: None, new: new.as_ref() });
+        schemas.update(ObjectChange {
+            plural,
+            namespace: "",
+            name,
+            old: None,
+            new: new.as_ref(),
+            at: quorate_store::Revision::ZERO,
+        });
         schemas.finish();
     }
 

@@ -81,9 +81,8 @@ pub(super) async fn step(
     if snapshot.range(&prefix, None).next().is_none() {
         return finish(context, target, seen).await;
     }
-    let served = context.catalogue.load();
-    let served = served.iter().find(|other| other.prefix == prefix && other.is_stored_form());
-    let Some(resource) = served else {
+    let catalogue = context.catalogue.load();
+    let Some(resource) = catalogue.stored().find(|other| other.prefix == prefix) else {
         let why = format!("unable to find a custom resource client for {}", target.name);
         let why = failed(format!("could not list instances: {why}"));
         report(context, target, seen, why, &Beside::default()).await?;

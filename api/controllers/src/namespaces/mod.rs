@@ -86,8 +86,7 @@ async fn delete_content(context: &Context, namespace: &str) -> Result<Option<usi
         return Ok(None);
     }
     let catalogue = context.catalogue.load();
-    let stored =
-        catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form());
+    let stored = catalogue.stored().filter(|resource| resource.namespaced);
     let mut failures = Failures::default();
     for resource in stored.filter(|resource| resource.serves("delete")) {
         delete_all(context, &snapshot, resource, namespace, &mut failures).await?;

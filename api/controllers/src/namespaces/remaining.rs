@@ -67,9 +67,7 @@ pub(super) async fn remaining(
 ) -> Remaining {
     let mut remaining = Remaining::default();
     let catalogue = context.catalogue.load();
-    for resource in
-        catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form())
-    {
+    for resource in catalogue.stored().filter(|resource| resource.namespaced) {
         let plural = resource.qualified();
         let mut of_resource = recorded.remove(&plural).unwrap_or_default();
         for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {

@@ -88,9 +88,7 @@ async fn count(
     now: Time,
 ) {
     let catalogue = context.catalogue.load();
-    for resource in
-        catalogue.iter().filter(|resource| resource.namespaced && resource.is_stored_form())
-    {
+    for resource in catalogue.stored().filter(|resource| resource.namespaced) {
         let Some(counted) = quota::Counted::of(context.names, resource) else {
             continue;
         };

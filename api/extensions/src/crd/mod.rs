@@ -7,11 +7,12 @@ pub mod custom_strategy;
 pub mod definition;
 mod field;
 mod finalizers;
+pub mod mark;
 pub mod publisher;
+pub mod reader;
 pub mod resource;
 pub mod rules;
 pub mod serving;
-pub mod stored;
 pub mod strategy;
 #[cfg(test)]
 mod testing;

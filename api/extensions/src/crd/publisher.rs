@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use quorate_registry::derived::{DerivedState, DerivedStateOptions, Informed};
@@ -26,6 +27,8 @@ pub struct Publisher {
     store: Arc<dyn Store>,
     definitions: Arc<DerivedState<Definitions>>,
     serving: Serving,
+    /// One more than the epoch of the definitions that are published.
+    published: AtomicU64,
 }
 
 impl Publisher {
@@ -42,7 +45,8 @@ impl Publisher {
             resources: vec![resource],
             what: "definitions of custom resources",
         }));
-        Some(Self { store, definitions, serving: Serving::new(catalogue.clone()) })
+        let (serving, published) = (Serving::new(catalogue.clone()), AtomicU64::new(0));
+        Some(Self { store, definitions, serving, published })
     }
 
     /// The state that it derives, for the informer of the node.
@@ -90,7 +94,11 @@ impl Publisher {
     }
 
     fn publish(&self) {
-        self.serving.publish(|| Definitions::clone(&self.definitions.cached()));
+        let next = self.definitions.epoch() + 1;
+        if self.published.load(Ordering::Acquire) < next {
+            self.serving.publish(|| Definitions::clone(&self.definitions.cached()));
+            self.published.fetch_max(next, Ordering::AcqRel);
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Invariants: only an established definition has any, under the names that it got; while it is
 //! terminating they stay, and its marker refuses new objects. Exactly one resource of a definition
-//! is in the stored form.
+//! is in the stored form; controllers have it even where no request can use it.
 //!
 //! Not here: when they are published.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use quorate_meta::version_order;
@@ -17,7 +18,8 @@ use quorate_schema::Graph;
 
 use super::custom_strategy::CustomStrategy;
 use super::definition::{ConversionStrategy, Definition, DefinitionVersion};
-use super::stored::VersionOnly;
+use super::mark::VersionMark;
+use super::reader::{ReadVersion, Reader};
 use super::version::CompiledVersion;
 
 /// Verbs of custom resources, in the order of discovery.
@@ -47,56 +49,69 @@ impl ResourceBase {
     }
 }
 
-/// The resources of a definition in the order of discovery; none while it is not established. With
-/// a webhook for conversion only the storage version is served. `removal` is that of all of them.
+/// The signals of the ends of a definition's served versions, by version.
+pub type Removals = BTreeMap<String, Removal>;
+
+/// The versions that requests can use: with a webhook for conversion only the storage version.
+pub fn served_versions(definition: &Definition) -> impl Iterator<Item = &DefinitionVersion> {
+    let converts = definition.conversion == ConversionStrategy::None;
+    let versions = definition.versions.iter().filter(|_| definition.is_established());
+    versions.filter(move |version| version.served && (converts || version.storage))
+}
+
+/// The resources of a definition in the order of discovery; none while it is not established. The
+/// storage version has one even when it is not served. `removals` has those of the served versions.
 #[must_use]
 pub fn resources(
     base: &ResourceBase,
     definition: &Definition,
-    removal: &Removal,
+    removals: &Removals,
 ) -> Vec<Arc<Resource>> {
-    let Some(storage) = definition.storage_version().filter(|_| definition.is_established()) else {
+    let storage = definition.versions.iter().position(|version| version.storage);
+    let Some(storage) = storage.filter(|_| definition.is_established()) else {
         return Vec::new();
     };
-    let strategy = |version: &DefinitionVersion| {
-        let compiled = Arc::new(CompiledVersion::new(&base.graph, version));
-        (compiled.clone(), Arc::new(CustomStrategy::new(compiled, version)))
+    let read = |version| ReadVersion {
+        types: Arc::new(CompiledVersion::new(&base.graph, version)),
+        mark: VersionMark::new(version),
     };
-    let (storage_types, storage_strategy) = strategy(storage);
-    let converts = definition.conversion == ConversionStrategy::None;
-    let mut served: Vec<&DefinitionVersion> = definition
-        .versions
-        .iter()
-        .filter(|version| version.served && (converts || version.storage))
-        .collect();
-    served.sort_by(|left, right| version_order::compare(&left.name, &right.name));
-    let of_version = |version: &DefinitionVersion| match version.storage {
-        true => (storage_types.clone(), storage_strategy.clone()),
-        false => strategy(version),
+    let stored: Arc<[ReadVersion]> = definition.versions.iter().map(read).collect();
+    let strategy = |own: usize| {
+        Arc::new(CustomStrategy::new(stored[own].types.clone(), &definition.versions[own]))
     };
-    let served: Vec<_> = served.into_iter().map(|one| (one, of_version(one))).collect();
-    let types = served.iter().map(|(version, (types, _))| {
-        let types: Arc<dyn TypeSource> = types.clone();
-        (version.name.clone(), types)
+    let storage_strategy = strategy(storage);
+    let is_served = |own: &usize| {
+        served_versions(definition).any(|one| one.name == definition.versions[*own].name)
+    };
+    let mut served: Vec<usize> =
+        (0..definition.versions.len()).filter(|own| is_served(own) || *own == storage).collect();
+    served.sort_by(|left, right| {
+        let name = |own: usize| definition.versions[own].name.as_str();
+        version_order::compare(name(*left), name(*right))
+    });
+    let types = served.iter().filter(|own| is_served(own)).map(|own| {
+        let types: Arc<dyn TypeSource> = stored[*own].types.clone();
+        (definition.versions[*own].name.clone(), types)
     });
     let versions: Arc<[_]> = types.collect();
-    let resource = |(version, (types, strategy)): (
-        &DefinitionVersion,
-        (Arc<CompiledVersion>, Arc<CustomStrategy>),
-    )| {
+    let resource = |own: usize| {
+        let version = &definition.versions[own];
+        let reader = Arc::new(Reader::new(&stored, own, storage));
         let stored_form = (!version.storage).then(|| StoredForm {
-            conversion: Arc::new(VersionOnly),
-            selectable_fields: selectable(storage),
+            conversion: reader.clone(),
+            selectable_fields: selectable(&definition.versions[storage]),
             strategy: storage_strategy.clone(),
         });
-        let resource = one(base, definition, version, types, strategy);
-        let storage_version = storage.name.clone();
+        let strategy = if own == storage { storage_strategy.clone() } else { strategy(own) };
+        let types = stored[own].types.clone();
         Arc::new(Resource {
+            served: is_served(&own),
             stored_form,
-            storage_version,
+            reader: Some(reader),
+            storage_version: definition.versions[storage].name.clone(),
             versions: versions.clone(),
-            removal: Some(removal.clone()),
-            ..resource
+            removal: Some(removals.get(&version.name).cloned().unwrap_or_default()),
+            ..one(base, definition, version, types, strategy)
         })
     };
     served.into_iter().map(resource).collect()
@@ -128,6 +143,7 @@ fn one(
         categories: names.categories.clone(),
         namespaced: definition.namespaced,
         stored: true,
+        served: true,
         verbs: VERBS.map(str::to_owned).to_vec(),
         subresources: subresources(base, definition, version),
         selectable_fields: selectable(version),
@@ -138,6 +154,7 @@ fn one(
         deprecation,
         storage_version: version.name.clone(),
         stored_form: None,
+        reader: None,
         conversions: Vec::new(),
         versions: Arc::default(),
         strategy,
@@ -206,7 +223,7 @@ mod tests {
     fn an_established_definition_is_served() {
         let base = ResourceBase { graph: testing::base(), scale: None };
         let mut definition = testing::definition(json!({"type": "object"}));
-        let served = resources(&base, &definition, &Removal::default());
+        let served = resources(&base, &definition, &Removals::new());
         let [v1, beta] = &served[..] else { panic!("two versions") };
         assert_eq!((v1.api_version.as_str(), beta.version.as_str()), ("x.example/v1", "v1beta1"));
         assert!(v1.is_stored_form() && !beta.is_stored_form());
@@ -218,7 +235,12 @@ mod tests {
         );
         assert_eq!(v1.live.as_deref(), Some(&b"d/widgets.x.example"[..]));
         assert_eq!(v1.strategy.printer_columns()[0].name, "Age");
+        definition.versions[1].served = false;
+        let served = resources(&base, &definition, &Removals::new());
+        let told: Vec<_> = served.iter().map(|one| (one.version.as_str(), one.served)).collect();
+        assert_eq!(told, [("v1", false), ("v1beta1", true)]);
+        assert!(served[0].is_stored_form() && served[0].is_custom());
         definition.conditions.clear();
-        assert!(resources(&base, &definition, &Removal::default()).is_empty());
+        assert!(resources(&base, &definition, &Removals::new()).is_empty());
     }
 }

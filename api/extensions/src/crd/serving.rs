@@ -2,8 +2,8 @@
 //!
 //! Invariants: a resource is replaced only when what its definition says of it changed; all others
 //! keep their `Arc`. A publication costs what has changed, however many definitions there are. A
-//! resource of the catalogue that this did not publish is never touched. The removal of a
-//! definition's resources is closed once they are no longer published.
+//! resource of the catalogue that this did not publish is never touched. The removal of a version is
+//! closed once its resource is no longer published, or what is written to it has another form.
 //!
 //! Not here: when that happens ([`super::publisher`]), and the watch of definitions
 //! ([`quorate_registry::derived`]).
@@ -16,21 +16,38 @@ use imbl::ordmap::DiffItem;
 use parking_lot::Mutex;
 use quorate_registry::derived::{Derived, ObjectChange};
 use quorate_registry::{CurrentCatalogue, Removal, Resource};
+use quorate_store::Revision;
 
 use super::definition::Definition;
-use super::resource::{ResourceBase, resources};
+use super::mark::same_form;
+use super::resource::{Removals, ResourceBase, resources, served_versions};
 
 /// The stored definitions by name, as a derived state.
 #[derive(Debug, Clone, Default)]
 pub struct Definitions {
-    by_name: OrdMap<String, Arc<Definition>>,
+    by_name: OrdMap<String, Known>,
+    /// The revision of the last change.
+    revision: Revision,
+}
+
+/// A stored definition.
+#[derive(Debug, Clone, PartialEq)]
+struct Known {
+    definition: Arc<Definition>,
+    /// The revision of the change since which its resources are what they are.
+    since: Revision,
 }
 
 impl Derived for Definitions {
     fn update(&mut self, change: ObjectChange<'_>) {
+        self.revision = self.revision.max(change.at);
         match change.new.map(Definition::read) {
             Some(Ok(definition)) => {
-                self.by_name.insert(change.name.to_owned(), Arc::new(definition));
+                let old = self.by_name.get(change.name);
+                let old = old.filter(|old| serves_the_same(&old.definition, &definition));
+                let since = old.map_or(change.at, |old| old.since);
+                let known = Known { definition: Arc::new(definition), since };
+                self.by_name.insert(change.name.to_owned(), known);
             }
             Some(Err(error)) => {
                 tracing::error!(error, name = change.name, "a definition is left out");
@@ -47,7 +64,7 @@ impl Definitions {
     /// The definition with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<Definition>> {
-        self.by_name.get(name)
+        self.by_name.get(name).map(|known| &known.definition)
     }
 }
 
@@ -56,7 +73,7 @@ impl Definitions {
 struct Served {
     definition: Arc<Definition>,
     resources: Vec<Arc<Resource>>,
-    removal: Removal,
+    removals: Removals,
 }
 
 /// Publishes the resources of definitions in a catalogue.
@@ -81,8 +98,8 @@ struct Published {
 struct Changes {
     removed: Vec<Arc<Resource>>,
     added: Vec<Arc<Resource>>,
-    /// Of definitions whose resources are not served on.
-    removals: Vec<Removal>,
+    /// Of versions that do not go on as they were, each with its last revision.
+    ended: Vec<(Removal, Revision)>,
 }
 
 impl Serving {
@@ -103,15 +120,16 @@ impl Serving {
         let Published { definitions: before, served } = &mut *published;
         for change in before.by_name.diff(&definitions.by_name) {
             match change {
-                DiffItem::Add(name, definition)
-                | DiffItem::Update { new: (name, definition), .. } => {
+                DiffItem::Add(name, known) | DiffItem::Update { new: (name, known), .. } => {
                     let old = served.remove(name);
-                    served.insert(name.clone(), self.serve(definition, old, &mut changes));
+                    served.insert(name.clone(), self.serve(known, old, &mut changes));
                 }
                 DiffItem::Remove(name, _) => {
                     if let Some(gone) = served.remove(name) {
                         changes.removed.extend(gone.resources);
-                        changes.removals.push(gone.removal);
+                        // Another definition of the name comes later than this state.
+                        let ended = gone.removals.into_values();
+                        changes.ended.extend(ended.map(|removal| (removal, definitions.revision)));
                     }
                 }
             }
@@ -120,36 +138,33 @@ impl Serving {
         if !changes.removed.is_empty() || !changes.added.is_empty() {
             self.catalogue.publish(&changes.removed, &changes.added);
         }
-        changes.removals.iter().for_each(Removal::close);
+        changes.ended.iter().for_each(|(removal, last)| removal.close(*last));
     }
 
     /// What is served of a definition now.
-    fn serve(
-        &self,
-        definition: &Arc<Definition>,
-        old: Option<Served>,
-        changes: &mut Changes,
-    ) -> Served {
+    fn serve(&self, known: &Known, old: Option<Served>, changes: &mut Changes) -> Served {
+        let Known { definition, since } = known;
         let definition = definition.clone();
-        let removal = match old {
-            Some(old) if serves_the_same(&old.definition, &definition) => {
+        let mut removals = Removals::new();
+        if let Some(old) = old {
+            if serves_the_same(&old.definition, &definition) {
                 return Served { definition, ..old };
             }
-            Some(old) => {
-                changes.removed.extend(old.resources);
-                let goes_on = old.definition.uid == definition.uid && definition.is_established();
-                if goes_on {
-                    old.removal
+            changes.removed.extend(old.resources);
+            for (version, removal) in old.removals {
+                if goes_on(&old.definition, &definition, &version) {
+                    removals.insert(version, removal);
                 } else {
-                    changes.removals.push(old.removal);
-                    Removal::default()
+                    changes.ended.push((removal, *since));
                 }
             }
-            None => Removal::default(),
-        };
-        let resources = resources(&self.base, &definition, &removal);
+        }
+        for version in served_versions(&definition) {
+            removals.entry(version.name.clone()).or_default();
+        }
+        let resources = resources(&self.base, &definition, &removals);
         changes.added.extend(resources.iter().cloned());
-        Served { definition, resources, removal }
+        Served { definition, resources, removals }
     }
 }
 
@@ -164,6 +179,20 @@ fn serves_the_same(old: &Definition, new: &Definition) -> bool {
         && old.versions == new.versions
 }
 
+/// Whether watches of a version go on after a change: it is served on, and what is stored from now
+/// on is read by the same schemas.
+fn goes_on(old: &Definition, new: &Definition, version: &str) -> bool {
+    let alike = |version: &str| match (old.version(version), new.version(version)) {
+        (Some(old), Some(new)) => same_form(old, new),
+        _ => false,
+    };
+    old.uid == new.uid
+        && old.conversion == new.conversion
+        && served_versions(new).any(|served| served.name == version)
+        && alike(version)
+        && new.storage_version().is_some_and(|storage| alike(&storage.name))
+}
+
 #[cfg(test)]
 mod tests {
     use quorate_registry::Catalogue;
@@ -172,9 +201,11 @@ mod tests {
     use super::*;
     use crate::crd::testing;
 
-    fn definitions(all: &[(&str, &Definition)]) -> Definitions {
-        let entries = all.iter().map(|(name, one)| ((*name).to_owned(), Arc::new((*one).clone())));
-        Definitions { by_name: entries.collect() }
+    fn definitions(revision: u64, all: &[(&str, &Definition)]) -> Definitions {
+        let revision = Revision::new(revision);
+        let known = |one: &Definition| Known { definition: Arc::new(one.clone()), since: revision };
+        let entries = all.iter().map(|(name, one)| ((*name).to_owned(), known(one)));
+        Definitions { by_name: entries.collect(), revision }
     }
 
     #[test]
@@ -183,19 +214,73 @@ mod tests {
         let serving = Serving::new(catalogue.clone());
         let find = || catalogue.load().find("x.example", "v1", "widgets").cloned();
         let first = testing::definition(json!({"type": "object"}));
-        serving.publish(|| definitions(&[("a", &first)]));
+        serving.publish(|| definitions(1, &[("a", &first)]));
         let (before, epoch) = (find().expect("served"), catalogue.load().epoch());
         let mut other = first.clone();
         other.generation = 7;
-        serving.publish(|| definitions(&[("a", &other)]));
+        serving.publish(|| definitions(2, &[("a", &other)]));
         assert!(Arc::ptr_eq(&before, &find().expect("served")));
         assert_eq!(catalogue.load().epoch(), epoch);
         other.versions[1].status = false;
-        serving.publish(|| definitions(&[("a", &other)]));
+        serving.publish(|| definitions(3, &[("a", &other)]));
         assert!(!Arc::ptr_eq(&before, &find().expect("served")));
         let removal = before.removal.as_ref().expect("custom");
-        assert!(!removal.is_closed());
-        serving.publish(|| definitions(&[]));
-        assert!(find().is_none() && removal.is_closed());
+        assert_eq!(removal.last(), None);
+        serving.publish(|| definitions(4, &[]));
+        assert!(find().is_none());
+        assert_eq!(removal.last(), Some(Revision::new(4)));
+    }
+
+    #[test]
+    fn each_version_ends_by_itself() {
+        const STORAGE: usize = 1;
+        const OTHER: usize = 0;
+        let schema = |field: &str| {
+            let schema = json!({"type": "object", "properties": {field: {"type": "string"}}});
+            Some(Arc::new(schema.into()))
+        };
+        let check = |what: &str, change: &dyn Fn(&mut Definition), expect: [bool; 2]| {
+            let catalogue = CurrentCatalogue::new(Catalogue::new(testing::base(), Vec::new()));
+            let serving = Serving::new(catalogue.clone());
+            let mut definition = testing::definition(json!({"type": "object"}));
+            serving.publish(|| definitions(1, &[("a", &definition)]));
+            let removals = ["v1", "v1beta1"].map(|version| {
+                let found = catalogue.load().find("x.example", version, "widgets").cloned();
+                found.and_then(|resource| resource.removal.clone()).expect("served")
+            });
+            change(&mut definition);
+            serving.publish(|| definitions(5, &[("a", &definition)]));
+            let ended = removals.each_ref().map(|removal| removal.last().is_some());
+            assert_eq!(ended, expect, "{what}");
+            assert!(removals.iter().flat_map(Removal::last).all(|last| last.get() == 5));
+            // Whatever is served, controllers find the form that objects are stored in.
+            let key = b"o/x.example/widgets/n/a";
+            let stored = catalogue.load().of_key(key).map(|resource| resource.version.clone());
+            let expect = definition.storage_version().filter(|_| definition.is_established());
+            assert_eq!(stored, expect.map(|version| version.name.clone()), "{what}");
+        };
+        check("a column", &|of| of.versions[OTHER].deprecated = false, [false, false]);
+        check(
+            "another version is not served",
+            &|of| of.versions[OTHER].served = false,
+            [false, true],
+        );
+        check(
+            "the stored one is not served",
+            &|of| of.versions[STORAGE].served = false,
+            [true, false],
+        );
+        check("another schema", &|of| of.versions[OTHER].schema = schema("x"), [false, true]);
+        check("the stored schema", &|of| of.versions[STORAGE].schema = schema("x"), [true, true]);
+        check(
+            "another version is stored",
+            &|of| {
+                of.versions[STORAGE].storage = false;
+                of.versions[OTHER].storage = true;
+            },
+            [false, false],
+        );
+        check("another definition", &|of| of.uid = "v".to_owned(), [true, true]);
+        check("not established", &|of| of.conditions.clear(), [true, true]);
     }
 }

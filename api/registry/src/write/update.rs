@@ -265,17 +265,20 @@ impl Writer {
         if matches!(options.part, Part::Main | Part::Scale) {
             warnings.extend(strategy.warnings(self.names, Some(&old), &new));
         }
-        let (value, revision, times) = (entry.value.clone(), entry.modified, clock.times());
-        if !plan.changes_others() && same_but_for_owners(&old, &new) && same_owners(&old, &new) {
-            return Ok(Attempt::Done(Answer {
-                outcome: Outcome::Unchanged,
-                value,
-                revision,
-                warnings,
-                times,
-            }));
+        let (revision, times) = (entry.modified, clock.times());
+        let is_same =
+            !plan.changes_others() && same_but_for_owners(&old, &new) && same_owners(&old, &new);
+        // What another schema had brought into form is written, though no client has changed it.
+        let value = if is_same && stored_codec::is_served_as_stored(target.resource, &entry.value) {
+            entry.value.clone()
+        } else {
+            stored_codec::encode(target.resource, &new)?
+        };
+        if is_same && value == entry.value {
+            let outcome = Outcome::Unchanged;
+            return Ok(Attempt::Done(Answer { outcome, value, revision, warnings, times }));
         }
-        let (value, key) = (stored_codec::encode(target.resource, &new)?, target.key());
+        let key = target.key();
         let outcome = if removed { Outcome::Removed } else { Outcome::Updated };
         let operations = if removed {
             let companions = strategy.companions(Step::Removed, target.name);

@@ -113,7 +113,7 @@ mod tests {
                      expect: (&str, bool, u64, u64, usize)| {
             let snapshot = collection(labelled);
             let labels = LabelSelector::parse(selector).expect(selector);
-            let selection = Selection { labels, fields: FieldSelector::default() };
+            let selection = Selection { labels, fields: FieldSelector::default(), custom: None };
             let options =
                 ListOptions { at: At::MostRecent, selection, limit, token: String::new() };
             let mut finding = pin!(find(&snapshot, b"o/", None, &options, true));

@@ -1,11 +1,13 @@
 //! Watches: a stream of changes from a state on, with or without that state first.
 //!
-//! Four parts: where a stream starts, the stream itself, how often it writes, and how one event is
-//! written.
+//! Five parts: where a stream starts, the stream itself, how often it writes, how one event is
+//! written, and where the watched resource ends.
 
+mod end;
 mod event;
 mod event_lines;
 mod pace;
+mod parts;
 mod start;
 mod stream;
 

@@ -11,8 +11,10 @@ use http::header::{CONTENT_TYPE, USER_AGENT};
 use quorate_meta::{Status, well_known};
 use quorate_store::{HistoryError, Revision};
 
+use super::end::ResourceEnd;
 use super::event;
-use super::stream::{Initial, Parts, WatchStream};
+use super::parts::{Initial, Parts};
+use super::stream::WatchStream;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
@@ -22,7 +24,6 @@ use crate::handlers::render::Renderer;
 use crate::handlers::snapshot;
 use crate::negotiation::Media;
 use crate::respond;
-use quorate_registry::Removal;
 use quorate_registry::error::Error;
 
 pub(in crate::handlers) async fn handle(
@@ -35,8 +36,8 @@ pub(in crate::handlers) async fn handle(
     let prefix = resource.prefix(request.namespace());
     let (body, after) = match begin(api, request, options.start, &prefix).await {
         Ok((after, initial)) => {
-            let removal = resource.removal.clone();
-            (stream(api, options, (renderer, removal), (prefix, after, initial))?, after)
+            let end = ResourceEnd::new(api, resource.removal.clone());
+            (stream(api, options, (renderer, end), (prefix, after, initial))?, after)
         }
         // What comes too late ends the stream; until then nothing was wrong with the request.
         Err(Error::Read(status, _)) => (last_line(&renderer, &status)?, api.store.status().applied),
@@ -77,7 +78,7 @@ async fn begin(
 fn stream(
     api: &Arc<Api>,
     options: WatchOptions,
-    (renderer, removal): (Renderer, Option<Removal>),
+    (renderer, end): (Renderer, ResourceEnd),
     (prefix, after, initial): (Bytes, Revision, Option<Initial>),
 ) -> Result<Body, Error> {
     let watch = match api.store.watch(prefix, after) {
@@ -86,7 +87,7 @@ fn stream(
     };
     let selection = (!options.selection.is_everything()).then_some(options.selection);
     let (bookmarks, timeout) = (options.bookmarks, options.timeout);
-    let parts = Parts { watch, initial, selection, renderer, removal, bookmarks, timeout };
+    let parts = Parts { watch, initial, selection, renderer, end, bookmarks, timeout };
     Ok(Body::stream(WatchStream::new(api, parts).into_chunks()))
 }
 

@@ -16,20 +16,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use quorate_env::Entropy;
 use quorate_meta::Status;
-use quorate_registry::Removal;
-use quorate_store::{HistoryError, Revision, Snapshot, Watch, WatchBatch};
+use quorate_store::{HistoryError, Revision, WatchBatch};
 use quorate_wire::stored::CorruptValue;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::event::{self, ADDED, Seen};
 use super::event_lines::EventLines;
 use super::pace::Pace;
+use super::parts::{Initial, Parts};
 use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
 use crate::fanout::{Run, RunKey, Watcher};
-use crate::handlers::options::Selection;
-use crate::handlers::render::Renderer;
 use crate::lifecycle::Phase;
 
 /// Bytes after which a buffer is handed on; the last event may exceed it.
@@ -41,27 +39,6 @@ const SCAN_OBJECTS: usize = 4096;
 const DEFAULT_TIMEOUT_SECONDS: u64 = 1800;
 /// The shortest time between bookmarks; up to a half more.
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(45);
-
-/// What a watch is started with.
-pub(super) struct Parts {
-    pub(super) watch: Watch,
-    pub(super) initial: Option<Initial>,
-    pub(super) selection: Option<Selection>,
-    pub(super) renderer: Renderer,
-    /// The signal that the resource is no longer served.
-    pub(super) removal: Option<Removal>,
-    pub(super) bookmarks: bool,
-    pub(super) timeout: Option<u64>,
-}
-
-/// The state that is told first, as additions.
-pub(super) struct Initial {
-    snapshot: Snapshot,
-    prefix: Bytes,
-    cursor: Option<Bytes>,
-    /// The annotations of the bookmark that marks its end; none, and there is no such bookmark.
-    end: &'static [&'static str],
-}
 
 /// One watch.
 pub(super) struct WatchStream {
@@ -93,12 +70,6 @@ enum Wake {
     Ending,
     /// The resource is no longer served.
     Removed,
-}
-
-impl Initial {
-    pub(super) fn new(snapshot: Snapshot, prefix: Bytes, end: &'static [&'static str]) -> Self {
-        Self { snapshot, prefix, cursor: None, end }
-    }
 }
 
 impl WatchStream {
@@ -154,8 +125,10 @@ impl WatchStream {
     }
 
     async fn tell_initial(&mut self, mut initial: Initial) -> Bytes {
-        // The changes wait for both; here it is enough to look before each buffer.
-        if Instant::now() >= self.deadline || self.api.lifecycle.phase() == Phase::Ending {
+        // The changes wait for all of this; here it is enough to look before each buffer.
+        let is_late =
+            Instant::now() >= self.deadline || self.api.lifecycle.phase() == Phase::Ending;
+        if is_late || self.parts.end.is_before(initial.snapshot.revision()).await {
             self.ended = true;
             return Bytes::new();
         }
@@ -227,7 +200,7 @@ impl WatchStream {
             () = &mut self.ending => Wake::Ending,
             () = &mut self.timer => if pause.is_some() { Wake::Pause } else { Wake::Timer },
             batch = self.parts.watch.next(), if pause.is_none() => Wake::Batch(batch),
-            () = Removal::closed_if_any(self.parts.removal.as_ref()) => Wake::Removed,
+            () = self.parts.end.reached() => Wake::Removed,
         };
         match wake {
             Wake::Pause => {
@@ -262,20 +235,33 @@ impl WatchStream {
 
     /// This batch and those that are there already.
     async fn tell_batches(&mut self, batch: Result<WatchBatch, HistoryError>) -> Bytes {
+        if self.is_over(batch.as_ref().ok()).await {
+            return Bytes::new();
+        }
         let key = batch.as_ref().ok().and_then(|batch| self.run_key(batch.revision()));
         let shared = key.as_ref().and_then(|key| self.watcher.run(key));
         let lines = match shared {
-            Some(run) => {
+            Some(run) if !self.parts.end.is_before(run.end).await => {
                 self.parts.watch.skip_to(run.end);
                 run.lines
             }
-            None => self.collect(batch, key).await,
+            _ => self.collect(batch, key).await,
         };
         // A buffer that is full already would gain nothing by a pause.
         if (1..BUFFER_BYTES).contains(&lines.len()) {
             self.pause = self.pace.sent(Instant::now(), self.watcher.beat());
         }
         lines
+    }
+
+    /// Whether a batch comes after the end of the resource; then the stream ends.
+    async fn is_over(&mut self, batch: Option<&WatchBatch>) -> bool {
+        if let Some(batch) = batch
+            && self.parts.end.is_before(batch.revision()).await
+        {
+            self.ended = true;
+        }
+        self.ended
     }
 
     /// What the run of events from this transaction on is known by, if others may send the same.
@@ -321,6 +307,9 @@ impl WatchStream {
                 break;
             }
             next = self.parts.watch.try_next();
+            if self.is_over(next.as_ref().ok().and_then(Option::as_ref)).await {
+                break;
+            }
         }
         if looked_at >= SCAN_OBJECTS {
             tokio::task::yield_now().await;

@@ -54,7 +54,7 @@ pub(crate) struct Graph {
 
 impl Derived for Graph {
     fn update(&mut self, change: ObjectChange<'_>) {
-        let ObjectChange { plural, namespace, name, old, new } = change;
+        let ObjectChange { plural, namespace, name, old, new, .. } = change;
         if let Some(old) = old {
             self.add(plural, namespace, name, old, false);
         }

@@ -46,7 +46,7 @@ pub(crate) struct GrantedRules<'i> {
 
 impl Derived for Index {
     fn update(&mut self, change: ObjectChange<'_>) {
-        let ObjectChange { plural, namespace, name, old, new } = change;
+        let ObjectChange { plural, namespace, name, old, new, .. } = change;
         if let (Some(old), Some(new)) = (old, new)
             && grants_the_same(old, new)
         {

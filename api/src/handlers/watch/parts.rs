@@ -1,0 +1,35 @@
+//! The parts that a watch is started with.
+
+use bytes::Bytes;
+use quorate_store::{Snapshot, Watch};
+
+use super::end::ResourceEnd;
+use crate::handlers::options::Selection;
+use crate::handlers::render::Renderer;
+
+/// What a watch is started with.
+pub(super) struct Parts {
+    pub(super) watch: Watch,
+    pub(super) initial: Option<Initial>,
+    pub(super) selection: Option<Selection>,
+    pub(super) renderer: Renderer,
+    pub(super) end: ResourceEnd,
+    pub(super) bookmarks: bool,
+    pub(super) timeout: Option<u64>,
+}
+
+/// The state that is told first, as additions.
+pub(super) struct Initial {
+    pub(super) snapshot: Snapshot,
+    pub(super) prefix: Bytes,
+    /// The key of the last object that was told.
+    pub(super) cursor: Option<Bytes>,
+    /// The annotations of the bookmark that marks its end; none, and there is no such bookmark.
+    pub(super) end: &'static [&'static str],
+}
+
+impl Initial {
+    pub(super) fn new(snapshot: Snapshot, prefix: Bytes, end: &'static [&'static str]) -> Self {
+        Self { snapshot, prefix, cursor: None, end }
+    }
+}

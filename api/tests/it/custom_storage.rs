@@ -1,0 +1,181 @@
+//! Stored custom objects over HTTP: read by the schemas of today, in every version that is served,
+//! and cleaned up whichever is.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::controllers::until;
+use crate::custom_resources::{DEFINITION, MERGE, WIDGETS, define, version, widget};
+use crate::harness::Server;
+
+const WIDGETS_V2: &str = "/apis/x.example/v2/namespaces/a/widgets";
+
+fn text(more: Value) -> Value {
+    let mut field = json!({"type": "string"});
+    field.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    field
+}
+
+fn unserved(mut version: Value) -> Value {
+    version["served"] = json!(false);
+    version
+}
+
+/// Changes the versions of the definition.
+async fn redefine(server: &Server, versions: &[Value]) {
+    let patch = json!({"spec": {"versions": versions}}).to_string();
+    let answer = server.send(Method::PATCH, DEFINITION, &MERGE, patch).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
+async fn create(server: &Server, path: &str, body: &str) -> Value {
+    let answer = server.send(Method::POST, path, &[], body.to_owned()).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    answer.json()
+}
+
+fn in_v2(body: &str) -> String {
+    body.replace("x.example/v1", "x.example/v2")
+}
+
+#[tokio::test]
+async fn each_version_shows_what_both_have() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let fields = |own: &str| json!({own: text(json!({})), "both": text(json!({}))});
+    define(&server, &[version("v1", true, fields("a")), version("v2", false, fields("b"))]).await;
+    let made = create(&server, WIDGETS, &widget("x", json!({"a": "1", "both": "2"}))).await;
+    assert_eq!(made["spec"], json!({"a": "1", "both": "2"}));
+    let read = server.get(&format!("{WIDGETS_V2}/x")).await.json();
+    let expect = (&json!("x.example/v2"), &json!({"both": "2"}));
+    assert_eq!((&read["apiVersion"], &read["spec"]), expect);
+    let list = server.get(WIDGETS_V2).await.json();
+    assert_eq!((&list["items"][0]["apiVersion"], &list["items"][0]["spec"]), expect);
+    let mut watch = server.watch(&format!("{WIDGETS_V2}?watch=1")).await;
+    assert_eq!(watch.next().await.unwrap()["object"]["spec"], json!({"both": "2"}));
+    let body = in_v2(&widget("y", json!({"b": "1", "both": "2"})));
+    assert_eq!(create(&server, WIDGETS_V2, &body).await["spec"], json!({"both": "2"}));
+    let read = server.get(&format!("{WIDGETS}/y")).await.json();
+    assert_eq!(
+        (&read["apiVersion"], &read["spec"]),
+        (&json!("x.example/v1"), &json!({"both": "2"}))
+    );
+}
+
+#[tokio::test]
+async fn a_new_default_is_in_old_objects() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let old = json!({"a": text(json!({})), "gone": text(json!({}))});
+    define(&server, &[version("v1", true, old)]).await;
+    let made = create(&server, WIDGETS, &widget("x", json!({"a": "1", "gone": "1"}))).await;
+    let new = json!({"a": text(json!({})), "b": text(json!({"default": "new"}))});
+    let mut changed = version("v1", true, new);
+    changed["selectableFields"] = json!([{"jsonPath": ".spec.b"}]);
+    redefine(&server, &[changed]).await;
+    let (path, expect) = (format!("{WIDGETS}/x"), json!({"a": "1", "b": "new"}));
+    let read = server.get(&path).await;
+    assert_eq!(read.json()["spec"], expect);
+    assert_eq!(read.json()["metadata"], made["metadata"]);
+    assert_eq!(server.get(WIDGETS).await.json()["items"][0]["spec"], expect);
+    for (selector, names) in [("spec.b=new", vec!["x"]), ("spec.b!=new", vec![])] {
+        let list = server.get(&format!("{WIDGETS}?fieldSelector={selector}")).await;
+        assert_eq!(list.names(), names, "{selector}");
+        let list = server.get(&format!("{WIDGETS}?limit=1&fieldSelector={selector}")).await;
+        assert_eq!(list.names(), names, "{selector}");
+    }
+    // An update that changes nothing writes what is read, once.
+    let mut versions = vec![read.version()];
+    for _ in 0..2 {
+        let answer = server.send(Method::PATCH, &path, &MERGE, "{}").await;
+        assert_eq!(answer.json()["spec"], expect);
+        assert_eq!(answer.json()["metadata"]["generation"], json!(1));
+        versions.push(answer.version());
+    }
+    assert!(versions[0] != versions[1] && versions[1] == versions[2], "{versions:?}");
+    let answer = server.send(Method::PATCH, &path, &MERGE, r#"{"spec":{"a":"2"}}"#).await;
+    assert_eq!(answer.json()["spec"], json!({"a": "2", "b": "new"}));
+    assert_eq!(answer.json()["metadata"]["generation"], json!(2));
+}
+
+#[tokio::test]
+async fn objects_stay_what_they_were_stored_as() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let fields = |default: &str| json!({"a": text(json!({"default": default}))});
+    let versions = |storage: &str| {
+        ["v1", "v2"].map(|name| version(name, name == storage, fields(&format!("of {name}"))))
+    };
+    define(&server, &versions("v1")).await;
+    create(&server, WIDGETS, &widget("x", json!({}))).await;
+    // Stored as v1; the default of v2 is for what is stored as v2.
+    redefine(&server, &versions("v2")).await;
+    let stored = server.get(DEFINITION).await.json()["status"]["storedVersions"].clone();
+    assert_eq!(stored, json!(["v1", "v2"]));
+    create(&server, WIDGETS_V2, &in_v2(&widget("y", json!({})))).await;
+    for path in [WIDGETS, WIDGETS_V2] {
+        let list = server.get(path).await.json();
+        let found = [&list["items"][0]["spec"]["a"], &list["items"][1]["spec"]["a"]];
+        assert_eq!(found, [&json!("of v1"), &json!("of v2")], "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_watches_of_a_version_end_with_it() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let (v1, v2) = (version("v1", true, json!({})), version("v2", false, json!({})));
+    define(&server, &[v1.clone(), v2.clone()]).await;
+    create(&server, WIDGETS, &widget("x", json!({}))).await;
+    let mut first = server.watch(&format!("{WIDGETS}?watch=1")).await;
+    let mut second = server.watch(&format!("{WIDGETS_V2}?watch=1")).await;
+    assert_eq!(first.brief(1).await, ["ADDED x"]);
+    assert_eq!(second.brief(1).await, ["ADDED x"]);
+    redefine(&server, &[v1.clone(), unserved(v2.clone())]).await;
+    create(&server, WIDGETS, &widget("y", json!({}))).await;
+    assert_eq!(second.all().await, Vec::<String>::new());
+    assert_eq!(server.get(WIDGETS_V2).await.status, 404);
+    assert_eq!(first.brief(1).await, ["ADDED y"]);
+    // Another schema begins another watch.
+    redefine(&server, &[version("v1", true, json!({"a": text(json!({}))})), unserved(v2)]).await;
+    create(&server, WIDGETS, &widget("z", json!({}))).await;
+    assert_eq!(first.all().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_watch_tells_nothing_of_the_next_definition() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    define(&server, &[version("v1", true, json!({}))]).await;
+    create(&server, WIDGETS, &widget("x", json!({}))).await;
+    let mut watch = server.watch(&format!("{WIDGETS}?watch=1")).await;
+    server.send(Method::DELETE, DEFINITION, &[], "").await;
+    until(&server, DEFINITION, 404).await;
+    define(&server, &[version("v1", true, json!({}))]).await;
+    create(&server, WIDGETS, &widget("y", json!({}))).await;
+    assert_eq!(watch.all().await, ["ADDED x", "DELETED x"]);
+}
+
+#[tokio::test]
+async fn objects_go_though_their_version_is_not_served() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let (v1, v2) = (version("v1", true, json!({})), version("v2", false, json!({})));
+    define(&server, &[v1.clone(), v2.clone()]).await;
+    for name in ["x", "y"] {
+        create(&server, WIDGETS, &widget(name, json!({}))).await;
+    }
+    redefine(&server, &[unserved(v1), unserved(v2.clone())]).await;
+    assert_eq!(server.get(WIDGETS).await.status, 404);
+    server.namespace("b").await;
+    server.send(Method::DELETE, "/api/v1/namespaces/a", &[], "").await;
+    until(&server, "/api/v1/namespaces/a", 404).await;
+    let served = [unserved(version("v1", true, json!({}))), v2.clone()];
+    redefine(&server, &served).await;
+    assert!(server.get("/apis/x.example/v2/widgets").await.names().is_empty());
+    let path = "/apis/x.example/v2/namespaces/b/widgets";
+    create(&server, path, &in_v2(&widget("z", json!({})))).await;
+    redefine(&server, &[unserved(version("v1", true, json!({}))), unserved(v2)]).await;
+    server.send(Method::DELETE, DEFINITION, &[], "").await;
+    until(&server, DEFINITION, 404).await;
+}
