@@ -41,7 +41,8 @@ pub enum Key<'a> {
     /// `d/NAME`: present exactly while a custom resource takes new objects. `NAME` is that of its
     /// definition, `PLURAL.GROUP`. Put by the transaction that establishes the definition, removed
     /// by the one that begins its deletion or the removal of its objects; every creation of a
-    /// custom object has it as a condition. The value is empty.
+    /// custom object has it as a condition. The value is the uid of the definition; markers of
+    /// earlier releases have none.
     LiveDefinition {
         /// The definition.
         name: &'a str,

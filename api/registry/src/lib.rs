@@ -38,7 +38,7 @@ pub use error::Error;
 pub use gated_fields::GatedFields;
 pub use permission::{Grant, Permission, UserInfo};
 pub use removal::Removal;
-pub use resource::{ObjectTypes, Resource, Subresource, TypeSource};
+pub use resource::{LiveMarker, ObjectTypes, Resource, Subresource, TypeSource};
 pub use strategy::{
     FOREGROUND, Findings, NameRule, ORPHAN, Part, PrinterColumn, Propagation, ScalePaths, Step,
     Strategy,

@@ -80,9 +80,9 @@ pub struct Resource {
     pub strategy: Arc<dyn Strategy>,
     /// The prefix of the key of each of its objects.
     pub prefix: Bytes,
-    /// The key that is present exactly while the resource takes new objects, a condition of every
-    /// creation; `None` for built-in resources, which always take them.
-    pub live: Option<Bytes>,
+    /// What is stored exactly while the resource takes new objects, a condition of every creation;
+    /// `None` for built-in resources, which always take them.
+    pub live: Option<LiveMarker>,
     /// The signal that the resource is no longer served; `None` for built-in resources.
     pub removal: Option<Removal>,
 }
@@ -94,6 +94,24 @@ pub enum ObjectTypes {
     Known(Arc<Graph>, TypeId),
     /// Made on first use; most custom resources are never written to.
     OnDemand(Arc<dyn TypeSource>),
+}
+
+/// The marker of a custom resource that takes new objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveMarker {
+    /// The key.
+    pub key: Bytes,
+    /// The uid of the definition that the resource is made of.
+    pub uid: Bytes,
+}
+
+impl LiveMarker {
+    /// Whether a marker with this value is that of the same definition. One without a value says
+    /// nothing of its definition.
+    #[must_use]
+    pub fn is_of(&self, value: &Bytes) -> bool {
+        value.is_empty() || self.uid.is_empty() || *value == self.uid
+    }
 }
 
 /// What makes the types of a resource on first use, and keeps them.

@@ -80,13 +80,14 @@ fn unlike_served<'a>(resource: &'a Resource, mark: Option<&'a str>) -> Unlike<'a
     }
 }
 
-/// Whether an object is served as it is stored, so that writing it again would change nothing.
-pub(crate) fn is_served_as_stored(resource: &Resource, value: &Bytes) -> bool {
-    if resource.reader.is_none() {
-        return true;
-    }
-    let Ok(header) = HeaderRef::parse(value) else { return true };
-    header.mark().is_some() && matches!(unlike_served(resource, header.mark()), Unlike::No)
+/// Whether an object is stored as it would be now, so that writing it again as it is served would
+/// change nothing. Built-in objects always are.
+pub fn is_stored_as_now(resource: &Resource, value: &Bytes) -> bool {
+    let Some(reader) = &resource.reader else { return true };
+    let header = HeaderRef::parse(value);
+    header.is_ok_and(|header| {
+        header.mark() == Some(reader.mark()) && reader.serves_as_stored(reader.mark())
+    })
 }
 
 /// An object without a revision, as clients see it: the result of a creation in a dry run.

@@ -2,6 +2,7 @@
 //! and cleaned up whichever is.
 
 use http::Method;
+use quorate_registry::write::{Target, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::controllers::until;
@@ -178,4 +179,29 @@ async fn objects_go_though_their_version_is_not_served() {
     redefine(&server, &[unserved(version("v1", true, json!({}))), unserved(v2)]).await;
     server.send(Method::DELETE, DEFINITION, &[], "").await;
     until(&server, DEFINITION, 404).await;
+}
+
+#[tokio::test]
+async fn nothing_is_created_by_a_definition_that_is_gone() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let widgets = || server.api.catalogue.load().find("x.example", "v1", "widgets").cloned();
+    define(&server, &[version("v1", true, json!({"old": text(json!({}))}))]).await;
+    let old = widgets().unwrap();
+    let create_by_old = async |name: &str| {
+        let writer = server.api.writer();
+        let target = Target { resource: &old, namespace: Some("a"), name };
+        let object: Value = serde_json::from_str(&widget(name, json!({"old": "1"}))).unwrap();
+        writer.create(target, object.into(), WriteOptions { dry_run: false, manager: "m" }).await
+    };
+    assert!(create_by_old("x").await.is_ok());
+    server.send(Method::DELETE, DEFINITION, &[], "").await;
+    until(&server, DEFINITION, 404).await;
+    assert_eq!(create_by_old("y").await.unwrap_err().into_status().code, 404);
+    define(&server, &[version("v1", true, json!({"new": text(json!({}))}))]).await;
+    let refused = create_by_old("y").await.unwrap_err().into_status();
+    assert_eq!(refused.code, 503, "{}", refused.message);
+    assert_eq!(refused.details.unwrap().retry_after_seconds, 1);
+    assert!(server.get(WIDGETS).await.names().is_empty());
+    create(&server, WIDGETS, &widget("y", json!({"new": "1"}))).await;
 }

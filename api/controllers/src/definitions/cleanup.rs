@@ -72,7 +72,7 @@ pub(super) async fn step(
     let definition = &seen.definition;
     let is_open = snapshot.get(&Key::LiveDefinition { name: target.name }.encode()).is_some();
     if is_open || !definition.conditions.iter().any(|condition| condition.ty == TERMINATING) {
-        let operations = vec![live_definition_marker(Step::Terminating, target.name)];
+        let operations = vec![live_definition_marker(Step::Terminating, target.name, "")];
         let beside = Beside { conditions: Vec::new(), operations };
         report(context, target, seen, in_progress(), &beside).await?;
         return Ok(Next::Again);

@@ -166,7 +166,7 @@ impl Definitions<'_> {
         let mut beside = Beside::default();
         let is_open = snapshot.get(&Key::LiveDefinition { name }.encode()).is_some();
         if (is_established || names_accepted) && !is_open {
-            beside.operations.push(live_definition_marker(Step::Created, name));
+            beside.operations.push(live_definition_marker(Step::Created, name, &definition.uid));
         }
         if verdict.names != definition.accepted {
             let asked = &definition.names;

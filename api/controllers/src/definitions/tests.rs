@@ -11,7 +11,7 @@ use quorate_registry::error::Error;
 use quorate_registry::keys::Key;
 use quorate_registry::write::{DeleteOptions, Target, UpdateOptions, Writer};
 use quorate_registry::{
-    CurrentCatalogue, DEFINITIONS, ObjectTypes, Part, Resource, Strategy, stored_codec,
+    CurrentCatalogue, DEFINITIONS, LiveMarker, ObjectTypes, Part, Resource, Strategy, stored_codec,
 };
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use serde_json::{Value as Json, json};
@@ -49,7 +49,7 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
     let graph = catalogue.graph().clone();
     let kind = graph.kinds().iter().find(|own| own.kind == kind).unwrap();
     let strategy: Arc<dyn Strategy> = Arc::new(WithStatus);
-    let live = Key::LiveDefinition { name: &format!("{plural}.{group}") }.encode();
+    let key = Key::LiveDefinition { name: &format!("{plural}.{group}") }.encode();
     Resource {
         group: group.to_owned(),
         version: "v1".to_owned(),
@@ -78,7 +78,7 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
         versions: Arc::default(),
         strategy,
         prefix: Resource::storage_prefix(group, plural),
-        live: Some(live),
+        live: Some(LiveMarker { key, uid: Bytes::new() }),
         removal: None,
     }
 }

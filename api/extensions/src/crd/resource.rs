@@ -12,7 +12,8 @@ use std::sync::Arc;
 use quorate_meta::version_order;
 use quorate_registry::keys::Key;
 use quorate_registry::{
-    Catalogue, ObjectTypes, Removal, Resource, StoredForm, Strategy, Subresource, TypeSource,
+    Catalogue, LiveMarker, ObjectTypes, Removal, Resource, StoredForm, Strategy, Subresource,
+    TypeSource,
 };
 use quorate_schema::Graph;
 
@@ -159,7 +160,10 @@ fn one(
         versions: Arc::default(),
         strategy,
         prefix: Resource::storage_prefix(group, &names.plural),
-        live: Some(Key::LiveDefinition { name: &definition.name }.encode()),
+        live: Some(LiveMarker {
+            key: Key::LiveDefinition { name: &definition.name }.encode(),
+            uid: definition.uid.clone().into(),
+        }),
         removal: None,
     }
 }
@@ -214,6 +218,9 @@ fn subresources(
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
+    use quorate_registry::stored_codec;
     use serde_json::json;
 
     use super::*;
@@ -233,7 +240,8 @@ mod tests {
             beta.deprecation.as_deref(),
             Some("x.example/v1beta1 Widget is deprecated; use x.example/v1 Widget")
         );
-        assert_eq!(v1.live.as_deref(), Some(&b"d/widgets.x.example"[..]));
+        let live = v1.live.as_ref().expect("custom");
+        assert_eq!((&live.key[..], &live.uid[..]), (&b"d/widgets.x.example"[..], &b"u"[..]));
         assert_eq!(v1.strategy.printer_columns()[0].name, "Age");
         definition.versions[1].served = false;
         let served = resources(&base, &definition, &Removals::new());
@@ -242,5 +250,26 @@ mod tests {
         assert!(served[0].is_stored_form() && served[0].is_custom());
         definition.conditions.clear();
         assert!(resources(&base, &definition, &Removals::new()).is_empty());
+    }
+
+    #[test]
+    fn what_is_in_form_is_copied() {
+        let base = ResourceBase { graph: testing::base(), scale: None };
+        let of = |schema: serde_json::Value| {
+            resources(&base, &testing::definition(schema), &Removals::new())
+        };
+        let (before, now) =
+            (of(json!({"type": "object"})), of(json!({"type": "object", "nullable": true})));
+        let object = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {"color": "red"}});
+        let value = stored_codec::encode(&before[0], &object.into()).expect("it is whole");
+        let check = |resource: &Resource, expect: bool| {
+            let served = stored_codec::served(resource, &value).expect("it reads back");
+            assert_eq!(matches!(served, Cow::Borrowed(_)), expect);
+            assert_eq!(stored_codec::is_stored_as_now(resource, &value), expect);
+        };
+        check(&before[0], true);
+        // The other version has no selectable fields.
+        check(&before[1], false);
+        check(&now[0], false);
     }
 }

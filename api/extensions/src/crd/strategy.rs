@@ -123,7 +123,7 @@ impl Strategy for DefinitionStrategy {
     fn companions(&self, step: Step, name: &str) -> Vec<Operation> {
         match step {
             Step::Created => Vec::new(),
-            Step::Terminating | Step::Removed => vec![live_definition_marker(step, name)],
+            Step::Terminating | Step::Removed => vec![live_definition_marker(step, name, "")],
         }
     }
 }

@@ -387,12 +387,12 @@ pub fn plain_field(object: &Value, field: &str) -> String {
     }
 }
 
-/// The operation that lets a custom resource take new objects, or stops it; `name` is that of its
-/// definition.
-pub fn live_definition_marker(step: Step, name: &str) -> Operation {
+/// The operation that lets a custom resource take new objects, or stops it; `name` and `uid` are
+/// those of its definition.
+pub fn live_definition_marker(step: Step, name: &str, uid: &str) -> Operation {
     let key = Key::LiveDefinition { name }.encode();
     match step {
-        Step::Created => Operation::Put { key, value: Bytes::new() },
+        Step::Created => Operation::Put { key, value: Bytes::copy_from_slice(uid.as_bytes()) },
         Step::Terminating | Step::Removed => Operation::Delete { key },
     }
 }

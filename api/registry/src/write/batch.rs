@@ -7,9 +7,9 @@ use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 
 use super::phase::PhaseClock;
 use super::pipeline::{Admitted, Write};
+use super::refusal::stale;
 use super::{Writer, metadata};
 use crate::error::Error;
-use crate::keys::Key;
 use crate::options::{Owners, Target, WriteOptions};
 use crate::{AdmissionOperation, Step, stored_codec};
 
@@ -71,14 +71,8 @@ impl Writer {
             };
         } else {
             self.begin(target, &mut object);
-            if let Some(namespace) = target.namespace {
-                let live = Condition::Exists { key: Key::Live { namespace }.encode() };
-                if !txn.conditions.contains(&live) {
-                    txn.conditions.push(live);
-                }
-            }
-            if let Some(key) = resource.live.clone() {
-                let live = Condition::Exists { key };
+            let markers = self.marker_conditions(target).await?;
+            for live in markers.map_err(|_| stale(target))? {
                 if !txn.conditions.contains(&live) {
                     txn.conditions.push(live);
                 }

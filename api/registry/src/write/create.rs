@@ -13,7 +13,6 @@ use super::pipeline::{Admitted, Write};
 use super::refusal::{quota_contended, stale};
 use super::{Writer, metadata, owners};
 use crate::error::Error;
-use crate::keys::Key;
 use crate::options::{Owners, Target, WriteOptions};
 use crate::{Step, stored_codec};
 
@@ -199,10 +198,10 @@ impl Writer {
     ) -> Result<Result<Revision, Refused>, Error> {
         let target = write.target;
         let key = operation.key().clone();
-        let live = target.namespace.map(|namespace| Key::Live { namespace }.encode());
-        let markers = [live, target.resource.live.clone()];
-        let mut conditions = Vec::with_capacity(3);
-        conditions.extend(markers.iter().flatten().cloned().map(|key| Condition::Exists { key }));
+        let mut conditions = match self.marker_conditions(target).await? {
+            Ok(conditions) => conditions,
+            Err(closed) => return Ok(Err(Refused::Closed(closed))),
+        };
         let free = conditions.len();
         conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
         let mut operations = vec![operation];
@@ -212,7 +211,7 @@ impl Writer {
             Ok(Some(revision)) => Ok(Ok(revision)),
             Ok(None) => {
                 let snapshot = self.current().await?;
-                if markers.iter().flatten().any(|live| snapshot.get(live).is_none()) {
+                if self.marker_refusal(&snapshot, target).is_some() {
                     return Ok(Err(Refused::Closed(snapshot.revision())));
                 }
                 Ok(if snapshot.get(&key).is_some() {

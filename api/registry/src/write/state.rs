@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use quorate_meta::{GroupResource, Status, Time};
-use quorate_store::{Entry, Revision, Snapshot};
+use quorate_store::{Condition, Entry, Revision, Snapshot};
 
 use super::Writer;
 use crate::error::Error;
@@ -16,6 +16,8 @@ use crate::{DEFINITIONS, EXTENSIONS, NAMESPACES};
 
 /// How long a refusal waits until this node has applied the state that it is based on.
 const CATCH_UP: Duration = Duration::from_secs(2);
+/// Seconds in `Retry-After` when a definition is newer than what this node knows of it.
+const RETRY_AFTER_SECONDS: u32 = 1;
 /// Milliseconds of the longest pause before another attempt.
 const LONGEST_PAUSE_MS: u64 = 64;
 
@@ -46,11 +48,38 @@ impl Writer {
             .or_else(|| self.namespace_refusal(snapshot, target))
     }
 
-    /// The refusal of a custom resource whose definition is terminating or gone.
+    /// The conditions that namespace and resource take a new object, in this order and only those
+    /// that there are; the revision of the state in which the resource takes none.
+    pub(super) async fn marker_conditions(
+        &self,
+        target: Target<'_>,
+    ) -> Result<Result<Vec<Condition>, Revision>, Error> {
+        let namespace = target.namespace.map(|namespace| Key::Live { namespace }.encode());
+        let mut conditions: Vec<_> =
+            namespace.into_iter().map(|key| Condition::Exists { key }).collect();
+        let Some(live) = &target.resource.live else {
+            return Ok(Ok(conditions));
+        };
+        let mut snapshot = self.store.snapshot();
+        if snapshot.get(&live.key).is_none() {
+            snapshot = self.current().await?;
+        }
+        let Some(marker) = snapshot.get(&live.key).filter(|marker| live.is_of(&marker.value))
+        else {
+            return Ok(Err(snapshot.revision()));
+        };
+        // A definition puts its marker once, so the revision says of which it is.
+        let revision = marker.modified;
+        conditions.push(Condition::Modified { key: live.key.clone(), revision });
+        Ok(Ok(conditions))
+    }
+
+    /// The refusal of a custom resource whose definition is terminating or gone, or was created
+    /// anew since the request began.
     fn definition_refusal(&self, snapshot: &Snapshot, target: Target<'_>) -> Option<Error> {
         let live = target.resource.live.as_ref()?;
-        if snapshot.get(live).is_some() {
-            return None;
+        if let Some(marker) = snapshot.get(&live.key) {
+            return (!live.is_of(&marker.value)).then(|| created_anew(target));
         }
         let group = self.names.group(EXTENSIONS);
         let resource = target.resource.group_resource();
@@ -96,6 +125,13 @@ impl Writer {
         }
         self.store.snapshot()
     }
+}
+
+/// 503 for a resource of which this node does not know the newest definition yet.
+fn created_anew(target: Target<'_>) -> Error {
+    let resource = target.resource.qualified();
+    let why = format!("the definition of {resource} was created anew, please try again");
+    Status::service_unavailable(why).with_retry_after(RETRY_AFTER_SECONDS).into()
 }
 
 /// The modification revision of an entry; zero when there is none.

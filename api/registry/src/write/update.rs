@@ -269,7 +269,7 @@ impl Writer {
         let is_same =
             !plan.changes_others() && same_but_for_owners(&old, &new) && same_owners(&old, &new);
         // What another schema had brought into form is written, though no client has changed it.
-        let value = if is_same && stored_codec::is_served_as_stored(target.resource, &entry.value) {
+        let value = if is_same && stored_codec::is_stored_as_now(target.resource, &entry.value) {
             entry.value.clone()
         } else {
             stored_codec::encode(target.resource, &new)?
