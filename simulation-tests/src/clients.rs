@@ -20,7 +20,9 @@ use crate::env::env;
 use crate::rounds::Rounds;
 use crate::trace::Trace;
 use crate::workload::api::{self, ClientSetup};
-use crate::workload::{self, Decision, Seen, StoreCall, watcher::Watcher, writer::Writer};
+use crate::workload::{
+    self, Decision, Seen, StoreCall, Workload, definitions, watcher::Watcher, writer::Writer,
+};
 
 /// Clients that write and read.
 const WRITERS: u64 = 3;
@@ -37,6 +39,8 @@ pub(crate) struct Options<'a> {
     /// The longest pause of each between two questions.
     pub(crate) think: Duration,
     pub(crate) rounds: Rounds,
+    /// What those of the API work with.
+    pub(crate) workload: Workload,
 }
 
 /// The clients and their records.
@@ -45,6 +49,8 @@ pub(crate) enum Clients {
     Store(workload::StoreProgress),
     /// Of the API.
     Api(api::ApiProgress),
+    /// Of custom resources of the API.
+    Definitions(api::ApiProgress),
 }
 
 impl Clients {
@@ -97,14 +103,26 @@ impl Clients {
                 rounds: options.rounds.clone(),
             })
         };
+        let with_definitions = options.workload == Workload::Definitions;
+        let choose = if with_definitions { definitions::choose } else { api::choose };
         for number in 1..=WRITERS {
-            add(sim, &format!("actor{number}"), api::act(setup(number)?));
+            add(sim, &format!("actor{number}"), api::act(setup(number)?, choose));
         }
-        add(sim, "janitor", api::clear_up(setup(WRITERS + 1)?));
+        let janitor = setup(WRITERS + 1)?;
+        if with_definitions {
+            add(sim, "janitor", definitions::clear_up(janitor));
+        } else {
+            add(sim, "janitor", api::clear_up(janitor));
+        }
         for number in 1..=API_WATCHERS {
-            add(sim, &format!("watcher{number}"), api::watch(setup(WRITERS + 1 + number)?));
+            let (name, setup) = (format!("watcher{number}"), setup(WRITERS + 1 + number)?);
+            if with_definitions {
+                add(sim, &name, definitions::watch(setup));
+            } else {
+                add(sim, &name, api::watch(setup));
+            }
         }
-        Ok(Self::Api(progress))
+        Ok(if with_definitions { Self::Definitions(progress) } else { Self::Api(progress) })
     }
 
     /// Their hosts.
@@ -116,7 +134,7 @@ impl Clients {
             Self::Store(_) => {
                 name("writer", 1..=WRITERS).chain(name("watcher", 1..=WATCHERS)).collect()
             }
-            Self::Api(_) => {
+            Self::Api(_) | Self::Definitions(_) => {
                 name("actor", 1..=WRITERS).chain(name("watcher", 1..=API_WATCHERS)).collect()
             }
         }
@@ -126,7 +144,9 @@ impl Clients {
     pub(crate) fn rest(&self) -> bool {
         match self {
             Self::Store(progress) => progress.is_over(WRITERS, WATCHERS),
-            Self::Api(progress) => progress.is_over(WRITERS + 1, API_WATCHERS),
+            Self::Api(progress) | Self::Definitions(progress) => {
+                progress.is_over(WRITERS + 1, API_WATCHERS)
+            }
         }
     }
 
@@ -134,7 +154,7 @@ impl Clients {
     pub(crate) fn begin_round(&self) {
         match self {
             Self::Store(progress) => progress.begin_round(),
-            Self::Api(progress) => progress.begin_round(),
+            Self::Api(progress) | Self::Definitions(progress) => progress.begin_round(),
         }
     }
 
@@ -142,7 +162,7 @@ impl Clients {
     pub(crate) fn unfinished(&self, state: &Snapshot) -> Option<String> {
         match self {
             Self::Store(_) => None,
-            Self::Api(_) => checkers::api::unfinished(state),
+            Self::Api(_) | Self::Definitions(_) => checkers::api::unfinished(state),
         }
     }
 
@@ -161,10 +181,19 @@ impl Clients {
             }
             Self::Api(progress) => {
                 let records = progress.take();
-                (
-                    checkers::check_api(histories, &records, samples, retention),
-                    checkers::api::counts(&records),
-                )
+                let found = checkers::check_api(histories, &records, samples, |first| {
+                    checkers::api::check(first, &records, retention)
+                });
+                (found, checkers::api::counts(&records))
+            }
+            Self::Definitions(progress) => {
+                let records = progress.take();
+                let found = checkers::check_api(histories, &records, samples, |first| {
+                    checkers::definitions::check(first, &records, retention)
+                });
+                let mut counts = checkers::api::counts(&records);
+                counts.extend(checkers::definitions::counts(&records));
+                (found, counts)
             }
         }
     }

@@ -125,8 +125,8 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
     let operator = Operator::new(rng.random(), &plan);
     let cluster = Cluster::start(&mut sim, plan)?;
     let think = Duration::from_millis(THINK_MS[rng.random_range(0..THINK_MS.len())]);
-    let options =
-        clients::Options { nodes: (1..=nodes).collect(), trace, think, rounds: rounds.clone() };
+    let (known, shared, workload) = ((1..=nodes).collect(), rounds.clone(), scenario.workload);
+    let options = clients::Options { nodes: known, trace, think, rounds: shared, workload };
     let clients = match &api {
         Some(api) => Clients::of_api(&mut sim, &mut rng, &options, api)?,
         None => Clients::of_store(&mut sim, &mut rng, &options),
@@ -165,7 +165,7 @@ impl Scenario {
 
     /// How long faults go on in all.
     fn faults(&self) -> Duration {
-        // Every workload with every length: whether a seed is even decides about the workload.
+        // Every workload with every length: the remainder by six decides about the workload.
         let drawn = self.seed / 2 % LENGTHS_SECONDS.len() as u64;
         let drawn = LENGTHS_SECONDS[usize::try_from(drawn).unwrap_or_default()];
         self.faults.unwrap_or(Duration::from_secs(drawn))
@@ -190,7 +190,7 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
     if rng.random_ratio(1, 3) {
         retention.bytes = rng.random_range(match scenario.workload {
             Workload::Store => LITTLE_HISTORY_BYTES,
-            Workload::Api => LITTLE_API_HISTORY_BYTES,
+            Workload::Api | Workload::Definitions => LITTLE_API_HISTORY_BYTES,
         });
     }
     // A quarter of the runs have logs that grow for minutes: only there does a disk become full,
@@ -198,8 +198,8 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
     // others' are so short that members behind need snapshots.
     let has_long_logs = scenario.seed / 16 % 4 == 3;
     let api = match scenario.workload {
-        Workload::Api => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
         Workload::Store => None,
+        _ => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
     };
     Ok(Plan {
         seed: rng.random(),

@@ -5,6 +5,7 @@
 //! client and its connection. The others are between the server, or its controllers, and the store.
 //! Nothing here is reachable without `--broken-api`.
 
+use std::future::pending;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -17,7 +18,8 @@ use quorate_store::{
 use quorate_wire::stored::StoredRef;
 use serde_json::{Value, json};
 
-use super::request::{ApiReply, ApiRequest, At, ResourceKind, Verb, version};
+use super::kind::ResourceKind;
+use super::request::{ApiReply, ApiRequest, At, Verb, version};
 
 /// A promise that is broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,6 +52,16 @@ pub(crate) enum BrokenApi {
     ForgottenKind,
     /// Garbage collection takes some objects for gone that are there.
     SkippedOwner,
+    /// Nodes take up a changed definition only when they are asked for something unknown.
+    FrozenDefinitions,
+    /// Deletion of a definition forgets its objects.
+    ForgottenObjects,
+    /// Custom objects can be created while their definition is being deleted or has gone.
+    OpenDefinition,
+    /// A watch does not end with the definition of its resource.
+    EndlessWatch,
+    /// Watches tell no deletion.
+    SilentRemoval,
 }
 
 /// What comes before the objects that stand for addresses.
@@ -136,10 +148,20 @@ impl LineFault {
         Self { broken, expires, lose: lose.into() }
     }
 
+    /// Returns when the client is told of the end of the stream.
+    pub(super) async fn end(&self) {
+        if self.broken == Some(BrokenApi::EndlessWatch) {
+            pending().await
+        }
+    }
+
     /// The line that the client gets, if it gets one.
     pub(super) fn pass(&mut self, mut line: Value) -> Option<Value> {
         if line["type"] != "BOOKMARK" && self.expires {
             return Some(json!({"type": "ERROR", "object": {"kind": "Status", "code": 410}}));
+        }
+        if line["type"] == "DELETED" && self.broken == Some(BrokenApi::SilentRemoval) {
+            return None;
         }
         if line["type"] != "BOOKMARK" {
             let lost = self.lose > 0;
@@ -157,11 +179,14 @@ impl LineFault {
 
 /// The store that a node's API gets.
 pub(super) fn store(broken: Option<BrokenApi>, store: Arc<dyn Store>) -> Arc<dyn Store> {
-    use BrokenApi::{IgnoredFinalizer, OpenNamespace, OverwritingCreate, SharedAddress};
+    use BrokenApi::{
+        IgnoredFinalizer, OpenDefinition, OpenNamespace, OverwritingCreate, SharedAddress,
+    };
     match broken {
-        Some(broken @ (IgnoredFinalizer | OpenNamespace | OverwritingCreate | SharedAddress)) => {
-            Arc::new(BrokenApiStore { store, broken })
-        }
+        Some(
+            broken @ (IgnoredFinalizer | OpenDefinition | OpenNamespace | OverwritingCreate
+            | SharedAddress),
+        ) => Arc::new(BrokenApiStore { store, broken }),
         _ => store,
     }
 }
@@ -171,8 +196,9 @@ pub(super) fn store_of_controllers(
     broken: Option<BrokenApi>,
     store: &Arc<dyn Store>,
 ) -> Option<Arc<dyn Store>> {
+    use BrokenApi::{ForgottenKind, ForgottenObjects, SkippedOwner};
     match broken {
-        Some(broken @ (BrokenApi::ForgottenKind | BrokenApi::SkippedOwner)) => {
+        Some(broken @ (ForgottenKind | ForgottenObjects | SkippedOwner)) => {
             Some(Arc::new(BrokenApiStore { store: store.clone(), broken }))
         }
         _ => None,
@@ -191,6 +217,9 @@ impl BrokenApiStore {
             BrokenApi::IgnoredFinalizer => txn.operations.iter_mut().for_each(hurry),
             BrokenApi::OpenNamespace => {
                 txn.conditions.retain(|condition| !condition.key().starts_with(b"n/"));
+            }
+            BrokenApi::OpenDefinition => {
+                txn.conditions.retain(|condition| !condition.key().starts_with(b"d/"));
             }
             BrokenApi::SharedAddress => txn.conditions.retain(|condition| !is_holding(condition.key())),
             BrokenApi::OverwritingCreate => txn.conditions.retain(|condition| {
@@ -246,11 +275,18 @@ impl Store for BrokenApiStore {
     fn snapshot(&self) -> Snapshot {
         let snapshot = self.store.snapshot();
         let secrets = ResourceKind::Secrets.key("", "");
+        let custom = ResourceKind::CUSTOM.map(|kind| kind.key("", ""));
         let is_hidden = |key: &Bytes| match self.broken {
             BrokenApi::SharedAddress => is_holding(key),
+            BrokenApi::ForgottenObjects => {
+                custom.iter().any(|prefix| key.starts_with(prefix.as_bytes()))
+            }
             _ => key.starts_with(secrets.as_bytes()),
         };
-        if !matches!(self.broken, BrokenApi::ForgottenKind | BrokenApi::SharedAddress) {
+        if !matches!(
+            self.broken,
+            BrokenApi::ForgottenKind | BrokenApi::ForgottenObjects | BrokenApi::SharedAddress
+        ) {
             return snapshot;
         }
         let shown = snapshot.range(b"", None).filter(|(key, _)| !is_hidden(key));

@@ -136,6 +136,7 @@ impl Client {
             .uri(format!("https://{}{}", host_name(self.node), ask.uri()))
             .header("host", host_name(self.node))
             .header("content-type", ask.content_type())
+            .header("accept", ask.accept())
             .body(Full::new(Bytes::from(body)))
             .map_err(io::Error::other)?;
         match &mut self.sender {
@@ -170,6 +171,7 @@ impl Lines {
                 }
             }
             let Some(frame) = self.body.frame().await else {
+                self.fault.end().await;
                 return Ok(None);
             };
             if let Ok(data) = frame.map_err(io::Error::other)?.into_data() {

@@ -8,51 +8,12 @@ use std::fmt::Write;
 use http::Method;
 use serde_json::Value;
 
+use super::kind::ResourceKind;
+
 /// The annotation whose value no two requests share: it says which request wrote an object.
 pub(crate) const STAMP: &str = "sim.example/stamp";
 /// The finalizer that clients put and take away.
 pub(crate) const HOLD: &str = "sim.example/hold";
-
-/// The kinds that clients work with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum ResourceKind {
-    Namespaces,
-    ConfigMaps,
-    Secrets,
-    Services,
-}
-
-impl ResourceKind {
-    /// Plural, lower case.
-    pub(crate) fn plural(self) -> &'static str {
-        match self {
-            Self::Namespaces => "namespaces",
-            Self::ConfigMaps => "configmaps",
-            Self::Secrets => "secrets",
-            Self::Services => "services",
-        }
-    }
-
-    /// As objects name it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Namespaces => "Namespace",
-            Self::ConfigMaps => "ConfigMap",
-            Self::Secrets => "Secret",
-            Self::Services => "Service",
-        }
-    }
-
-    /// The key of an object in the store, or what the keys of a collection begin with when the name
-    /// is empty.
-    pub(crate) fn key(self, namespace: &str, name: &str) -> String {
-        let plural = self.plural();
-        match (self, namespace) {
-            (Self::Namespaces, _) | (_, "") => format!("o/core/{plural}/{name}"),
-            _ => format!("o/core/{plural}/{namespace}/{name}"),
-        }
-    }
-}
 
 /// What is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +27,8 @@ pub(crate) enum Verb {
     Get,
     List,
     Watch,
+    /// The document that says which resources the group version of the kind has.
+    Discover,
 }
 
 /// The state that a read asks for.
@@ -84,7 +47,9 @@ pub(crate) enum At {
 pub(crate) struct ApiRequest {
     pub(crate) verb: Verb,
     pub(crate) kind: ResourceKind,
-    /// Empty for namespaces, and for collections across all namespaces.
+    /// The version of its group.
+    pub(crate) version: &'static str,
+    /// Empty for what is in no namespace, and for collections across all namespaces.
     pub(crate) namespace: String,
     /// Empty for collections and for names that the server is to make.
     pub(crate) name: String,
@@ -103,6 +68,8 @@ pub(crate) struct ApiRequest {
     pub(crate) timeout: u64,
     /// Of an apply: in whose name.
     pub(crate) manager: String,
+    /// Of a list: as a table.
+    pub(crate) table: bool,
 }
 
 impl ApiRequest {
@@ -111,6 +78,7 @@ impl ApiRequest {
         Self {
             verb,
             kind,
+            version: "v1",
             namespace: namespace.to_owned(),
             name: name.to_owned(),
             at: At::MostRecent,
@@ -123,6 +91,7 @@ impl ApiRequest {
             initial: false,
             timeout: 0,
             manager: String::new(),
+            table: false,
         }
     }
 
@@ -133,7 +102,7 @@ impl ApiRequest {
             Verb::Update => Method::PUT,
             Verb::MergePatch | Verb::JsonPatch | Verb::Apply => Method::PATCH,
             Verb::Delete => Method::DELETE,
-            Verb::Get | Verb::List | Verb::Watch => Method::GET,
+            Verb::Get | Verb::List | Verb::Watch | Verb::Discover => Method::GET,
         }
     }
 
@@ -147,9 +116,14 @@ impl ApiRequest {
         }
     }
 
+    /// The media types of the answer.
+    pub(crate) fn accept(&self) -> &'static str {
+        if self.table { "application/json;as=Table;g=meta.svc.io;v=v1" } else { "*/*" }
+    }
+
     /// Whether it changes something, unless it is a dry run.
     pub(crate) fn writes(&self) -> bool {
-        !matches!(self.verb, Verb::Get | Verb::List | Verb::Watch)
+        !matches!(self.verb, Verb::Get | Verb::List | Verb::Watch | Verb::Discover)
     }
 
     /// The key of its object, or what the keys of its collection begin with.
@@ -159,8 +133,14 @@ impl ApiRequest {
 
     /// Path and query.
     pub(crate) fn uri(&self) -> String {
-        let mut uri = "/api/v1".to_owned();
-        if self.kind != ResourceKind::Namespaces && !self.namespace.is_empty() {
+        let mut uri = match self.kind.group() {
+            "" => "/api/v1".to_owned(),
+            group => format!("/apis/{group}/{}", self.version),
+        };
+        if self.verb == Verb::Discover {
+            return uri;
+        }
+        if !self.namespace.is_empty() {
             uri += &format!("/namespaces/{}", self.namespace);
         }
         uri += &format!("/{}", self.kind.plural());
@@ -226,6 +206,11 @@ impl ApiReply {
     /// Whether it was done.
     pub(crate) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
+    }
+
+    /// Whether the server does not know the resource itself.
+    pub(crate) fn is_unserved(&self) -> bool {
+        self.status == 404 && self.body["details"]["name"].is_null()
     }
 
     /// Whether the server says that nothing was changed and nothing will be.

@@ -21,7 +21,7 @@ use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::features::Gates;
 use quorate_store::{Revision, Store};
 
-use super::broken;
+use super::broken::{self, BrokenApi};
 use super::plan::{ApiPlan, NAMING};
 use crate::gateway::CLIENT_PORT;
 
@@ -89,7 +89,7 @@ async fn try_serve(
         () = server.run() => {}
         () = controllers.run() => {}
         () = informer.run() => {}
-        () = custom_resources.run() => {}
+        () = custom_resources.run(), if plan.broken != Some(BrokenApi::FrozenDefinitions) => {}
     }
     Ok(())
 }

@@ -8,6 +8,7 @@
 //! Declarations and the order of the checks only.
 
 pub(crate) mod api;
+pub(crate) mod definitions;
 pub(crate) mod logs;
 
 mod fingerprint;
@@ -68,12 +69,12 @@ pub(crate) fn check(
     violations
 }
 
-/// The same for a run whose clients worked with the API.
+/// The same for a run whose clients worked with the API; `check` looks at what it told them.
 pub(crate) fn check_api(
     histories: &[(NodeId, Vec<Arc<Batch>>)],
     records: &workload::api::ApiRecords,
     samples: &Samples,
-    retention: Retention,
+    check: impl FnOnce(&[Arc<Batch>]) -> Vec<String>,
 ) -> Vec<String> {
     let mut violations = records.violations.clone();
     violations.extend(check_nodes(histories, samples));
@@ -84,7 +85,7 @@ pub(crate) fn check_api(
         Err(broken) => violations.push(broken),
         Ok(history) => {
             violations.extend(samples.check(&history));
-            violations.extend(api::check(first, records, retention));
+            violations.extend(check(first));
         }
     }
     violations.truncate(MAX_VIOLATIONS);

@@ -1,13 +1,14 @@
 //! The workloads: what clients do, and their records.
 //!
-//! Declarations, and which of the two a run is about: `record` has the records and `exchange` the
+//! Declarations, and which of them a run is about: `record` has the records and `exchange` the
 //! calls of the store's clients, `writer` does transactions and reads, `watcher` watches; `api` has
-//! the clients of the API.
+//! the clients of the API, and `definitions` those that also define what the API serves.
 
 mod exchange;
 mod record;
 
 pub(crate) mod api;
+pub(crate) mod definitions;
 pub(crate) mod watcher;
 pub(crate) mod writer;
 
@@ -26,11 +27,17 @@ pub(crate) enum Workload {
     Store,
     /// The API, behind the production server on every node.
     Api,
+    /// Custom resources of the API, whose definitions come, change and go.
+    Definitions,
 }
 
 impl Workload {
     /// The one that a seed stands for when nothing else is said.
     pub(crate) fn of(seed: u64) -> Self {
-        if seed.is_multiple_of(2) { Self::Api } else { Self::Store }
+        match seed % 6 {
+            4 => Self::Definitions,
+            0 | 2 => Self::Api,
+            _ => Self::Store,
+        }
     }
 }

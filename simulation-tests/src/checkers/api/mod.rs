@@ -8,13 +8,14 @@
 //! Declarations, the order of the checks, and the figures of a run.
 
 mod addresses;
-mod object_history;
-mod objects;
-mod reads;
 mod rest;
-mod times;
-mod watches;
-mod writes;
+
+pub(super) mod object_history;
+pub(super) mod objects;
+pub(super) mod reads;
+pub(super) mod times;
+pub(super) mod watches;
+pub(super) mod writes;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +33,7 @@ use times::Times;
 pub(crate) use rest::unfinished;
 
 /// Everything that is wrong with what the API told its clients.
-pub(super) fn check(
+pub(crate) fn check(
     history: &[Arc<Batch>],
     records: &ApiRecords,
     retention: Retention,
@@ -64,7 +65,9 @@ pub(crate) fn counts(records: &ApiRecords) -> BTreeMap<String, u64> {
             Verb::Apply => "applies",
             Verb::Delete => "deletions",
             Verb::Get => "gets",
+            Verb::List if exchange.what.ask.table => "tables",
             Verb::List | Verb::Watch => "lists",
+            Verb::Discover => "discoveries",
         };
         match &exchange.what.reply {
             Some(reply) if reply.is_success() && exchange.what.ask.dry_run => count("dry runs", 1),

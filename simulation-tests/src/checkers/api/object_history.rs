@@ -13,20 +13,20 @@ use serde_json::Value;
 use crate::api::STAMP;
 
 /// An object at some revision.
-pub(super) type Object = Arc<Value>;
+pub(in crate::checkers) type Object = Arc<Value>;
 
 /// One change of one object.
 #[derive(Debug, Clone)]
-pub(super) struct Change {
-    pub(super) revision: u64,
-    pub(super) key: String,
-    pub(super) before: Option<Object>,
-    pub(super) now: Option<Object>,
+pub(in crate::checkers) struct Change {
+    pub(in crate::checkers) revision: u64,
+    pub(in crate::checkers) key: String,
+    pub(in crate::checkers) before: Option<Object>,
+    pub(in crate::checkers) now: Option<Object>,
 }
 
 /// The history of all objects.
-pub(super) struct ObjectHistory {
-    pub(super) changes: Vec<Change>,
+pub(in crate::checkers) struct ObjectHistory {
+    pub(in crate::checkers) changes: Vec<Change>,
     versions: BTreeMap<String, Vec<(u64, Option<Object>)>>,
     stamps: BTreeMap<String, Vec<u64>>,
     newest: u64,
@@ -34,7 +34,7 @@ pub(super) struct ObjectHistory {
 
 impl ObjectHistory {
     /// Decodes a whole history.
-    pub(super) fn read(history: &[Arc<Batch>]) -> Result<Self, String> {
+    pub(in crate::checkers) fn read(history: &[Arc<Batch>]) -> Result<Self, String> {
         let mut past = Self {
             changes: Vec::new(),
             versions: BTreeMap::new(),
@@ -66,19 +66,19 @@ impl ObjectHistory {
     }
 
     /// The newest revision.
-    pub(super) fn newest(&self) -> u64 {
+    pub(in crate::checkers) fn newest(&self) -> u64 {
         self.newest
     }
 
     /// What a key held at a revision.
-    pub(super) fn get(&self, key: &str, at: u64) -> Option<&Object> {
+    pub(in crate::checkers) fn get(&self, key: &str, at: u64) -> Option<&Object> {
         let versions = self.versions.get(key)?;
         let after = versions.partition_point(|(revision, _)| *revision <= at);
         versions[..after].last()?.1.as_ref()
     }
 
     /// What was at a revision below a prefix, in the order of keys.
-    pub(super) fn list<'a>(
+    pub(in crate::checkers) fn list<'a>(
         &'a self,
         prefix: &'a str,
         at: u64,
@@ -91,7 +91,7 @@ impl ObjectHistory {
     }
 
     /// Whether a key held something at any revision of this range that the caller looks for.
-    pub(super) fn ever(
+    pub(in crate::checkers) fn ever(
         &self,
         key: &str,
         range: (u64, u64),
@@ -107,19 +107,19 @@ impl ObjectHistory {
     }
 
     /// The revisions that brought a stamp into an object.
-    pub(super) fn stamped(&self, stamp: &str) -> &[u64] {
+    pub(in crate::checkers) fn stamped(&self, stamp: &str) -> &[u64] {
         self.stamps.get(stamp).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Every stamp with the first revision that has it.
-    pub(super) fn stamps(&self) -> impl Iterator<Item = (&str, u64)> {
+    pub(in crate::checkers) fn stamps(&self) -> impl Iterator<Item = (&str, u64)> {
         self.stamps
             .iter()
             .filter_map(|(stamp, revisions)| Some((stamp.as_str(), *revisions.first()?)))
     }
 
     /// The change of a key at a revision.
-    pub(super) fn change(&self, key: &str, at: u64) -> Option<&Change> {
+    pub(in crate::checkers) fn change(&self, key: &str, at: u64) -> Option<&Change> {
         let from = self.changes.partition_point(|change| change.revision < at);
         self.changes[from..]
             .iter()
@@ -140,7 +140,7 @@ fn decode(key: &str, entry: &Entry) -> Result<Object, String> {
 }
 
 /// The object without its type.
-pub(super) fn bare(mut object: Value) -> Value {
+pub(in crate::checkers) fn bare(mut object: Value) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("apiVersion");
         fields.remove("kind");
@@ -149,26 +149,26 @@ pub(super) fn bare(mut object: Value) -> Value {
 }
 
 /// A text of an object's metadata; empty when it is absent.
-pub(super) fn text<'o>(object: &'o Value, field: &str) -> &'o str {
+pub(in crate::checkers) fn text<'o>(object: &'o Value, field: &str) -> &'o str {
     object["metadata"][field].as_str().unwrap_or_default()
 }
 
 /// The stamp of the request that wrote an object last.
-pub(super) fn stamp(object: &Value) -> Option<&str> {
+pub(in crate::checkers) fn stamp(object: &Value) -> Option<&str> {
     object["metadata"]["annotations"][STAMP].as_str()
 }
 
 /// Whether its deletion has begun.
-pub(super) fn is_terminating(object: &Value) -> bool {
+pub(in crate::checkers) fn is_terminating(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
 
 /// An object's finalizers.
-pub(super) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
+pub(in crate::checkers) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
     object["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// Whether a selector for a label chooses the object.
-pub(super) fn is_chosen(object: &Value, color: Option<&str>) -> bool {
+pub(in crate::checkers) fn is_chosen(object: &Value, color: Option<&str>) -> bool {
     color.is_none_or(|color| object["metadata"]["labels"]["color"] == color)
 }

@@ -18,7 +18,11 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
 /// Everything that is wrong with the committed objects.
-pub(super) fn check(past: &ObjectHistory, times: &Times, records: &ApiRecords) -> Vec<String> {
+pub(in crate::checkers) fn check(
+    past: &ObjectHistory,
+    times: &Times,
+    records: &ApiRecords,
+) -> Vec<String> {
     let mut rules = Rules { past, times, records, uids: BTreeSet::new(), marked: BTreeMap::new() };
     let mut violations = Vec::new();
     for change in &past.changes {
@@ -166,7 +170,7 @@ impl Rules<'_> {
     }
 
     /// A deletion begins because a client asked for it, all owners have gone or are going, or the
-    /// namespace goes.
+    /// namespace or the definition goes.
     fn check_reason(&self, change: &Change, before: &Value) -> Result<(), String> {
         let namespace = text(before, "namespace");
         let of_clients = stamp(before).is_some();
@@ -174,9 +178,16 @@ impl Rules<'_> {
             before["metadata"]["ownerReferences"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_left = !owners.is_empty()
             && !owners.iter().any(|owner| self.is_owned(change, namespace, owner));
-        let namespace =
-            self.past.get(&ResourceKind::Namespaces.key("", namespace), change.revision - 1);
-        if !of_clients || is_left || namespace.is_some_and(|namespace| is_terminating(namespace)) {
+        let goes = |key: &str| {
+            self.past.get(key, change.revision - 1).is_some_and(|object| is_terminating(object))
+        };
+        let definition = ResourceKind::custom_of_key(&change.key)
+            .map(|kind| ResourceKind::Definitions.key("", &kind.definition()));
+        if !of_clients
+            || is_left
+            || goes(&ResourceKind::Namespaces.key("", namespace))
+            || definition.is_some_and(|definition| goes(&definition))
+        {
             return Ok(());
         }
         let asked = self.on(change).any(|exchange| {

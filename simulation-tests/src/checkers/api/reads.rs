@@ -20,7 +20,7 @@ use crate::workload::api::{ApiExchange, ApiRecords};
 type Pages<'a> = BTreeMap<&'a str, (u64, String)>;
 
 /// Everything that is wrong with the answers to reads.
-pub(super) fn check(
+pub(in crate::checkers) fn check(
     past: &ObjectHistory,
     times: &Times,
     kept: &KeptHistory,

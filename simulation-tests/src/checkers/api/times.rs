@@ -15,7 +15,7 @@ use crate::api::version;
 use crate::workload::api::ApiRecords;
 
 /// Bounds on the time at which each revision was committed.
-pub(super) struct Times {
+pub(in crate::checkers) struct Times {
     /// Until when which revision had been shown; both ascending.
     shown: Vec<(Duration, u64)>,
     /// The same for each node.
@@ -26,7 +26,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    pub(super) fn new(past: &ObjectHistory, records: &ApiRecords) -> Self {
+    pub(in crate::checkers) fn new(past: &ObjectHistory, records: &ApiRecords) -> Self {
         let (mut shown, mut shown_by): (Vec<_>, BTreeMap<u64, Vec<_>>) = Default::default();
         let mut asked = BTreeMap::new();
         for exchange in &records.exchanges {
@@ -70,22 +70,22 @@ impl Times {
     }
 
     /// The newest revision that had been shown to any client before.
-    pub(super) fn shown_before(&self, time: Duration) -> u64 {
+    pub(in crate::checkers) fn shown_before(&self, time: Duration) -> u64 {
         before(&self.shown, time)
     }
 
     /// The newest revision that a node had shown before.
-    pub(super) fn shown_by(&self, node: u64, time: Duration) -> u64 {
+    pub(in crate::checkers) fn shown_by(&self, node: u64, time: Duration) -> u64 {
         self.shown_by.get(&node).map_or(0, |shown| before(shown, time))
     }
 
     /// From when on which revision may have been written, both ascending.
-    pub(super) fn begun(&self) -> &[(Duration, u64)] {
+    pub(in crate::checkers) fn begun(&self) -> &[(Duration, u64)] {
         &self.begun
     }
 
     /// The newest revision that can have been committed by then.
-    pub(super) fn possible_at(&self, time: Duration) -> u64 {
+    pub(in crate::checkers) fn possible_at(&self, time: Duration) -> u64 {
         let later = self.begun.partition_point(|(begun, _)| *begun <= time);
         self.begun.get(later).map_or(self.newest, |(_, revision)| revision - 1)
     }

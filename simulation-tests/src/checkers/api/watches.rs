@@ -14,7 +14,7 @@ use crate::checkers::retention::KeptHistory;
 use crate::workload::api::{ApiRecords, WatchRun};
 
 /// Everything that is wrong with what watchers were told.
-pub(super) fn check(
+pub(in crate::checkers) fn check(
     past: &ObjectHistory,
     times: &Times,
     kept: &KeptHistory,

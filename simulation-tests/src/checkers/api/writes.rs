@@ -16,13 +16,43 @@ use crate::workload::api::{ApiCall, ApiExchange, ApiRecords};
 /// What the keys of ranges begin with that Services get addresses from.
 const RANGES: &str = "o/networking.svc.io/servicecidrs/";
 
+/// Whether what a refusal says was true at some moment of a range of revisions.
+type Reason = fn(&ObjectHistory, &ApiRequest, &ApiReply, (u64, u64)) -> Result<(), String>;
+
 /// Everything that is wrong with the answers to writes.
-pub(super) fn check(past: &ObjectHistory, times: &Times, records: &ApiRecords) -> Vec<String> {
-    let writes = records.exchanges.iter().filter(|exchange| exchange.what.ask.writes());
-    writes.filter_map(|exchange| check_one(past, times, exchange)).collect()
+pub(in crate::checkers) fn check(
+    past: &ObjectHistory,
+    times: &Times,
+    records: &ApiRecords,
+) -> Vec<String> {
+    check_all(past, times, records, refused)
 }
 
-fn check_one(past: &ObjectHistory, times: &Times, exchange: &ApiExchange) -> Option<String> {
+/// The same, whatever the reasons of refusals are.
+pub(in crate::checkers) fn check_done(
+    past: &ObjectHistory,
+    times: &Times,
+    records: &ApiRecords,
+) -> Vec<String> {
+    check_all(past, times, records, |_, _, _, _| Ok(()))
+}
+
+fn check_all(
+    past: &ObjectHistory,
+    times: &Times,
+    records: &ApiRecords,
+    reason: Reason,
+) -> Vec<String> {
+    let writes = records.exchanges.iter().filter(|exchange| exchange.what.ask.writes());
+    writes.filter_map(|exchange| check_one(past, times, exchange, reason)).collect()
+}
+
+fn check_one(
+    past: &ObjectHistory,
+    times: &Times,
+    exchange: &ApiExchange,
+    reason: Reason,
+) -> Option<String> {
     let ApiCall { ask, reply } = &exchange.what;
     let window = (times.shown_before(exchange.asked), times.possible_at(exchange.answered));
     let written = ask.stamp.as_deref().map(|stamp| past.stamped(stamp)).unwrap_or_default();
@@ -32,7 +62,7 @@ fn check_one(past: &ObjectHistory, times: &Times, exchange: &ApiExchange) -> Opt
             Err(format!("answered {} and carried out at {}", reply.status, written[0]))
         }
         Some(_) if ask.dry_run => Ok(()),
-        Some(reply) if !reply.is_success() => refused(past, ask, reply, window),
+        Some(reply) if !reply.is_success() => reason(past, ask, reply, window),
         Some(reply) if ask.verb == Verb::Delete => deleted(past, ask, reply, window),
         Some(reply) => done(past, ask, reply, window),
     };

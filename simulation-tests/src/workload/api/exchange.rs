@@ -30,6 +30,8 @@ pub(crate) struct WatchRun {
     pub(crate) ask: ApiRequest,
     /// Every line, with the time when it came.
     pub(crate) lines: Vec<(Duration, Value)>,
+    /// When the server ended the stream; `None` when it broke, or the client went first.
+    pub(crate) ended: Option<Duration>,
     /// The answer instead of a stream, with the time when it came.
     pub(crate) refused: Option<(Duration, ApiReply)>,
 }

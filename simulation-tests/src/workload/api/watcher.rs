@@ -96,10 +96,13 @@ impl ApiWatcher {
             asked,
             ask,
             lines: Vec::new(),
+            ended: None,
             refused: None,
         };
         let followed = tokio::time::timeout(stay, self.follow(&mut run)).await;
-        if !matches!(followed, Ok(Some(()))) {
+        if matches!(followed, Ok(Some(()))) {
+            run.ended = Some(turmoil::elapsed());
+        } else {
             tokio::time::sleep(PAUSE).await;
         }
         self.setup.progress.watched(run);

@@ -12,34 +12,33 @@ const ADDRESSES: [&str; 2] = ["10.96.0.51", "10.96.0.52"];
 /// Names that all actors share, by kind.
 const SHARED_NAMES: u64 = 4;
 
-impl Actor {
-    /// The next request.
-    pub(super) fn choose(&mut self) -> ApiRequest {
-        let mut ask = match self.rng.random_range(0..100) {
-            0..15 => self.create(),
-            15..32 => self.update(),
-            32..40 => self.merge_patch(),
-            40..44 => self.json_patch(),
-            44..52 => self.apply(),
-            52..61 => self.delete(),
-            61..67 => self.release(),
-            67..77 => self.get(),
-            77..94 => self.list(),
-            94..98 => {
-                let namespace = self.passing();
-                self.create_namespace(namespace)
-            }
-            _ => self.delete_namespace(),
-        };
-        ask.dry_run = ask.writes() && self.rng.random_ratio(1, 15);
-        // The body of a deletion hides the query.
-        if let Some(options) = ask.body.as_mut().filter(|_| ask.dry_run && ask.verb == Verb::Delete)
-        {
-            options["dryRun"] = json!(["All"]);
+/// The next request of an actor.
+pub(crate) fn choose(actor: &mut Actor) -> ApiRequest {
+    let mut ask = match actor.rng.random_range(0..100) {
+        0..15 => actor.create(),
+        15..32 => actor.update(),
+        32..40 => actor.merge_patch(),
+        40..44 => actor.json_patch(),
+        44..52 => actor.apply(),
+        52..61 => actor.delete(),
+        61..67 => actor.release(),
+        67..77 => actor.get(),
+        77..94 => actor.list(),
+        94..98 => {
+            let namespace = actor.passing();
+            actor.create_namespace(namespace)
         }
-        ask
+        _ => actor.delete_namespace(),
+    };
+    ask.dry_run = ask.writes() && actor.rng.random_ratio(1, 15);
+    // The body of a deletion hides the query.
+    if let Some(options) = ask.body.as_mut().filter(|_| ask.dry_run && ask.verb == Verb::Delete) {
+        options["dryRun"] = json!(["All"]);
     }
+    ask
+}
 
+impl Actor {
     /// A request that makes a namespace.
     pub(super) fn create_namespace(&mut self, namespace: &str) -> ApiRequest {
         let stamp = self.stamp();
@@ -58,7 +57,7 @@ impl Actor {
     }
 
     /// A text that no client has used before.
-    fn stamp(&mut self) -> String {
+    pub(in crate::workload) fn stamp(&mut self) -> String {
         self.count += 1;
         format!("{}-{}", self.setup.number, self.count)
     }
@@ -73,7 +72,7 @@ impl Actor {
         if lasting { LASTING[index] } else { self.passing() }
     }
 
-    fn color(&mut self) -> &'static str {
+    pub(in crate::workload) fn color(&mut self) -> &'static str {
         COLORS[self.rng.random_range(0..COLORS.len())]
     }
 
@@ -239,7 +238,13 @@ impl Actor {
     }
 
     fn delete(&mut self) -> ApiRequest {
-        let (kind, namespace, name) = self.some_object();
+        let id = self.some_object();
+        self.delete_of(id)
+    }
+
+    /// A request that deletes an object, sometimes only as this actor knows it.
+    pub(in crate::workload) fn delete_of(&mut self, id: ObjectId) -> ApiRequest {
+        let (kind, namespace, name) = id;
         let policies = ["Background", "Foreground", "Orphan"];
         let policy = policies[self.rng.random_range(0..policies.len())];
         let mut body =
@@ -273,7 +278,7 @@ impl Actor {
     }
 
     /// The request that takes the finalizer of an object away.
-    pub(super) fn release_of(
+    pub(in crate::workload) fn release_of(
         &mut self,
         kind: ResourceKind,
         namespace: &str,

@@ -10,9 +10,9 @@ use super::Actor;
 use crate::api::{ApiRequest, HOLD, ResourceKind, Verb};
 
 /// How long after the faults everything must have been cleared up and every node must serve.
-const HEALING: Duration = Duration::from_secs(40);
+pub(in crate::workload) const HEALING: Duration = Duration::from_secs(40);
 /// Pause after a failure.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(in crate::workload) const PAUSE: Duration = Duration::from_millis(50);
 
 /// The client's whole life.
 pub(crate) async fn clear_up(setup: ClientSetup) {
@@ -34,7 +34,7 @@ pub(crate) async fn clear_up(setup: ClientSetup) {
 }
 
 impl Actor {
-    fn is_late(&self) -> bool {
+    pub(in crate::workload) fn is_late(&self) -> bool {
         turmoil::elapsed() > self.setup.rounds.until() + HEALING
     }
 
@@ -68,7 +68,7 @@ impl Actor {
 
     /// Repeats a write and a read through this node until both succeed; a violation when they do
     /// not in time.
-    async fn insist(&mut self, node: u64) {
+    pub(in crate::workload) async fn insist(&mut self, node: u64) {
         let (mut written, mut read) = (false, false);
         while !(written && read) {
             if self.is_late() {
@@ -97,7 +97,8 @@ impl Actor {
     }
 }
 
-fn is_held(object: &Value) -> bool {
+/// Whether the finalizer of actors holds an object.
+pub(in crate::workload) fn is_held(object: &Value) -> bool {
     object["metadata"]["finalizers"]
         .as_array()
         .is_some_and(|all| all.iter().any(|finalizer| finalizer == HOLD))

@@ -8,7 +8,9 @@ mod choice;
 mod cleanup;
 mod pages;
 
+pub(crate) use choice::choose;
 pub(crate) use cleanup::clear_up;
+pub(in crate::workload) use cleanup::{HEALING, PAUSE as RETRY_PAUSE, is_held};
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,22 +30,22 @@ pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(80);
 
 /// Kind, namespace and name.
-pub(super) type ObjectId = (ResourceKind, String, String);
+pub(in crate::workload) type ObjectId = (ResourceKind, String, String);
 
 /// A client with what it knows.
-pub(super) struct Actor {
-    pub(super) setup: ClientSetup,
-    pub(super) rng: StdRng,
+pub(crate) struct Actor {
+    pub(in crate::workload) setup: ClientSetup,
+    pub(in crate::workload) rng: StdRng,
     pub(super) client: Option<Client>,
     /// Objects as this client saw them last.
-    pub(super) known: BTreeMap<ObjectId, Value>,
+    pub(in crate::workload) known: BTreeMap<ObjectId, Value>,
     /// The newest revision that it has heard of.
     pub(super) newest: u64,
     pub(super) count: u64,
 }
 
-/// The client's whole life.
-pub(crate) async fn act(setup: ClientSetup) {
+/// The client's whole life; `choose` says what it asks next.
+pub(crate) async fn act(setup: ClientSetup, choose: fn(&mut Actor) -> ApiRequest) {
     let mut actor = Actor::new(setup);
     for namespace in LASTING {
         actor.begin(namespace).await;
@@ -53,7 +55,7 @@ pub(crate) async fn act(setup: ClientSetup) {
         while turmoil::elapsed() < round.until {
             let pause = actor.rng.random_range(Duration::ZERO..actor.setup.think);
             tokio::time::sleep(pause).await;
-            actor.step().await;
+            actor.step(choose).await;
         }
         actor.setup.progress.client_done();
         coming = actor.setup.rounds.after(round).await;
@@ -61,7 +63,7 @@ pub(crate) async fn act(setup: ClientSetup) {
 }
 
 impl Actor {
-    pub(super) fn new(setup: ClientSetup) -> Self {
+    pub(in crate::workload) fn new(setup: ClientSetup) -> Self {
         let rng = StdRng::seed_from_u64(setup.seed);
         Self { setup, rng, client: None, known: BTreeMap::new(), newest: 0, count: 0 }
     }
@@ -78,8 +80,8 @@ impl Actor {
         }
     }
 
-    async fn step(&mut self) {
-        let ask = self.choose();
+    async fn step(&mut self, choose: fn(&mut Self) -> ApiRequest) {
+        let ask = choose(self);
         match (ask.verb, ask.limit) {
             (Verb::List, Some(_)) => self.read_pages(ask).await,
             _ => drop(self.ask(ask).await),
@@ -87,7 +89,7 @@ impl Actor {
     }
 
     /// Asks through the current node, or now and then another one.
-    pub(super) async fn ask(&mut self, ask: ApiRequest) -> Option<ApiReply> {
+    pub(in crate::workload) async fn ask(&mut self, ask: ApiRequest) -> Option<ApiReply> {
         if self.client.is_none() || self.rng.random_ratio(1, 8) {
             let node = self.any_node();
             self.connect(node).await.ok()?;
@@ -100,7 +102,7 @@ impl Actor {
         self.setup.nodes[index]
     }
 
-    pub(super) async fn connect(&mut self, node: u64) -> io::Result<()> {
+    pub(in crate::workload) async fn connect(&mut self, node: u64) -> io::Result<()> {
         self.client = None;
         let ClientSetup { env, tls, broken, .. } = &self.setup;
         self.client = Some(Client::connect(&*env.network, node, tls.clone(), *broken).await?);
@@ -108,7 +110,7 @@ impl Actor {
     }
 
     /// Asks over the current connection, and remembers.
-    pub(super) async fn ask_here(&mut self, ask: ApiRequest) -> Option<ApiReply> {
+    pub(in crate::workload) async fn ask_here(&mut self, ask: ApiRequest) -> Option<ApiReply> {
         let client = self.client.as_mut()?;
         let (node, asked) = (client.node(), turmoil::elapsed());
         let reply = client.ask(&ask, ANSWER_LIMIT).await;
