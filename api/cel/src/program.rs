@@ -25,12 +25,13 @@
 //! ```
 
 use std::fmt;
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 
 use crate::checker;
 use crate::environment::Environment;
 use crate::error::{Issues, Stage};
-use crate::eval::{Activation, Context, EvalError, evaluate};
+use crate::eval::{Activation, Context, EvalError, LazyVariables, evaluate};
 use crate::parser;
 use crate::plan::{Plan, plan};
 use crate::types::Type;
@@ -153,6 +154,25 @@ impl Program {
         let evaluation = self.evaluate_within(activation, Limits::default());
         budget.spend(evaluation.cost);
         evaluation
+    }
+
+    /// Evaluates the program with variables that get their values when it reads them; what they cost is not in its cost.
+    pub fn evaluate_with_variables<'a>(
+        &'a self,
+        variables: &Rc<LazyVariables<'a>>,
+        limits: Limits<'a>,
+    ) -> Evaluation<'a> {
+        let activation = variables.activation();
+        let mut context =
+            Context::new(activation, self.plan.locals, limits.cost_max, limits.interrupted)
+                .with_lazy_variables(variables.clone());
+        let result = evaluate(&self.plan.root, &mut context);
+        Evaluation { result, cost: context.cost() }
+    }
+
+    /// The planned form.
+    pub(crate) const fn plan_of(&self) -> &Plan {
+        &self.plan
     }
 
     /// Evaluates the program within limits of the caller's own.

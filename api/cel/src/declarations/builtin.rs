@@ -33,6 +33,11 @@ impl TypeDeclarations {
         &self.root
     }
 
+    /// Every object type.
+    pub fn objects(&self) -> impl Iterator<Item = &Arc<ObjectShape>> {
+        self.objects.values()
+    }
+
     /// An environment that knows the object types.
     pub fn environment(&self, library: Arc<Library>) -> Environment {
         Environment::new(library).with_objects(self.objects.clone())

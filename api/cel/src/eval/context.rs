@@ -1,12 +1,13 @@
 //! The state of one evaluation.
 
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use quorate_meta as data;
 
 use super::scalar::Scalar;
 use super::truth::Truth;
-use super::{EvalError, Evaluated, evaluate};
+use super::{EvalError, Evaluated, LazyVariables, evaluate};
 use crate::plan::node::{Base, Node};
 use crate::value::{Shape, Value};
 
@@ -36,6 +37,8 @@ pub(crate) struct Context<'a> {
     failure: Option<EvalError>,
     /// Steps that work may still take which costs less than it takes.
     steps: u64,
+    /// Variables without a value in the activation.
+    lazy: Option<Rc<LazyVariables<'a>>>,
 }
 
 /// A variable of a fold.
@@ -90,7 +93,14 @@ impl<'a> Context<'a> {
             interrupted,
             failure: None,
             steps: STEPS_MAX,
+            lazy: None,
         }
+    }
+
+    /// The same, with variables that are evaluated when they are read.
+    pub(crate) fn with_lazy_variables(mut self, lazy: Rc<LazyVariables<'a>>) -> Self {
+        self.lazy = Some(lazy);
+        self
     }
 
     /// What the evaluation has cost so far.
@@ -233,11 +243,23 @@ impl<'a> Context<'a> {
         }
     }
 
-    pub(super) fn variable(&self, slot: u32) -> Evaluated<'a> {
+    pub(super) fn variable(&mut self, slot: u32) -> Evaluated<'a> {
         match self.activation.slots.get(slot as usize) {
             Some((_, Some(value))) => Ok(value.lent()),
-            Some((name, None)) => Err(EvalError::new(format!("no such attribute(s): {name}"))),
+            Some((name, None)) => self.lazy_variable(slot, name),
             None => Err(EvalError::new("no such attribute(s)")),
+        }
+    }
+
+    /// The value of a variable that is not bound; that it has a qualified name counts as the step to a field.
+    #[cold]
+    fn lazy_variable(&mut self, slot: u32, name: &str) -> Evaluated<'a> {
+        match self.lazy.as_ref().and_then(|lazy| lazy.value(slot)) {
+            Some(value) => {
+                self.charge(1)?;
+                value
+            }
+            None => Err(EvalError::new(format!("no such attribute(s): {name}"))),
         }
     }
 

@@ -9,6 +9,7 @@ mod construct;
 mod context;
 mod error;
 mod fold;
+mod lazy;
 mod logic;
 mod message;
 mod scalar;
@@ -25,6 +26,7 @@ pub(crate) use attribute::invalid_qualifier;
 pub use context::Activation;
 pub(crate) use context::Context;
 pub use error::EvalError;
+pub use lazy::{LazyVariable, LazyVariables, NESTING_MAX};
 
 /// Result of a node.
 pub(crate) type Evaluated<'a> = Result<Value<'a>, EvalError>;

@@ -13,4 +13,4 @@ mod tests;
 pub use answers::{Answers, Authorizer, Undecided};
 pub use check::{Check, CheckTarget, Decision, ResourceTarget, Subject};
 pub(super) use overloads::overloads;
-pub use values::{authorizer, request_resource};
+pub use values::{authorizer, authorizer_type, request_resource, request_resource_type};

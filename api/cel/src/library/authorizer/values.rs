@@ -7,8 +7,21 @@ use std::sync::Arc;
 
 use super::{Answers, Decision, ResourceTarget, Subject};
 use crate::eval::EvalError;
-use crate::library::names::{AUTHORIZER, DECISION, GROUP_CHECK, PATH_CHECK, RESOURCE_CHECK};
+use crate::library::names::{self, AUTHORIZER, DECISION, GROUP_CHECK, PATH_CHECK, RESOURCE_CHECK};
+use crate::types::Type;
 use crate::value::{Opaque, Value};
+
+/// The type of the variable `authorizer`.
+#[must_use]
+pub fn authorizer_type() -> Type {
+    names::object(AUTHORIZER)
+}
+
+/// The type of the variable `authorizer.requestResource`.
+#[must_use]
+pub fn request_resource_type() -> Type {
+    names::object(RESOURCE_CHECK)
+}
 
 /// The variable `authorizer`, which asks about the requester.
 #[must_use]
