@@ -7,7 +7,7 @@
 mod modules;
 
 use modules::{
-    ACCESS, ADMISSION, API, CEL, CONTROLLERS, EXTENSIONS, KINDS, META, REGISTRY, SCHEMA, WIRE,
+    ACCESS, ADMISSION, API, CEL, CONTROLLERS, EXTENSIONS, KINDS, META, POLICY, REGISTRY, SCHEMA, WIRE,
 };
 
 /// What a crate may use.
@@ -66,7 +66,14 @@ pub(super) const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         name: "quorate-admission",
-        uses: &["quorate-env", "quorate-meta", "quorate-registry", "quorate-store"],
+        uses: &[
+            "quorate-cel",
+            "quorate-env",
+            "quorate-meta",
+            "quorate-policy",
+            "quorate-registry",
+            "quorate-store",
+        ],
         tests: &["quorate-kinds"],
         modules: Some(ADMISSION),
     },
@@ -78,6 +85,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-env",
             "quorate-extensions",
             "quorate-meta",
+            "quorate-policy",
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
@@ -121,6 +129,7 @@ pub(super) const CRATES: &[CrateRule] = &[
         uses: &[
             "quorate-extensions",
             "quorate-meta",
+            "quorate-policy",
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
@@ -153,6 +162,12 @@ pub(super) const CRATES: &[CrateRule] = &[
         uses: &["quorate-meta", "quorate-schema"],
         tests: &[],
         modules: Some(CEL),
+    },
+    CrateRule {
+        name: "quorate-policy",
+        uses: &["quorate-cel", "quorate-meta", "quorate-schema"],
+        tests: &[],
+        modules: Some(POLICY),
     },
     CrateRule {
         name: "quorate-simulation",

@@ -89,10 +89,23 @@ pub(in crate::tidy) const ACCESS: &[(&str, &[&str])] = &[
 pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
     ("plugin", &["snapshot_view"]),
     ("plugins", &["plugin", "rules", "snapshot_view", "tests"]),
+    ("policy", &["snapshot_view"]),
     ("quota_lock", &[]),
     ("rules", &["tests"]),
     ("snapshot_view", &[]),
     ("tests", &[]),
+];
+pub(in crate::tidy) const POLICY: &[(&str, &[&str])] = &[
+    ("budgets", &[]),
+    ("conditions", &["budgets", "environment", "expression", "inputs"]),
+    ("environment", &["types"]),
+    ("evaluate", &["budgets", "conditions", "environment", "expression", "inputs", "policy"]),
+    ("expression", &[]),
+    ("inputs", &["environment"]),
+    ("policy", &["conditions", "environment", "expression"]),
+    ("tests", &["expression"]),
+    ("type_check", &["environment", "policy"]),
+    ("types", &[]),
 ];
 pub(in crate::tidy) const CONTROLLERS: &[(&str, &[&str])] = &[
     ("api_endpoints", &["context", "member_liveness"]),
@@ -110,6 +123,7 @@ pub(in crate::tidy) const CONTROLLERS: &[(&str, &[&str])] = &[
     ("namespace_objects", &["context", "retry_queue"]),
     ("namespaces", &["conditions", "context"]),
     ("options", &["certificates", "cluster", "member_liveness"]),
+    ("policy_types", &["conditions", "context", "retry_queue"]),
     ("quotas", &["context"]),
     ("retry_queue", &["context"]),
     ("roles", &["context", "retry_queue"]),
@@ -130,6 +144,7 @@ pub(in crate::tidy) const CONTROLLERS: &[(&str, &[&str])] = &[
             "namespace_objects",
             "namespaces",
             "options",
+            "policy_types",
             "quotas",
             "roles",
             "service_cidrs",
