@@ -1,6 +1,6 @@
 //! Lists of named CEL expressions: match conditions and variables.
 //!
-//! Only presence, names and uniqueness are checked here, not the syntax of an expression.
+//! Only presence, numbers and names are checked here; what compiles is checked for a whole policy.
 
 use std::collections::HashSet;
 
@@ -28,15 +28,39 @@ pub(super) fn match_conditions(list: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks variables, whose names are identifiers of CEL.
-pub(super) fn variables(list: &Field<'_>, causes: &mut Vec<Cause>) {
-    let mut seen = HashSet::new();
+/// Words that are no names in CEL.
+const RESERVED: [&str; 21] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
+
+/// Checks variables, of which there are at most so many and whose names are identifiers of CEL; of
+/// two of one name later expressions see the second.
+pub(super) fn variables(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
+    if list.items().len() > max {
+        causes.push(Cause::too_many(list.path(), list.items().len(), max));
+    }
     for variable in list.items() {
-        let own = variable.get("name");
-        rules::name(&own, identifier, causes);
-        if !own.is_empty() && !seen.insert(own.text()) {
-            causes.push(own.duplicate());
-        }
+        rules::name(&variable.get("name"), identifier, causes);
         expression(&variable.get("expression"), causes);
     }
 }
@@ -50,7 +74,10 @@ pub(super) fn expression(field: &Field<'_>, causes: &mut Vec<Cause>) {
 
 fn identifier(text: &str) -> Vec<String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let fits = text.bytes().all(plain) && !text.starts_with(|char: char| char.is_ascii_digit());
+    let is_word = RESERVED.contains(&text);
+    let fits = !is_word
+        && text.bytes().all(plain)
+        && !text.starts_with(|char: char| char.is_ascii_digit());
     if fits { Vec::new() } else { vec!["name is not a valid CEL identifier".to_owned()] }
 }
 
@@ -89,10 +116,15 @@ mod tests {
     #[test]
     fn names_of_variables_are_identifiers() {
         let one = |name: &str| json!([{"name": name, "expression": "1"}]);
+        let variables = |list: &Field<'_>, causes: &mut Vec<Cause>| variables(list, 2, causes);
         check(variables, one("a_1"), &[]);
-        for bad in ["1a", "a-b", "a.b"] {
+        for bad in ["1a", "a-b", "a.b", "namespace"] {
             check(variables, one(bad), &["Invalid l[0].name"]);
         }
         check(variables, json!([{"name": "a", "expression": ""}]), &["Required l[0].expression"]);
+        let two = json!([{"name": "a", "expression": "1"}, {"name": "a", "expression": "2"}]);
+        check(variables, two, &[]);
+        let three = json!(vec![json!({"name": "a", "expression": "1"}); 3]);
+        check(variables, three, &["TooMany l"]);
     }
 }

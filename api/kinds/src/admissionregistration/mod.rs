@@ -1,7 +1,7 @@
 //! The kinds of the admissionregistration group, as objects.
 //!
-//! What they do to requests is part of admission. CEL expressions are checked for presence, not for
-//! syntax.
+//! What they do to requests is part of admission. The expressions of policies are compiled; those of
+//! webhooks are checked for presence only.
 
 mod expressions;
 mod match_resources;
@@ -21,7 +21,7 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
         "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: true }),
         "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: false }),
         "ValidatingAdmissionPolicy" => {
-            Arc::new(validating_admission_policy::ValidatingAdmissionPolicy)
+            Arc::new(validating_admission_policy::ValidatingAdmissionPolicy::new())
         }
         "ValidatingAdmissionPolicyBinding" => {
             Arc::new(validating_admission_policy_binding::ValidatingAdmissionPolicyBinding)

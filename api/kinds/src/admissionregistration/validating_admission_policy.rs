@@ -1,10 +1,13 @@
 //! ValidatingAdmissionPolicy: CEL expressions that objects must satisfy.
 //!
-//! Expressions are not compiled here.
+//! Invariants: an expression that does not compile is refused; one that an update leaves as it is
+//! may use everything that was known when it was stored.
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use quorate_meta::{Cause, Names, Value, name};
+use quorate_policy::{Environments, MAX_VARIABLES, Policy};
 
 use super::{expressions, match_resources};
 use crate::field::Field;
@@ -15,9 +18,41 @@ const NO_RULES: &str = "validations or auditAnnotations must be specified";
 /// Audit annotations of one policy, at most.
 const MAX_ANNOTATIONS: usize = 20;
 
+/// Bytes of the expression of an audit annotation.
+const MAX_ANNOTATION_EXPRESSION_BYTES: usize = 5 * 1024;
+
 /// The strategy of ValidatingAdmissionPolicy.
 #[derive(Debug)]
-pub(super) struct ValidatingAdmissionPolicy;
+pub(super) struct ValidatingAdmissionPolicy {
+    /// What expressions may use; made when the first policy is written.
+    environments: OnceLock<Environments>,
+}
+
+impl ValidatingAdmissionPolicy {
+    pub(super) const fn new() -> Self {
+        Self { environments: OnceLock::new() }
+    }
+
+    /// What is wrong with the expressions of a policy that replaces `old`.
+    fn check_expressions(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<Cause> {
+        let spec = new.get("spec").unwrap_or(&Value::Null);
+        let old = old.and_then(|old| old.get("spec"));
+        if old == Some(spec) {
+            return Vec::new();
+        }
+        let environments =
+            self.environments.get_or_init(|| Environments::new(names.naming.names()));
+        let (_, problems) = Policy::compile(environments, spec, old);
+        let is_as_before = |field: &str| old.is_some_and(|old| old.get(field) == spec.get(field));
+        let conditions_stay = is_as_before("matchConditions") && is_as_before("paramKind");
+        let problems = problems.into_iter().filter(|problem| {
+            !(conditions_stay && problem.path.as_str().starts_with("spec.matchConditions["))
+        });
+        problems
+            .map(|problem| Cause::invalid(problem.path, problem.source, &problem.text))
+            .collect()
+    }
+}
 
 impl Strategy for ValidatingAdmissionPolicy {
     fn checks_structure(&self) -> bool {
@@ -50,18 +85,23 @@ impl Strategy for ValidatingAdmissionPolicy {
         }
         check_constraints(&spec.get("matchConstraints"), &mut causes);
         expressions::match_conditions(&spec.get("matchConditions"), &mut causes);
-        expressions::variables(&spec.get("variables"), &mut causes);
+        expressions::variables(&spec.get("variables"), MAX_VARIABLES, &mut causes);
         let (validations, annotations) = (spec.get("validations"), spec.get("auditAnnotations"));
         if validations.is_empty() && annotations.is_empty() {
             causes.extend([&validations, &annotations].map(|field| field.required(NO_RULES)));
         }
         validations.items().for_each(|validation| check_validation(&validation, &mut causes));
-        check_annotations(&annotations, &mut causes);
+        let name = Field::root(object).get("metadata.name");
+        check_annotations(&annotations, name.text(), &mut causes);
         causes
     }
 
-    fn validate_update(&self, _: &Names, part: Part, _: &Value, new: &Value) -> Vec<Cause> {
-        let mut causes = Vec::new();
+    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
+        self.check_expressions(names, None, object)
+    }
+
+    fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+        let mut causes = self.check_expressions(names, Some(old), new);
         if part == Part::Status {
             check_status(&Field::root(new).get("status"), &mut causes);
         }
@@ -110,28 +150,34 @@ fn check_validation(validation: &Field<'_>, causes: &mut Vec<Cause>) {
         causes
             .push(message.required("message must be specified if expression contains line breaks"));
     }
+    let said = validation.get("messageExpression");
+    if !said.is_empty() && said.text().trim().is_empty() {
+        causes.push(said.invalid("must be non-empty if specified"));
+    }
     let reason = validation.get("reason");
-    rules::optional_one_of(
-        &reason,
-        &["Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized"],
-        causes,
-    );
+    rules::optional_one_of(&reason, &["Forbidden", "Invalid", "RequestEntityTooLarge"], causes);
 }
 
-fn check_annotations(list: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks the audit annotations of the policy of a name, which stands before their keys.
+fn check_annotations(list: &Field<'_>, policy: &str, causes: &mut Vec<Cause>) {
     if list.items().len() > MAX_ANNOTATIONS {
         causes.push(Cause::too_many(list.path(), list.items().len(), MAX_ANNOTATIONS));
     }
     let mut seen = HashSet::new();
     for annotation in list.items() {
         let key = annotation.get("key");
-        rules::name(&key, name::qualified_name, causes);
+        let qualified = name::qualified_name(&format!("{policy}/{}", key.text()));
+        causes.extend(key.invalid_for(&qualified));
         if !key.is_empty() && !seen.insert(key.text()) {
             causes.push(key.duplicate());
         }
         let expression = annotation.get("valueExpression");
-        if expression.text().trim().is_empty() {
+        let text = expression.text().trim();
+        if text.is_empty() {
             causes.push(expression.required("valueExpression is not specified"));
+        } else if text.len() > MAX_ANNOTATION_EXPRESSION_BYTES {
+            let most = MAX_ANNOTATION_EXPRESSION_BYTES;
+            causes.push(expression.required(&format!("must not exceed {most} bytes in length")));
         }
     }
 }
@@ -147,7 +193,7 @@ mod tests {
     fn statuses() {
         let check = |status: Json, expect: &[&str]| {
             let new = json!({ "status": status }).into();
-            let causes = ValidatingAdmissionPolicy.validate_update(
+            let causes = ValidatingAdmissionPolicy::new().validate_update(
                 Naming::Svc.names(),
                 Part::Status,
                 &Value::Null,
@@ -168,10 +214,11 @@ mod tests {
     #[test]
     fn policies() {
         let rule = json!({"apiGroups": ["a"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["b"]});
-        let base = json!({"spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]}});
+        let base = json!({"metadata": {"name": "p"}, "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]}});
         let check = |field: &str, value: Json, expect: &[&str]| {
             let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
-            let causes = ValidatingAdmissionPolicy.validate(Naming::Svc.names(), &object);
+            let causes =
+                ValidatingAdmissionPolicy::new().validate(Naming::Svc.names(), &object);
             assert_eq!(shown(&causes), expect, "{field}");
         };
         check("failurePolicy", json!("Ignore"), &[]);
@@ -202,6 +249,8 @@ mod tests {
         validation("expression", "1\n+1", &["Required spec.validations[0].message"]);
         validation("message", "a\nb", &["Invalid spec.validations[0].message"]);
         validation("reason", "Odd", &["NotSupported spec.validations[0].reason"]);
+        validation("reason", "Unauthorized", &["NotSupported spec.validations[0].reason"]);
+        validation("messageExpression", " ", &["Invalid spec.validations[0].messageExpression"]);
         let annotation = json!({"key": "k", "valueExpression": "'v'"});
         check("auditAnnotations", json!([annotation]), &[]);
         check(
@@ -209,5 +258,33 @@ mod tests {
             json!([annotation, annotation]),
             &["Duplicate spec.auditAnnotations[1].key"],
         );
+    }
+    #[test]
+    fn expressions_compile() {
+        let policy = |expression: &str, condition: &str| -> Value {
+            json!({"spec": {
+                "matchConditions": [{"name": "c", "expression": condition}],
+                "validations": [{"expression": expression}],
+            }})
+            .into()
+        };
+        let strategy = ValidatingAdmissionPolicy::new();
+        let names = Naming::Svc.names();
+        let at = "Invalid spec.validations[0].expression";
+        let create = |expression: &str, expect: &[&str]| {
+            let causes = strategy.validate_create(names, &policy(expression, "true"));
+            assert_eq!(shown(&causes), expect, "{expression}");
+        };
+        create("object.a == 1", &[]);
+        create("params.a == 1", &[at]);
+        create("1", &[at]);
+        let update = |old: (&str, &str), new: (&str, &str), expect: &[&str]| {
+            let (old, new) = (policy(old.0, old.1), policy(new.0, new.1));
+            let causes = strategy.validate_update(names, Part::Main, &old, &new);
+            assert_eq!(shown(&causes), expect);
+        };
+        update(("1", "2"), ("1", "2"), &[]);
+        update(("true", "2"), ("1", "2"), &[at]);
+        update(("true", "2"), ("true", "3"), &["Invalid spec.matchConditions[0].expression"]);
     }
 }
