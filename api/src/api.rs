@@ -26,6 +26,7 @@ use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use quorate_access::flow_control::FlowControl;
 use quorate_access::flow_control::{InFlight, InFlightLimits};
 use quorate_admission::Admission;
+use quorate_admission::policy::PolicyIndex;
 use quorate_extensions::crd::publisher::Publisher;
 use quorate_registry::derived::{Informed, recording_writes};
 use quorate_registry::features::{Feature, Gates};
@@ -135,11 +136,14 @@ impl Api {
         options.env.entropy.fill(&mut process);
         let flow_control = FlowControl::new(names, &catalogue.load(), options.store.clone());
         let custom_resources = Publisher::new(&catalogue, options.store.clone()).map(Arc::new);
-        let states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
+        let policies = PolicyIndex::new(&catalogue.load(), options.store.clone()).map(Arc::new);
+        let mut states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
+        states.extend(policies.as_ref().map(|policies| policies.derived_state()));
         let store = recording_writes(options.store, states);
+        let admission = Admission::new(names, catalogue.clone(), store.clone());
         Arc::new(Self {
             names,
-            admission: Arc::new(Admission::new(names, catalogue.clone(), store.clone())),
+            admission: Arc::new(admission.with_policies(policies)),
             audit: options.audit,
             authentication: Authentication::new(names, options.authentication),
             store,
@@ -167,7 +171,10 @@ impl Api {
     /// What its parts derive from stored objects: for the informer of the node.
     #[must_use]
     pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
-        derived_states(&self.authorizer, &self.flow_control, self.custom_resources.as_deref())
+        let custom_resources = self.custom_resources.as_deref();
+        let mut states = derived_states(&self.authorizer, &self.flow_control, custom_resources);
+        states.extend(self.admission.derived_state());
+        states
     }
 
     /// The one way to write objects, for handlers and controllers alike: the server's own writes,

@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode, Uri};
+use parking_lot::Mutex;
 use quorate_meta::{SmolStr, Status};
 use tokio::time::Instant;
 
@@ -20,6 +21,7 @@ use quorate_access::authentication::User;
 use quorate_access::authorization::Decision;
 use quorate_access::flow_control::Flow;
 use quorate_access::request::RequestInfo;
+use quorate_registry::Notes;
 
 /// A point that a request reaches on its way through the filters, in their order. There are few,
 /// because each takes a reading of the clock: those before which a request may wait.
@@ -56,6 +58,8 @@ pub struct RequestRecord<'a> {
     request_bytes: usize,
     object_name: OnceLock<SmolStr>,
     credential_id: OnceLock<String>,
+    /// What admission has told of the request; made for writes only.
+    notes: OnceLock<Arc<Mutex<Notes>>>,
     panicked: bool,
     failure: Option<Box<Status>>,
     status: Option<StatusCode>,
@@ -142,6 +146,12 @@ impl<'a> RequestRecord<'a> {
         self.credential_id.get().map(String::as_str)
     }
 
+    /// What admission has told of the request besides its decision.
+    #[must_use]
+    pub fn notes(&self) -> Notes {
+        self.notes.get().map(|notes| notes.lock().clone()).unwrap_or_default()
+    }
+
     /// Whether a filter or the handler panicked.
     #[must_use]
     pub fn has_panicked(&self) -> bool {
@@ -192,6 +202,7 @@ impl<'a> RequestRecord<'a> {
             request_bytes: 0,
             object_name: OnceLock::new(),
             credential_id: OnceLock::new(),
+            notes: OnceLock::new(),
             panicked: false,
             failure: None,
             status: None,
@@ -267,6 +278,11 @@ impl<'a> RequestRecord<'a> {
     /// The object in the body of a create has this name.
     pub(crate) fn named(&self, name: &str) {
         self.object_name.get_or_init(|| name.into());
+    }
+
+    /// Where admission notes what it tells of the request.
+    pub(crate) fn shared_notes(&self) -> &Arc<Mutex<Notes>> {
+        self.notes.get_or_init(Arc::default)
     }
 
     /// The response carries a credential of this ID.

@@ -1,5 +1,5 @@
-//! Built-in admission plugins: the namespace's defaults, limits and Pod Security levels, the
-//! default classes, and quotas.
+//! Admission: the built-in plugins (the namespace's defaults, limits and Pod Security levels, the
+//! default classes, quotas), and the validating policies of the cluster.
 //!
 //! One plugin per file, in the order of `PLUGINS`, each with the writes that it handles: the
 //! mutating parts set defaults, the validating parts check the valid object, and ResourceQuota
@@ -10,10 +10,11 @@
 //! known to be current, and a write that was admitted by an older state is bound to the revisions
 //! of the quotas that it is charged to.
 //!
-//! Not here: webhooks and admission policies.
+//! Not here: webhooks.
 
 mod plugin;
 pub mod plugins;
+pub mod policy;
 mod quota_lock;
 mod rules;
 mod snapshot_view;
@@ -28,6 +29,8 @@ use quorate_store::Store;
 use plugin::Plugin;
 use plugins::quota::{self, ResourceQuota};
 use plugins::{COUNTED, PLUGINS, Row};
+use policy::{Judge, PolicyIndex};
+use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, CurrentCatalogue, Mutation, Terms};
 pub use quota_lock::QuotaLocks;
@@ -39,6 +42,7 @@ pub struct Admission {
     catalogue: Arc<CurrentCatalogue>,
     store: Arc<dyn Store>,
     quota_locks: Arc<QuotaLocks>,
+    policies: Option<Arc<PolicyIndex>>,
 }
 
 impl Admission {
@@ -49,7 +53,19 @@ impl Admission {
         catalogue: Arc<CurrentCatalogue>,
         store: Arc<dyn Store>,
     ) -> Self {
-        Self { names, catalogue, store, quota_locks: Arc::default() }
+        Self { names, catalogue, store, quota_locks: Arc::default(), policies: None }
+    }
+
+    /// The same, which asks admission policies too.
+    #[must_use]
+    pub fn with_policies(self, policies: Option<Arc<PolicyIndex>>) -> Self {
+        Self { policies, ..self }
+    }
+
+    /// What it derives from stored objects, for the informer of the node.
+    #[must_use]
+    pub fn derived_state(&self) -> Option<Arc<dyn Informed>> {
+        self.policies.as_ref().map(|policies| policies.derived_state())
     }
 
     /// The locks of writes that are charged to quotas.
@@ -80,6 +96,24 @@ impl Admission {
         self.ask(|view| {
             let mut terms = Terms::default();
             ResourceQuota.validate(view, attributes, new, &mut terms)?;
+            Ok(terms)
+        })
+        .await
+    }
+
+    /// The terms of the validating parts of the plugins.
+    async fn ask_plugins(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
+        let Some(new) = attributes.new else {
+            return Ok(Terms::default());
+        };
+        if self.handled(|row| row.validates, attributes).next().is_none() {
+            return Ok(Terms::default());
+        }
+        self.ask(|view| {
+            let mut terms = Terms::default();
+            self.handled(|row| row.validates, attributes).try_for_each(|row| {
+                row.traced(row.plugin.validate(view, attributes, new, &mut terms))
+            })?;
             Ok(terms)
         })
         .await
@@ -122,20 +156,12 @@ impl quorate_registry::Admission for Admission {
     }
 
     async fn validate(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
-        let Some(new) = attributes.new else {
-            return Ok(Terms::default());
-        };
-        if self.handled(|row| row.validates, attributes).next().is_none() {
-            return Ok(Terms::default());
+        let terms = self.ask_plugins(attributes).await?;
+        if let Some(index) = &self.policies {
+            let (catalogue, store) = (&*self.catalogue, &self.store);
+            Judge { index, catalogue, store }.judge(attributes).await?;
         }
-        self.ask(|view| {
-            let mut terms = Terms::default();
-            self.handled(|row| row.validates, attributes).try_for_each(|row| {
-                row.traced(row.plugin.validate(view, attributes, new, &mut terms))
-            })?;
-            Ok(terms)
-        })
-        .await
+        Ok(terms)
     }
 
     fn is_counted(&self, attributes: &Attributes<'_>) -> bool {

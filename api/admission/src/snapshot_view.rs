@@ -2,6 +2,8 @@
 //!
 //! Invariant: all reads through a view are of the same revision; a view writes nothing.
 
+use std::sync::Arc;
+
 use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, Snapshot};
 
@@ -35,6 +37,21 @@ impl<'a> SnapshotView<'a> {
     ) -> Option<&'a Resource> {
         let group = if group.is_empty() { String::new() } else { self.names.group(group) };
         self.catalogue.find(&group, version, plural).map(|resource| &**resource)
+    }
+
+    /// Every resource that is served.
+    pub(super) fn resources(&self) -> impl Iterator<Item = &'a Arc<Resource>> {
+        self.catalogue.iter()
+    }
+
+    /// The resource whose objects have this kind; `None` where it is not served.
+    pub(super) fn resource_of_kind(
+        &self,
+        group: &str,
+        version: &str,
+        kind: &str,
+    ) -> Option<&'a Resource> {
+        self.catalogue.find_kind(group, version, kind).map(|resource| &**resource)
     }
 
     /// Sets the topology labels of this node in an object.

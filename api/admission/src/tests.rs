@@ -25,6 +25,7 @@ pub(crate) fn attributes(target: Target<'_>) -> Attributes<'_> {
         manager: "m",
         delete_options: None,
         user: Some(UserInfo { name: "u", uid: "", groups: &[], extra: &[] }),
+        author: None,
     }
 }
 

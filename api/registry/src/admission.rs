@@ -18,6 +18,7 @@ use quorate_store::{Condition, Operation, Revision, Snapshot};
 use tokio::sync::OwnedMutexGuard;
 
 use super::strategy::Part;
+use crate::author::Author;
 use crate::error::Error;
 use crate::options::{DeleteOptions, Target};
 use crate::permission::UserInfo;
@@ -93,6 +94,8 @@ pub struct Attributes<'a> {
     /// The user; `None` for the server's own writes (controllers, bootstrap), which the built-in
     /// plugins always admit.
     pub user: Option<UserInfo<'a>>,
+    /// The author of the write, who knows what the user may do; `None` where there is no user.
+    pub author: Option<&'a dyn Author>,
 }
 
 impl Attributes<'_> {

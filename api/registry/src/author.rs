@@ -7,6 +7,7 @@
 //!
 //! Not here: users and rules, which are the authenticator's and the authorizer's.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use async_trait::async_trait;
@@ -14,7 +15,7 @@ use quorate_meta::Value;
 
 use crate::error::Error;
 use crate::options::Target;
-use crate::permission::{Grant, Permission, UserInfo};
+use crate::permission::{AccessCheck, AccessDecision, Grant, Permission, UserInfo};
 
 /// The user of a write, and the authorizer's decisions about it.
 #[async_trait]
@@ -41,4 +42,51 @@ pub trait Author: Debug + Send + Sync {
     /// # Errors
     /// The refusal: a 403.
     async fn check_grant(&self, target: Target<'_>, grant: &Grant) -> Result<(), Error>;
+
+    /// The authorizer's decision about a question of an admission policy.
+    async fn decide(&self, check: &AccessCheck) -> AccessDecision;
+
+    /// Takes note of what admission tells besides its decision, also where it refuses.
+    fn note(&self, notes: Notes);
+}
+
+/// What admission tells besides its decision.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notes {
+    /// Warnings for the client, each once.
+    pub warnings: Vec<String>,
+    /// Annotations of the request's audit events, by key.
+    pub annotations: BTreeMap<String, String>,
+}
+
+impl Notes {
+    /// Adds further notes; of annotations of one key the first stays.
+    pub fn add(&mut self, more: Self) {
+        for warning in more.warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        for (key, value) in more.annotations {
+            self.annotations.entry(key).or_insert(value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_that_runs_again_notes_nothing_twice() {
+        let notes = |warning: &str, value: &str| Notes {
+            warnings: vec![warning.to_owned()],
+            annotations: BTreeMap::from([("k".to_owned(), value.to_owned())]),
+        };
+        let mut all = notes("a", "1");
+        all.add(notes("b", "2"));
+        all.add(notes("a", "1"));
+        assert_eq!(all.warnings, ["a", "b"]);
+        assert_eq!(all.annotations["k"], "1");
+    }
 }

@@ -31,12 +31,12 @@ mod resource;
 pub mod strategy;
 
 pub use admission::{Admission, AdmissionOperation, Attributes, Mutation, Terms};
-pub use author::Author;
+pub use author::{Author, Notes};
 pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
 pub use conversion::{Conversion, StoredForm, VersionReader};
 pub use error::Error;
 pub use gated_fields::GatedFields;
-pub use permission::{Grant, Permission, UserInfo};
+pub use permission::{AccessCheck, AccessDecision, AccessTarget, Grant, Permission, UserInfo};
 pub use removal::Removal;
 pub use resource::{LiveMarker, ObjectTypes, Resource, Subresource, TypeSource};
 pub use strategy::{

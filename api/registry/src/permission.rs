@@ -72,6 +72,53 @@ pub struct Permission {
     pub refusal: String,
 }
 
+/// A question to the authorizer: whether somebody may do something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessCheck {
+    /// Namespace and name of the service account that is asked about; `None` for the user of the
+    /// request.
+    pub service_account: Option<(String, String)>,
+    /// To what.
+    pub target: AccessTarget,
+    /// The verb: of HTTP, in lower case, for a path.
+    pub verb: String,
+}
+
+/// What a question is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccessTarget {
+    /// A path that is no resource.
+    Path(String),
+    /// A resource, in any version.
+    Resource {
+        /// Full group name; empty for the core group.
+        group: String,
+        /// Plural name.
+        resource: String,
+        /// Empty for the resource itself.
+        subresource: String,
+        /// Empty for all or none.
+        namespace: String,
+        /// Empty for all.
+        name: String,
+        /// A field selector as text; empty for none.
+        fields: String,
+        /// A label selector as text; empty for none.
+        labels: String,
+    },
+}
+
+/// The answer to such a question.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AccessDecision {
+    /// Whether it is allowed.
+    pub allowed: bool,
+    /// Why, in the authorizer's words.
+    pub reason: String,
+    /// What went wrong while deciding.
+    pub error: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -155,6 +155,14 @@ impl Draft {
         write_string(credential, &mut self.further);
     }
 
+    /// Annotates what admission has told.
+    pub(super) fn annotate(&mut self, key: &str, value: &str) {
+        self.further.push(b',');
+        write_string(key, &mut self.further);
+        self.further.push(b':');
+        write_string(value, &mut self.further);
+    }
+
     /// Annotates that the request is for a version that will be gone some day.
     pub(super) fn deprecate(&mut self, phrases: &Phrases) {
         self.further.extend_from_slice(phrases.deprecated.as_bytes());

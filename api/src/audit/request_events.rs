@@ -158,6 +158,12 @@ impl Told {
         if let Some(credential) = record.credential_id() {
             self.draft.issue(&audit.phrases, credential);
         }
+        // Policies may quote what they have read.
+        if !self.scope.private {
+            for (key, value) in &record.notes().annotations {
+                self.draft.annotate(key, value);
+            }
+        }
         self.panicked = record.has_panicked();
     }
 

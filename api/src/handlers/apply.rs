@@ -58,7 +58,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         Ok(object)
     };
     let permit = || permit::creation(api, request);
-    let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
+    let answer = writer_for(api, request).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| {
         let status =
             if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };

@@ -70,7 +70,7 @@ async fn bind(
         graph: form.graph(),
         ty: form.ty(),
     };
-    let writer = writer_for(api, request.user);
+    let writer = writer_for(api, request);
     // The labels of the node come from admission.
     let told = writer.admit_request(admitted, &mut binding).await?;
     identity::check_name(name, &binding)?;

@@ -26,7 +26,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         request.record.named(name);
     }
     let target = Target { resource, namespace: request.namespace(), name: "" };
-    let answer = writer_for(api, request.user).create(target, object, parameters.write()).await;
+    let answer = writer_for(api, request).create(target, object, parameters.write()).await;
     let answer =
         answer.and_then(|answer| response::object(api, request, StatusCode::CREATED, &answer));
     warnings::attach(&warnings, answer)

@@ -38,7 +38,7 @@ async fn delete(
     asked: &Asked,
 ) -> Result<Response<Body>, Error> {
     let Target { resource, name, .. } = target;
-    let answer = writer_for(api, request.user).delete(target, &asked.options).await?;
+    let answer = writer_for(api, request).delete(target, &asked.options).await?;
     if answer.outcome == Outcome::Removed && !resource.delete_returns_object {
         let uid = stored_codec::header(resource, &answer.value)?.uid();
         let status = respond::status(

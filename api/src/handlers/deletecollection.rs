@@ -64,7 +64,7 @@ async fn delete_listed(
 ) -> Result<(), Error> {
     let resource = request.resource()?;
     let mut chosen = choose(api, request, listed).await?.into_iter();
-    let writer = writer_for(api, request.user);
+    let writer = writer_for(api, request);
     let mut running = FuturesUnordered::new();
     let mut failed: Option<Error> = None;
     loop {

@@ -85,7 +85,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         identity::check_name(name, &object)?;
         Ok(object)
     };
-    let answer = writer_for(api, request.user).update(target, options, change).await;
+    let answer = writer_for(api, request).update(target, options, change).await;
     let answer = answer.and_then(|answer| response::object(api, request, StatusCode::OK, &answer));
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };

@@ -198,7 +198,9 @@ pub(crate) async fn run(
         ..LONG_BODY_BYTES => answer.await,
         _ => blocking_whenever_it_runs(answer).await,
     };
-    warnings::attach(deprecated.as_slice(), answer)
+    let mut told = request.record.notes().warnings;
+    told.extend(deprecated);
+    warnings::attach(&told, answer)
 }
 
 /// The handler's future, each in a box of its own: those of changes take several times the memory

@@ -183,7 +183,7 @@ async fn apply(
     };
     // A scale creates nothing, so the authorizer is not asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
-    let answer = writer_for(api, request.user).apply(target, options, &permit, change).await;
+    let answer = writer_for(api, request).apply(target, options, &permit, change).await;
     let answer = answer.and_then(|answer| scaled(api, request, form, &answer));
     match body {
         Ok(body) if answer.is_ok() => {
@@ -248,7 +248,7 @@ where
         places.write(&scale, &mut object)?;
         Ok(object)
     };
-    let answer = writer_for(api, request.user).update(target, options, change).await?;
+    let answer = writer_for(api, request).update(target, options, change).await?;
     scaled(api, request, form, &answer)
 }
 

@@ -73,7 +73,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         graph: request.catalogue.graph(),
         ty: kind.ty,
     };
-    told.extend(writer_for(api, request.user).admit_request(admitted, &mut object).await?);
+    told.extend(writer_for(api, request).admit_request(admitted, &mut object).await?);
     let answer = answer(api, request, &mut object, &mut told).await.and_then(|id| {
         if parameters.dry_run {
             object.set_at(&["status", "token"], "");

@@ -44,7 +44,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let again =
         move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
     let permit = || permit::creation(api, request);
-    let answer = writer_for(api, request.user).put(target, options, &permit, again).await;
+    let answer = writer_for(api, request).put(target, options, &permit, again).await;
     let answer = answer.and_then(|answer| {
         let status =
             if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };

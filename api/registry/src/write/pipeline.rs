@@ -88,6 +88,7 @@ impl<'a> Write<'a> {
             manager: self.options.manager,
             delete_options: self.delete_options,
             user: writer.user(),
+            author: writer.author.as_deref(),
         }
     }
 }

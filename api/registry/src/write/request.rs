@@ -67,6 +67,7 @@ impl Writer {
             manager: options.manager,
             delete_options: None,
             user: self.user(),
+            author: self.author.as_deref(),
         };
         if admission.mutate(&attributes, body).await? == Mutation::Patched {
             quorate_schema::decode(graph, ty, body).map_err(|error| {

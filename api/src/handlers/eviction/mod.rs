@@ -59,7 +59,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         graph: form.graph(),
         ty: form.ty(),
     };
-    let told = writer_for(api, request.user).admit_request(admitted, &mut body).await?;
+    let told = writer_for(api, request).admit_request(admitted, &mut body).await?;
     let options = options::of(api.names, &form.group_kind(), &body, parameters.dry_run)?;
     let eviction = Eviction {
         api,

@@ -1,0 +1,232 @@
+//! The policies and bindings of the cluster, as one node knows them.
+//!
+//! Invariants: a policy without a binding is not asked; policies, and the bindings of each, are
+//! asked in the order of their names; a policy is compiled once, when a write first matches it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use quorate_meta::{Names, Value};
+use quorate_policy::{Environments, FailurePolicy, Policy};
+use quorate_registry::Catalogue;
+use quorate_registry::derived::{
+    Derived, DerivedState, DerivedStateOptions, Informed, ObjectChange,
+};
+use quorate_registry::error::Error;
+use quorate_store::Store;
+
+use super::matching::MatchResources;
+use super::params::{ParamKind, ParamRef};
+
+/// The neutral name of their group.
+const REGISTRATION: &str = "admissionregistration";
+/// The plural name of the policies.
+pub(super) const POLICIES: &str = "validatingadmissionpolicies";
+/// The plural name of their bindings.
+pub(super) const BINDINGS: &str = "validatingadmissionpolicybindings";
+
+/// A policy.
+pub(super) struct StoredPolicy {
+    pub(super) name: String,
+    pub(super) constraints: MatchResources,
+    pub(super) failure_policy: FailurePolicy,
+    /// `None` when the policy takes no parameters.
+    pub(super) param_kind: Option<ParamKind>,
+    spec: Value,
+    compiled: OnceLock<Policy>,
+}
+
+/// A binding.
+#[derive(Debug)]
+pub(super) struct StoredBinding {
+    pub(super) name: String,
+    policy: String,
+    pub(super) resources: MatchResources,
+    /// `None` when the binding names no parameters.
+    pub(super) param_ref: Option<ParamRef>,
+    pub(super) actions: Actions,
+}
+
+/// What a binding does about a failed validation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Actions {
+    pub(super) deny: bool,
+    pub(super) warn: bool,
+    pub(super) audit: bool,
+}
+
+/// A policy with its bindings, of which it has some.
+#[derive(Debug)]
+pub(super) struct BoundPolicy {
+    pub(super) policy: Arc<StoredPolicy>,
+    pub(super) bindings: Vec<Arc<StoredBinding>>,
+}
+
+/// Every policy that is in force.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Policies {
+    policies: BTreeMap<String, Arc<StoredPolicy>>,
+    bindings: BTreeMap<String, Arc<StoredBinding>>,
+    in_force: Arc<InForce>,
+}
+
+#[derive(Debug, Default)]
+struct InForce {
+    /// By name.
+    policies: Vec<BoundPolicy>,
+    /// Places of those that name a resource, by its plural name.
+    by_plural: HashMap<String, Vec<usize>>,
+    /// Places of those that may match any resource.
+    any: Vec<usize>,
+}
+
+impl Policies {
+    /// The policies that may match a write of resources of this name, by name.
+    pub(super) fn of(&self, plural: &str) -> impl Iterator<Item = &BoundPolicy> {
+        let InForce { policies, by_plural, any } = &*self.in_force;
+        let named = by_plural.get(plural).map(Vec::as_slice).unwrap_or_default();
+        let mut places: Vec<usize> = Vec::new();
+        if !(named.is_empty() && any.is_empty()) {
+            places = [named, any.as_slice()].concat();
+            places.sort_unstable();
+        }
+        places.into_iter().map(|place| &policies[place])
+    }
+
+    /// Whether a write of resources of this name may match a policy.
+    pub(super) fn may_match(&self, plural: &str) -> bool {
+        let InForce { by_plural, any, .. } = &*self.in_force;
+        !any.is_empty() || by_plural.contains_key(plural)
+    }
+}
+
+impl Derived for Policies {
+    fn update(&mut self, change: ObjectChange<'_>) {
+        let name = change.name.to_owned();
+        let spec = change.new.map(|object| object.get("spec").unwrap_or(&Value::Null));
+        match (change.plural, spec) {
+            (POLICIES, Some(spec)) => {
+                // What has not changed stays compiled.
+                if self.policies.get(&name).is_none_or(|known| known.spec != *spec) {
+                    self.policies.insert(name.clone(), Arc::new(StoredPolicy::read(name, spec)));
+                }
+            }
+            (POLICIES, None) => drop(self.policies.remove(&name)),
+            (_, Some(spec)) => {
+                self.bindings.insert(name.clone(), Arc::new(StoredBinding::read(name, spec)));
+            }
+            (_, None) => drop(self.bindings.remove(&name)),
+        }
+    }
+
+    fn finish(&mut self) {
+        let mut bound: BTreeMap<&str, Vec<Arc<StoredBinding>>> = BTreeMap::new();
+        for binding in self.bindings.values() {
+            bound.entry(&binding.policy).or_default().push(binding.clone());
+        }
+        let mut in_force = InForce::default();
+        for (name, bindings) in bound {
+            let Some(policy) = self.policies.get(name) else { continue };
+            let place = in_force.policies.len();
+            match policy.constraints.plurals() {
+                None => in_force.any.push(place),
+                Some(plurals) => {
+                    for plural in plurals.into_iter().collect::<BTreeSet<_>>() {
+                        in_force.by_plural.entry(plural.to_owned()).or_default().push(place);
+                    }
+                }
+            }
+            in_force.policies.push(BoundPolicy { policy: policy.clone(), bindings });
+        }
+        self.in_force = Arc::new(in_force);
+    }
+}
+
+impl StoredPolicy {
+    fn read(name: String, spec: &Value) -> Self {
+        let ignores = spec.str_at(&["failurePolicy"]) == Some("Ignore");
+        Self {
+            name,
+            constraints: MatchResources::read(spec.get("matchConstraints")),
+            failure_policy: if ignores { FailurePolicy::Ignore } else { FailurePolicy::Fail },
+            param_kind: ParamKind::read(spec),
+            spec: spec.clone(),
+            compiled: OnceLock::new(),
+        }
+    }
+
+    /// The expressions.
+    pub(super) fn compiled(&self, environments: &Environments) -> &Policy {
+        let compile = || Policy::compile(environments, &self.spec, Some(&self.spec)).0;
+        self.compiled.get_or_init(compile)
+    }
+}
+
+impl fmt::Debug for StoredPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredPolicy").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl StoredBinding {
+    fn read(name: String, spec: &Value) -> Self {
+        let actions = spec.get("validationActions").and_then(Value::as_list).unwrap_or_default();
+        let has = |action: &str| actions.iter().any(|given| given.as_str() == Some(action));
+        Self {
+            name,
+            policy: spec.str_at(&["policyName"]).unwrap_or_default().to_owned(),
+            resources: MatchResources::read(spec.get("matchResources")),
+            param_ref: spec.get("paramRef").filter(|fields| !fields.is_null()).map(ParamRef::read),
+            actions: Actions { deny: has("Deny"), warn: has("Warn"), audit: has("Audit") },
+        }
+    }
+}
+
+/// Keeps the policies of one node in step with the store.
+#[derive(Debug)]
+pub struct PolicyIndex {
+    names: &'static Names,
+    policies: Arc<DerivedState<Policies>>,
+    pub(super) environments: Environments,
+}
+
+impl PolicyIndex {
+    /// An index for this catalogue. `None` when the catalogue has no policies.
+    #[must_use]
+    pub fn new(catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<Self> {
+        let names = catalogue.graph().names();
+        let group = names.group(REGISTRATION);
+        let find = |plural| catalogue.find(&group, "v1", plural).cloned();
+        let resources = vec![find(POLICIES)?, find(BINDINGS)?];
+        let policies = Arc::new(DerivedState::new(DerivedStateOptions {
+            store,
+            prefixes: resources.iter().map(|resource| resource.prefix(None)).collect(),
+            resources,
+            what: "admission policies",
+        }));
+        Some(Self { names, policies, environments: Environments::new(names) })
+    }
+
+    /// The names of the cluster's profile.
+    pub(super) const fn names(&self) -> &'static Names {
+        self.names
+    }
+
+    /// The state that it derives, for the informer of the node.
+    #[must_use]
+    pub fn derived_state(&self) -> Arc<dyn Informed> {
+        self.policies.clone()
+    }
+
+    /// The policies as of everything that this node has applied or acknowledged.
+    ///
+    /// # Errors
+    /// 503 when an acknowledged write has not been applied within some seconds.
+    pub(super) async fn current(&self) -> Result<Arc<Policies>, Error> {
+        if self.policies.is_behind() {
+            return self.policies.current().await;
+        }
+        Ok(self.policies.applied())
+    }
+}

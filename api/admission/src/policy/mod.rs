@@ -1,0 +1,293 @@
+//! Validating admission policies: which of them a write is asked about, and what becomes of what
+//! they find.
+//!
+//! The way of a write: the [`index`] names the policies that may match; [`matching`] decides;
+//! [`params`] finds the parameters of each binding; the policy's expressions are evaluated, with
+//! [`request`] as what they see of the write; [`findings`] makes the refusal, the warnings and the
+//! audit annotations.
+//!
+//! Invariants: policies are never asked about policies and their bindings, nor about
+//! reviews of access, so that a policy can always be mended; a refusal is told only from a state
+//! that is known to be current; a cluster without policies pays a comparison of two numbers for a
+//! write.
+//!
+//! Not here: the expressions (`quorate-policy`).
+
+mod access;
+mod findings;
+mod index;
+mod matching;
+mod param_access;
+mod params;
+mod request;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use quorate_cel::library::authorizer::Answers;
+use quorate_meta::Value;
+use quorate_policy::{Inputs, Pending};
+use quorate_registry::error::Error;
+use quorate_registry::{Attributes, Author, CurrentCatalogue, Notes, Resource};
+use quorate_store::Store;
+
+use crate::snapshot_view::SnapshotView;
+use access::Questions;
+use findings::{Refused, Report};
+pub use index::PolicyIndex;
+use index::{BoundPolicy, Policies, StoredBinding};
+use matching::MatchedAs;
+use subject::Subject;
+
+/// Resources, by neutral group and plural name, that no policy is asked about.
+const EXEMPT: [(&str, &str); 10] = [
+    ("admissionregistration", "validatingadmissionpolicies"),
+    ("admissionregistration", "validatingadmissionpolicybindings"),
+    ("admissionregistration", "mutatingadmissionpolicies"),
+    ("admissionregistration", "mutatingadmissionpolicybindings"),
+    ("authentication", "selfsubjectreviews"),
+    ("authentication", "tokenreviews"),
+    ("authorization", "localsubjectaccessreviews"),
+    ("authorization", "selfsubjectaccessreviews"),
+    ("authorization", "selfsubjectrulesreviews"),
+    ("authorization", "subjectaccessreviews"),
+];
+
+/// After so many rounds of questions to the authorizer a write is refused: each round answers every
+/// question that the one before has met.
+const ROUNDS_MAX: usize = 64;
+
+/// The policies over one store.
+pub(crate) struct Judge<'j> {
+    pub(crate) index: &'j PolicyIndex,
+    pub(crate) catalogue: &'j CurrentCatalogue,
+    pub(crate) store: &'j Arc<dyn Store>,
+}
+
+impl Judge<'_> {
+    /// Admits or refuses a write.
+    ///
+    /// # Errors
+    /// The refusal of the first policy that denies it.
+    pub(crate) async fn judge(&self, attributes: &Attributes<'_>) -> Result<(), Error> {
+        let resource = attributes.target.resource;
+        if self.is_exempt(resource) {
+            return match attributes.author {
+                Some(author) => self.check_params(attributes, author).await,
+                None => Ok(()),
+            };
+        }
+        let policies = self.index.current().await?;
+        if !policies.may_match(&resource.plural) {
+            return Ok(());
+        }
+        let mut questions = Questions::new(attributes.author);
+        let mut report = self.report(&policies, attributes, &mut questions).await?;
+        if report.is_refused() {
+            // What refuses may have changed elsewhere.
+            self.store.read_index().await?;
+            let policies = self.index.current().await?;
+            report = self.report(&policies, attributes, &mut questions).await?;
+        }
+        let names = self.index.names();
+        if let Some(author) = attributes.author {
+            let annotations = report.annotations(names).into_iter().collect();
+            let notes = Notes { warnings: std::mem::take(&mut report.warnings), annotations };
+            if notes != Notes::default() {
+                author.note(notes);
+            }
+        }
+        report.refusal(&Refused::of(attributes))
+    }
+
+    /// Asks whether the author of a policy or binding may read its parameters.
+    async fn check_params(
+        &self,
+        attributes: &Attributes<'_>,
+        author: &dyn Author,
+    ) -> Result<(), Error> {
+        let (catalogue, snapshot) = (self.catalogue.load(), self.store.snapshot());
+        param_access::check(attributes, author, &catalogue, &snapshot).await
+    }
+
+    fn is_exempt(&self, resource: &Resource) -> bool {
+        let names = self.index.names();
+        EXEMPT.iter().any(|(group, plural)| {
+            *plural == resource.plural && *group == names.neutral(&resource.group)
+        })
+    }
+
+    /// What the policies find in the state at hand; questions to the authorizer are answered in
+    /// rounds.
+    async fn report(
+        &self,
+        policies: &Policies,
+        attributes: &Attributes<'_>,
+        questions: &mut Questions<'_>,
+    ) -> Result<Report, Error> {
+        let (catalogue, snapshot) = (self.catalogue.load(), self.store.snapshot());
+        for _ in 0..ROUNDS_MAX {
+            let found = {
+                let view = SnapshotView::new(self.index.names(), &catalogue, &snapshot);
+                let subject = Subject::new(attributes, &view);
+                self.ask(policies, &subject, questions.answers())
+            };
+            match found {
+                Ok(report) => return Ok(report),
+                Err(Pending) => questions.answer().await,
+            }
+        }
+        Err(Error::internal("admission policies ask the authorizer without an end"))
+    }
+
+    /// Asks every policy that matches.
+    fn ask(
+        &self,
+        policies: &Policies,
+        subject: &Subject<'_>,
+        answers: &Arc<Answers>,
+    ) -> Result<Report, Pending> {
+        let (mut report, mut pending) = (Report::default(), false);
+        for bound in policies.of(&subject.attributes.target.resource.plural) {
+            pending |= self.ask_one(bound, subject, answers, &mut report).is_err();
+        }
+        if pending { Err(Pending) } else { Ok(report) }
+    }
+
+    fn ask_one(
+        &self,
+        bound: &BoundPolicy,
+        subject: &Subject<'_>,
+        answers: &Arc<Answers>,
+        report: &mut Report,
+    ) -> Result<(), Pending> {
+        let policy = &*bound.policy;
+        let matched = match policy.constraints.matched(subject) {
+            Ok(None) => return Ok(()),
+            Ok(Some(matched)) => matched,
+            Err(why) => {
+                report.misconfigured(policy, None, why.0);
+                return Ok(());
+            }
+        };
+        let kind = match policy.param_kind.as_ref().map(|kind| kind.resource(subject)).transpose() {
+            Ok(kind) => kind,
+            Err(why) => {
+                report.misconfigured(policy, None, &why);
+                return Ok(());
+            }
+        };
+        let seen = Seen::of(subject, &matched);
+        let mut pending = Ok(());
+        for binding in &bound.bindings {
+            match binding.resources.matched(subject) {
+                Ok(None) => continue,
+                Ok(Some(_)) => {}
+                Err(why) => {
+                    report.misconfigured(policy, Some(binding), why.0);
+                    continue;
+                }
+            }
+            let params = match params(binding, kind, subject) {
+                Ok(params) => params,
+                Err(why) => {
+                    report.misconfigured(policy, Some(binding), &why);
+                    continue;
+                }
+            };
+            for params in &params {
+                let inputs = seen.inputs(subject, params, answers);
+                let compiled = policy.compiled(&self.index.environments);
+                match compiled.evaluate(&self.index.environments, &inputs) {
+                    Ok(findings) => report.add(policy, binding, findings),
+                    Err(missing) => pending = Err(missing),
+                }
+            }
+        }
+        pending
+    }
+}
+
+/// The parameters of a binding, at least one unless none is needed; null stands for none.
+fn params(
+    binding: &StoredBinding,
+    kind: Option<&Resource>,
+    subject: &Subject<'_>,
+) -> Result<Vec<Value>, String> {
+    match (kind, &binding.param_ref) {
+        (Some(kind), Some(reference)) => reference.objects(kind, subject),
+        _ => Ok(vec![Value::Null]),
+    }
+}
+
+/// What expressions see of a write that is matched as some resource.
+struct Seen<'s> {
+    /// Old and new object, where they have to be converted.
+    converted: Option<[Value; 2]>,
+    old: &'s Value,
+    new: &'s Value,
+    request: Value,
+    request_resource: quorate_cel::library::authorizer::ResourceTarget,
+}
+
+impl<'s> Seen<'s> {
+    fn of(subject: &Subject<'s>, matched: &MatchedAs) -> Self {
+        const ABSENT: &Value = &Value::Null;
+        let Attributes { old, new, target, .. } = *subject.attributes;
+        let (old, new) = (old.unwrap_or(ABSENT), new.unwrap_or(ABSENT));
+        let (converted, resource) = match matched {
+            MatchedAs::Itself => (None, target.resource),
+            MatchedAs::Equivalent(other) => {
+                let convert = |object: &Value| convert(target.resource, other, object);
+                (Some([convert(old), convert(new)]), &**other)
+            }
+        };
+        Self {
+            converted,
+            old,
+            new,
+            request: request::request(subject, resource),
+            request_resource: request::request_resource(subject),
+        }
+    }
+
+    fn inputs<'i>(
+        &'i self,
+        subject: &'i Subject<'_>,
+        params: &'i Value,
+        answers: &'i Arc<Answers>,
+    ) -> Inputs<'i> {
+        let (old_object, object) = match &self.converted {
+            Some([old, new]) => (old, new),
+            None => (self.old, self.new),
+        };
+        Inputs {
+            object,
+            old_object,
+            request: &self.request,
+            namespace: subject.namespace_object(),
+            params,
+            answers,
+            request_resource: &self.request_resource,
+        }
+    }
+}
+
+/// An object in the form of another version of its resource.
+fn convert(from: &Resource, to: &Resource, object: &Value) -> Value {
+    let mut object = object.clone();
+    if object.is_null() {
+        return object;
+    }
+    if let Some(form) = &from.stored_form {
+        form.conversion.to_stored(&mut object);
+    }
+    if let Some(form) = &to.stored_form {
+        form.conversion.to_served(&mut object);
+    }
+    object.set_at(&["apiVersion"], to.api_version.as_str());
+    object.set_at(&["kind"], to.kind.as_str());
+    object
+}
