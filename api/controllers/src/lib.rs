@@ -22,6 +22,7 @@ mod member_liveness;
 mod namespace_objects;
 mod namespaces;
 mod options;
+mod policy_types;
 mod quotas;
 mod retry_queue;
 mod roles;

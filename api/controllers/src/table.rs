@@ -14,7 +14,7 @@ use crate::options::ControllersOptions;
 use crate::token_secrets::{self, Contents};
 use crate::{
     api_endpoints, api_services, bootstrap, definitions, event_expiry, flow_schemas, garbage,
-    namespaces, quotas, roles, service_cidrs,
+    namespaces, policy_types, quotas, roles, service_cidrs,
 };
 
 /// One row of the table.
@@ -144,6 +144,11 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     Controller {
         name: "flow-schema-controller",
         parts: &[Part::Always(|with| Box::pin(flow_schemas::run(&with.context)))],
+        hooks: &[],
+    },
+    Controller {
+        name: "validatingadmissionpolicy-status-controller",
+        parts: &[Part::Always(|with| Box::pin(policy_types::run(&with.context)))],
         hooks: &[],
     },
     Controller {
