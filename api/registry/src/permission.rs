@@ -72,7 +72,7 @@ pub struct Permission {
     pub refusal: String,
 }
 
-/// A question to the authorizer: whether somebody may do something.
+/// A question to the authorizer: whether a user may do something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessCheck {
     /// Namespace and name of the service account that is asked about; `None` for the user of the

@@ -217,8 +217,7 @@ mod tests {
         let base = json!({"metadata": {"name": "p"}, "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]}});
         let check = |field: &str, value: Json, expect: &[&str]| {
             let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
-            let causes =
-                ValidatingAdmissionPolicy::new().validate(Naming::Svc.names(), &object);
+            let causes = ValidatingAdmissionPolicy::new().validate(Naming::Svc.names(), &object);
             assert_eq!(shown(&causes), expect, "{field}");
         };
         check("failurePolicy", json!("Ignore"), &[]);

@@ -7,6 +7,7 @@
 //!
 //! Not here: the strategies themselves (`quorate-kinds`), and the order of their calls (`write`).
 
+mod part;
 pub(crate) mod propagation;
 mod scale;
 pub mod status;
@@ -19,31 +20,13 @@ use quorate_meta::{Cause, Map, Names, Time, Value};
 use quorate_store::Operation;
 
 use crate::permission::{Grant, Permission, UserInfo};
+pub use part::Part;
 pub use propagation::{FOREGROUND, ORPHAN, Propagation};
 pub use scale::ScalePaths;
 
 use crate::allocation::Allocator;
 use crate::gated_fields::GatedFields;
 use crate::keys::Key;
-
-/// The part of an object that a write changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
-    /// The resource itself: all fields except those of subresources.
-    Main,
-    /// The `status` subresource.
-    Status,
-    /// The `finalize` subresource.
-    Finalize,
-    /// The `approval` subresource.
-    Approval,
-    /// The number of replicas, through the `scale` subresource.
-    Scale,
-    /// The node that a pod runs on, through the `binding` subresource.
-    Binding,
-    /// The ephemeral containers of a running pod, through the `ephemeralcontainers` subresource.
-    EphemeralContainers,
-}
 
 /// What is wrong with an object, and what its client is warned of.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -52,36 +35,6 @@ pub struct Findings {
     pub causes: Vec<Cause>,
     /// Warnings, in order.
     pub warnings: Vec<String>,
-}
-
-impl Part {
-    /// The part that a subresource writes; `None` for a subresource that is not a part of the
-    /// object.
-    #[must_use]
-    pub fn of(subresource: Option<&str>) -> Option<Self> {
-        match subresource {
-            None => Some(Self::Main),
-            Some("status") => Some(Self::Status),
-            Some("finalize") => Some(Self::Finalize),
-            Some("approval") => Some(Self::Approval),
-            Some("ephemeralcontainers") => Some(Self::EphemeralContainers),
-            Some(_) => None,
-        }
-    }
-
-    /// The subresource that writes this part; empty for the resource itself.
-    #[must_use]
-    pub fn subresource(self) -> &'static str {
-        match self {
-            Self::Main => "",
-            Self::Status => "status",
-            Self::Finalize => "finalize",
-            Self::Approval => "approval",
-            Self::Scale => "scale",
-            Self::Binding => "binding",
-            Self::EphemeralContainers => "ephemeralcontainers",
-        }
-    }
 }
 
 /// A step in the life of an object that other keys may have to follow, in the same transaction.

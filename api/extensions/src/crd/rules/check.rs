@@ -1,6 +1,6 @@
 //! The rules against one object.
 //!
-//! Invariants: `null` is nobody's business; a rule with `oldSelf` runs only where the value replaces
+//! Invariants: rules are not asked about `null`; a rule with `oldSelf` runs only where the value replaces
 //! one that can be told apart from its neighbours, or where the rule says that it need not; a rule
 //! about the value alone that fails for what stays as it was is a warning (KEP-4008).
 //!
