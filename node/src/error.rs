@@ -5,6 +5,7 @@
 
 use std::fmt::Display;
 
+use quorate_webhook::CallError;
 use thiserror::Error;
 
 /// The failure of a command.
@@ -35,6 +36,12 @@ impl Error {
             Self::Config(_) => 2,
             Self::Failed(_) => 1,
         }
+    }
+}
+
+impl From<CallError> for Error {
+    fn from(error: CallError) -> Self {
+        if error.is_permanent() { Self::config(error) } else { Self::failed(error) }
     }
 }
 

@@ -7,7 +7,6 @@ mod audit;
 mod authorization;
 mod bench;
 mod cli;
-mod client;
 mod command;
 mod config;
 mod data_dir;

@@ -10,9 +10,7 @@ mod io;
 mod limits;
 mod service;
 mod tls;
-mod trust_anchor;
 
 pub use limits::Limits;
 pub use service::{ApiServer, Handle, Options};
 pub use tls::{ServerTls, TlsError, TlsFiles};
-pub use trust_anchor::{Purpose, is_trust_anchor};

@@ -4,7 +4,7 @@
 //! one has its key. A handshake takes any certificate, because a client with one of an unknown CA
 //! gets a 401 like every unknown user, or may have a token; the certificate is verified right
 //! after, by the CA of clients and that of proxies, and the latter makes no client of anyone; a
-//! certificate that is itself one of these CAs needs no other (`trust_anchor`). A replacement
+//! certificate that is itself one of these CAs needs no other (`is_trust_anchor`). A replacement
 //! counts for new connections only, and each of those verifies its client.
 
 use std::fmt;
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use quorate_meta::Names;
+use quorate_webhook::{Purpose, is_trust_anchor};
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
@@ -23,7 +24,6 @@ use rustls::{
 };
 use thiserror::Error;
 
-use super::trust_anchor::{Purpose, is_trust_anchor};
 use quorate_access::authentication::ConnectionIdentity;
 
 /// Why certificates cannot be used.

@@ -11,6 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_env::Env;
+use quorate_webhook::Connection;
 use tokio::time::{Instant, sleep_until};
 
 use super::Options;
@@ -19,7 +20,6 @@ use super::process;
 use super::report::{Counts, Report};
 use super::servers::Servers;
 use super::workload::{Kind, Workspace};
-use crate::client::Connection;
 use crate::error::Error;
 
 /// Requests of a client in one round at most: those of the next round count from there on.

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 
 use super::Options;
-use crate::client::{Connection, HTTP_1, HTTP_2};
 use crate::config::NodeConfig;
 use crate::data_dir::DataDir;
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{self, Identity, names};
 use quorate_env::Env;
+use quorate_webhook::{Connection, HTTP_1, HTTP_2};
 
 /// The servers under load.
 #[derive(Debug)]
@@ -68,6 +68,6 @@ impl Servers {
 
     /// A connection for the client with this number.
     pub(super) async fn connect(&self, env: &Env, client: usize) -> Result<Connection, Error> {
-        Connection::open(&*env.network, self.server(client), self.tls.clone()).await
+        Ok(Connection::open(&*env.network, self.server(client), self.tls.clone()).await?)
     }
 }

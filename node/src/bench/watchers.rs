@@ -12,6 +12,7 @@ use futures::future::join_all;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use quorate_env::Env;
+use quorate_webhook::Connection;
 use tokio::time::{Instant, timeout_at};
 
 use super::latency::Latencies;
@@ -20,7 +21,6 @@ use super::report::{Counts, Report};
 use super::servers::Servers;
 use super::workload::{Kind, Workspace};
 use super::{Options, process};
-use crate::client::Connection;
 use crate::error::Error;
 
 /// Clients that change objects.

@@ -17,12 +17,12 @@ use http_body_util::{BodyExt, Full};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_env::Env;
 use quorate_meta::well_known::MEDIA_APPLY_PATCH;
+use quorate_webhook::Connection;
 use tokio::time::{Instant, sleep};
 
 use super::Options;
 use super::objects::ObjectTemplate;
 use super::servers::Servers;
-use crate::client::Connection;
 use crate::error::Error;
 
 /// Requests at a time while objects are made.

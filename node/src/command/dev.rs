@@ -18,12 +18,12 @@ use http::{Request, StatusCode};
 use http_body_util::Full;
 use quorate_env::Env;
 use quorate_meta::Naming;
+use quorate_webhook::{Connection, HTTP_1};
 use rustls::ClientConfig;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{Instant, timeout};
 
 use crate::cli::Dev;
-use crate::client::{Connection, HTTP_1};
 use crate::config::NodeConfig;
 use crate::data_dir::DataDir;
 use crate::error::{Error, at};

@@ -21,7 +21,6 @@ pub(crate) mod issue;
 pub(crate) mod leaf;
 pub(crate) mod names;
 pub(crate) mod sealed;
-mod server_verifier;
 mod tls;
 
 pub(crate) use authority::{Authority, Subject};

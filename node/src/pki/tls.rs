@@ -7,11 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use quorate_api::server::TlsFiles;
+use quorate_env::SystemEnv;
 use quorate_raft::Credentials;
+use quorate_webhook::{ServerVerifier, client_tls};
 use rustls::ClientConfig;
 
 use super::identity::certificates;
-use super::server_verifier::ServerVerifier;
 use super::{Identity, names};
 use crate::error::Error;
 use crate::files::read_text;
@@ -53,19 +54,8 @@ pub(crate) fn client_config(
     identity: Option<&Identity>,
     protocols: &[&[u8]],
 ) -> Result<Arc<ClientConfig>, Error> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = ServerVerifier::new(certificates(authority)?, &provider)?;
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(Error::failed)?
-        .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier));
-    let mut config = match identity {
-        None => config.with_no_client_auth(),
-        Some(identity) => config
-            .with_client_auth_cert(identity.chain()?, identity.private_key()?)
-            .map_err(|error| Error::config(format_args!("client certificate: {error}")))?,
-    };
-    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    Ok(Arc::new(config))
+    let verifier = ServerVerifier::new(certificates(authority)?).map_err(Error::config)?;
+    let shown =
+        identity.map(|identity| Ok::<_, Error>((identity.chain()?, identity.private_key()?)));
+    client_tls(verifier, shown.transpose()?, protocols, Arc::new(SystemEnv)).map_err(Error::config)
 }

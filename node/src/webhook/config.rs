@@ -6,20 +6,19 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
+use quorate_webhook::{HTTP_1, Place};
 use rustls::ClientConfig;
 use serde::Deserialize;
 
-use crate::client::HTTP_1;
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{Identity, client_config};
 
 /// Where to send.
 pub(super) struct WebhookConfig {
-    /// `host:port`.
-    pub(super) address: String,
-    pub(super) path: String,
-    pub(super) token: Option<String>,
+    pub(super) place: Place,
+    /// The header with the token.
+    pub(super) authorization: Option<HeaderValue>,
     pub(super) tls: Arc<ClientConfig>,
     /// Where all that stands: the file itself and those that it names.
     pub(super) files: Vec<PathBuf>,
@@ -115,15 +114,18 @@ impl WebhookConfig {
             (Some(_), None) => return Err(missing("key for the client certificate")),
             (None, Some(_)) => return Err(missing("client certificate for the key")),
         };
-        let (address, path) = parse_url(&cluster.server)?;
+        let place = Place::of_url(&cluster.server).map_err(Error::config)?;
         let tls = client_config(&authority, identity.as_ref(), &HTTP_1)?;
         let from_file =
             pem(None, user.token_file.as_deref(), file)?.map(|text| text.trim().to_owned());
         let token = user.token.clone().or(from_file);
-        if token.as_ref().is_some_and(|token| HeaderValue::from_str(token).is_err()) {
-            return Err(Error::config("its token has characters that no request can carry"));
-        }
-        Ok(Self { address, path, token, tls, files })
+        let authorization = token.map(|token| {
+            let mut header = HeaderValue::from_str(&format!("Bearer {token}"))
+                .map_err(|_| Error::config("its token has characters that no request can carry"))?;
+            header.set_sensitive(true);
+            Ok::<_, Error>(header)
+        });
+        Ok(Self { place, authorization: authorization.transpose()?, tls, files })
     }
 }
 
@@ -153,19 +155,6 @@ fn pem(data: Option<&str>, path: Option<&Path>, file: &Path) -> Result<Option<St
 /// The folder that a file lies in.
 fn beside(file: &Path) -> &Path {
     file.parent().unwrap_or(Path::new("."))
-}
-
-/// `host:port` and path of an https URL.
-fn parse_url(url: &str) -> Result<(String, String), Error> {
-    let rest = url.strip_prefix("https://").filter(|rest| !rest.is_empty());
-    let rest =
-        rest.ok_or_else(|| Error::config(format_args!("the server '{url}' is no https:// URL")))?;
-    let (host, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-    let has_port = host
-        .rsplit_once(':')
-        .is_some_and(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
-    let address = if has_port { host.to_owned() } else { format!("{host}:443") };
-    Ok((address, path.to_owned()))
 }
 
 #[cfg(test)]
@@ -204,22 +193,5 @@ users:
             "client-certificate: ca.crt",
             "it names no key for the client certificate",
         );
-    }
-
-    #[test]
-    fn urls() {
-        let check = |url: &str, expect: Option<(&str, &str)>| {
-            let got = parse_url(url).ok();
-            assert_eq!(
-                got.as_ref().map(|(address, path)| (address.as_str(), path.as_str())),
-                expect,
-                "{url}"
-            );
-        };
-        check("https://a.example", Some(("a.example:443", "/")));
-        check("https://a.example:8443/audit?x=y", Some(("a.example:8443", "/audit?x=y")));
-        check("https://[::1]:1/", Some(("[::1]:1", "/")));
-        check("http://a.example", None);
-        check("https://", None);
     }
 }

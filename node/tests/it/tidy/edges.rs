@@ -8,7 +8,7 @@ mod modules;
 
 use modules::{
     ACCESS, ADMISSION, API, CEL, CONTROLLERS, EXTENSIONS, KINDS, META, POLICY, REGISTRY, SCHEMA,
-    WIRE,
+    WEBHOOK, WIRE,
 };
 
 /// What a crate may use.
@@ -45,6 +45,12 @@ pub(super) const CRATES: &[CrateRule] = &[
         uses: &["quorate-meta", "quorate-schema"],
         tests: &[],
         modules: Some(WIRE),
+    },
+    CrateRule {
+        name: "quorate-webhook",
+        uses: &["quorate-env", "quorate-meta"],
+        tests: &[],
+        modules: Some(WEBHOOK),
     },
     CrateRule {
         name: "quorate-registry",
@@ -99,13 +105,15 @@ pub(super) const CRATES: &[CrateRule] = &[
         name: "quorate-extensions",
         uses: &[
             "quorate-cel",
+            "quorate-env",
             "quorate-meta",
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
+            "quorate-webhook",
             "quorate-wire",
         ],
-        tests: &["quorate-env", "quorate-kinds"],
+        tests: &["quorate-kinds"],
         modules: Some(EXTENSIONS),
     },
     CrateRule {
@@ -120,6 +128,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
+            "quorate-webhook",
             "quorate-wire",
         ],
         tests: &["quorate-kinds"],
@@ -134,6 +143,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
+            "quorate-webhook",
             "quorate-wire",
         ],
         tests: &[],
@@ -153,6 +163,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
+            "quorate-webhook",
             "quorate-wire",
         ],
         tests: &[],

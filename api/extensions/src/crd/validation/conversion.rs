@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quorate_meta::{Cause, name};
+use quorate_webhook::check_client_config;
 use quorate_wire::pem_text;
 
 use super::tolerance::Tolerance;
@@ -72,14 +73,7 @@ fn check_client(client: &Field<'_>, tolerance: &Tolerance<'_>, causes: &mut Vec<
         causes.push(client.required("required when strategy is set to Webhook"));
         return;
     }
-    let (url, service) = (client.get("url"), client.get("service"));
-    match (url.is_set(), service.is_set()) {
-        (true, true) | (false, false) => {
-            causes.push(client.required("exactly one of url or service is required"));
-        }
-        (true, false) => check_url(&url, causes),
-        (false, true) => check_service(&service, causes),
-    }
+    check_client_config(client.path(), client.value(), causes);
     let bundle = client.get("caBundle");
     if bundle.is_empty() || tolerance.bad_bundle {
         return;
@@ -99,70 +93,5 @@ pub(super) fn bundle_problem(bundle: &str) -> Option<String> {
             .chain(certificates)
             .any(|block| pem_text::certificate(block).is_none())
             .then(|| "x509: malformed certificate".to_owned()),
-    }
-}
-
-fn check_url(field: &Field<'_>, causes: &mut Vec<Cause>) {
-    const FORM: &str = "; desired format: https://host[/path]";
-    let split = |text, at| match str::split_once(text, at) {
-        Some((text, rest)) => (text, Some(rest)),
-        None => (text, None),
-    };
-    let (text, fragment) = split(field.text(), '#');
-    let (text, query) = split(text, '?');
-    let (scheme, rest) = text.split_once("://").unwrap_or_default();
-    let authority = rest.split('/').next().unwrap_or_default();
-    let (user, host) =
-        authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
-    let checks = [
-        (
-            Some(scheme).filter(|scheme| *scheme != "https"),
-            "'https' is the only allowed URL scheme",
-        ),
-        (Some(host).filter(|host| host.is_empty()), "host must be specified"),
-        (user, "user information is not permitted in the URL"),
-        (fragment, "fragments are not permitted in the URL"),
-        (query, "query parameters are not permitted in the URL"),
-    ];
-    for (value, why) in checks {
-        let cause = |value| Cause::invalid(field.path(), value, &format!("{why}{FORM}"));
-        causes.extend(value.map(cause));
-    }
-}
-
-/// Checks a service reference. A missing name is reported at `namespace` and a missing namespace at
-/// `name`, as clients know it from Kubernetes.
-fn check_service(service: &Field<'_>, causes: &mut Vec<Cause>) {
-    for (missing, told_of) in [("name", "namespace"), ("namespace", "name")] {
-        if service.get(missing).is_empty() {
-            causes.push(service.get(told_of).required(""));
-        }
-    }
-    let path = service.get("path");
-    if path.is_set() {
-        check_path(&path, causes);
-    }
-    let port = service.get("port");
-    if port.is_set() && !port.value().as_i64().is_some_and(|port| (1..=65535).contains(&port)) {
-        causes.push(port.invalid("port is not valid: must be between 1 and 65535, inclusive"));
-    }
-}
-
-fn check_path(path: &Field<'_>, causes: &mut Vec<Cause>) {
-    let text = path.text();
-    if text == "/" {
-        return;
-    }
-    if !text.starts_with('/') {
-        causes.push(path.invalid("must start with a '/'"));
-    }
-    let inner = text.strip_prefix('/').unwrap_or(text);
-    for (index, step) in inner.strip_suffix('/').unwrap_or(inner).split('/').enumerate() {
-        if step.is_empty() {
-            causes.push(path.invalid(&format!("segment[{index}] may not be empty")));
-            continue;
-        }
-        let wrong = name::dns_subdomain(step);
-        causes.extend(wrong.iter().map(|why| path.invalid(&format!("segment[{index}]: {why}"))));
     }
 }

@@ -307,3 +307,17 @@ pub(in crate::tidy) const CEL: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("value", &["ast", "eval", "library", "record", "types"]),
 ];
+pub(in crate::tidy) const WEBHOOK: &[(&str, &[&str])] = &[
+    ("client", &["connection", "error", "place", "pool", "status"]),
+    ("clients", &["client", "connection", "error", "place", "server_verifier", "tls"]),
+    ("connection", &["error"]),
+    ("error", &[]),
+    ("place", &["connection"]),
+    ("pool", &["connection"]),
+    ("server_verifier", &["trust_anchor"]),
+    ("status", &[]),
+    ("tests", &["client", "clients", "connection", "error", "server_verifier", "tls"]),
+    ("tls", &["server_verifier"]),
+    ("trust_anchor", &[]),
+    ("validation", &[]),
+];

@@ -6,8 +6,8 @@
 //! certificate. Invariant: such a certificate is the same as that of the authority, byte for byte,
 //! holds now, and is for the purpose that it is shown for or says none.
 
-use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::ParsedCertificate;
+use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::prelude::{ASN1Time, FromDer, X509Certificate};
 
 /// The purpose for which a peer shows its certificate.

@@ -1,4 +1,4 @@
-//! An HTTP client of one TLS connection, for `dev`'s readiness check, `bench` and webhooks.
+//! An HTTP client of one TLS connection.
 //!
 //! Invariant: a connection is to one server and is not opened again by itself; the caller decides
 //! what a failure means. It follows no redirects and keeps no cookies.
@@ -16,12 +16,12 @@ use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use tokio_rustls::TlsConnector;
 
-use crate::error::Error;
+use super::error::{CallError, Failure};
 
 /// Offered protocols of a client that wants HTTP/2 when it can have it.
-pub(crate) const HTTP_2: [&[u8]; 2] = [b"h2", b"http/1.1"];
+pub const HTTP_2: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// Offered protocols of a client that wants HTTP/1.1.
-pub(crate) const HTTP_1: [&[u8]; 1] = [b"http/1.1"];
+pub const HTTP_1: [&[u8]; 1] = [b"http/1.1"];
 
 /// The HTTP/2 flow-control windows of this client: 4 MiB a stream, 16 MiB a connection.
 const STREAM_WINDOW_BYTES: u32 = 4 << 20;
@@ -29,7 +29,7 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 
 /// An open connection.
 #[derive(Debug)]
-pub(crate) enum Connection {
+pub enum Connection {
     /// HTTP/1.1: one request at a time.
     Http1(http1::SendRequest<Full<Bytes>>),
     /// HTTP/2: many at a time; clones share the connection.
@@ -38,38 +38,30 @@ pub(crate) enum Connection {
 
 impl Connection {
     /// Another handle of the same connection, where the protocol allows several requests at a time.
-    pub(crate) fn share(&self) -> Option<Self> {
+    #[must_use]
+    pub fn share(&self) -> Option<Self> {
         match self {
             Self::Http1(_) => None,
             Self::Http2(sender) => Some(Self::Http2(sender.clone())),
         }
     }
 
-    /// Connects to `host:port`.
+    /// Connects to `host:port` and expects a certificate for `name`, a host name or an address.
     ///
     /// # Errors
-    /// [`Error::Config`] when the server's certificate is not trusted: a retry would fail in the
-    /// same way.
-    pub(crate) async fn open(
+    /// Why there is no connection.
+    pub async fn open_as(
         network: &dyn Network,
         address: &str,
+        name: &str,
         tls: Arc<ClientConfig>,
-    ) -> Result<Self, Error> {
-        let unreachable =
-            |error: &dyn std::fmt::Display| Error::failed(format_args!("{address}: {error}"));
-        let host =
-            address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']']);
-        let name = ServerName::try_from(host.to_owned()).map_err(|error| unreachable(&error))?;
-        let tcp = network.connect(address).await.map_err(|error| unreachable(&error))?;
-        let stream = TlsConnector::from(tls).connect(name, tcp).await.map_err(|error| {
-            let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
-            match cause {
-                Some(rustls::Error::InvalidCertificate(_)) => {
-                    Error::config(format_args!("{address}: {error}"))
-                }
-                _ => unreachable(&error),
-            }
-        })?;
+    ) -> Result<Self, CallError> {
+        let expected = ServerName::try_from(name.to_owned())
+            .map_err(|error| CallError::new(Failure::Config, format_args!("{name}: {error}")))?;
+        let tcp =
+            network.connect(address).await.map_err(|error| CallError::dial(address, &error))?;
+        let stream = TlsConnector::from(tls).connect(expected, tcp).await;
+        let stream = stream.map_err(|error| CallError::handshake(name, &error))?;
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
         let io = TokioIo::new(stream);
         if is_http2 {
@@ -78,19 +70,43 @@ impl Connection {
                 .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
                 .handshake(io)
                 .await
-                .map_err(|error| unreachable(&error))?;
+                .map_err(|error| CallError::broken(&error))?;
             tokio::spawn(connection);
             Ok(Self::Http2(sender))
         } else {
             let (sender, connection) =
-                http1::handshake(io).await.map_err(|error| unreachable(&error))?;
+                http1::handshake(io).await.map_err(|error| CallError::broken(&error))?;
             tokio::spawn(connection);
             Ok(Self::Http1(sender))
         }
     }
 
+    /// Connects to `host:port`, whose certificate has to be for that host.
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub async fn open(
+        network: &dyn Network,
+        address: &str,
+        tls: Arc<ClientConfig>,
+    ) -> Result<Self, CallError> {
+        Self::open_as(network, address, host_of(address), tls).await
+    }
+
+    /// Whether it can carry no further request.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        match self {
+            Self::Http1(sender) => sender.is_closed(),
+            Self::Http2(sender) => sender.is_closed(),
+        }
+    }
+
     /// Sends a request and returns the head of the answer.
-    pub(crate) async fn send(
+    ///
+    /// # Errors
+    /// Why the connection gave none.
+    pub async fn send(
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, hyper::Error> {
@@ -105,4 +121,9 @@ impl Connection {
             }
         }
     }
+}
+
+/// The host in `host:port`, without the brackets of an IPv6 address.
+pub(super) fn host_of(address: &str) -> &str {
+    address.rsplit_once(':').map_or(address, |(host, _)| host).trim_matches(['[', ']'])
 }

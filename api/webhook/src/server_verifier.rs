@@ -5,36 +5,41 @@
 
 use std::sync::Arc;
 
-use quorate_api::server::{Purpose, is_trust_anchor};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::CryptoProvider;
 use rustls::server::ParsedCertificate;
-use rustls::{DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
-use crate::error::Error;
+use super::{Purpose, is_trust_anchor};
 
 /// Verifies the certificate of a server.
 #[derive(Debug)]
-pub(super) struct ServerVerifier {
+pub struct ServerVerifier {
+    provider: Arc<CryptoProvider>,
     authorities: Vec<CertificateDer<'static>>,
-    chains: Arc<WebPkiServerVerifier>,
+    /// `None` when nobody is trusted.
+    chains: Option<Arc<WebPkiServerVerifier>>,
 }
 
 impl ServerVerifier {
-    pub(super) fn new(
-        authorities: Vec<CertificateDer<'static>>,
-        provider: &Arc<CryptoProvider>,
-    ) -> Result<Self, Error> {
+    /// A verifier that trusts these authorities; with none it believes no server.
+    ///
+    /// # Errors
+    /// Why a certificate is none of an authority.
+    pub fn new(authorities: Vec<CertificateDer<'static>>) -> Result<Self, String> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut roots = RootCertStore::empty();
         for authority in &authorities {
             let added = roots.add(authority.clone());
-            added.map_err(|error| Error::config(format_args!("authority certificate: {error}")))?;
+            added.map_err(|error| format!("authority certificate: {error}"))?;
         }
-        let chains =
-            WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).build();
-        Ok(Self { authorities, chains: chains.map_err(Error::config)? })
+        let chains = (!roots.is_empty()).then(|| {
+            WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone()).build()
+        });
+        let chains = chains.transpose().map_err(|error| error.to_string())?;
+        Ok(Self { provider, authorities, chains })
     }
 }
 
@@ -47,7 +52,10 @@ impl ServerCertVerifier for ServerVerifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        match self.chains.verify_server_cert(leaf, others, name, ocsp, now) {
+        let Some(chains) = &self.chains else {
+            return Err(CertificateError::UnknownIssuer.into());
+        };
+        match chains.verify_server_cert(leaf, others, name, ocsp, now) {
             Err(_) if is_trust_anchor(&self.authorities, leaf, now, Purpose::Server) => {
                 verify_server_name(&ParsedCertificate::try_from(leaf)?, name)?;
                 Ok(ServerCertVerified::assertion())
@@ -62,7 +70,8 @@ impl ServerCertVerifier for ServerVerifier {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.chains.verify_tls12_signature(message, leaf, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, leaf, signature, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -71,11 +80,12 @@ impl ServerCertVerifier for ServerVerifier {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.chains.verify_tls13_signature(message, leaf, signature)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, leaf, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.chains.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -102,8 +112,7 @@ mod tests {
         let leaf = CertificateParams::new(["a.example".to_owned()]).unwrap();
         let leaf_key = KeyPair::generate().unwrap();
         let leaf = leaf.signed_by(&leaf_key, &Issuer::new(params, key)).unwrap().der().clone();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let verifier = ServerVerifier::new(vec![authority.clone()], &provider).unwrap();
+        let verifier = ServerVerifier::new(vec![authority.clone()]).unwrap();
         let now = UnixTime::since_unix_epoch(Duration::from_secs(1_750_000_000));
         let check = |shown: &CertificateDer<'_>, name: &str, expect: bool| {
             let name = ServerName::try_from(name.to_owned()).unwrap();
