@@ -83,6 +83,7 @@ fn api(audit: Option<Audit>) -> Arc<Api> {
         token_secret: [7; 32],
         in_flight: InFlightLimits { read_only: PLACES, mutating: PLACES, long_running: PLACES },
         gates: "".parse().unwrap(),
+        webhook_roots: Vec::new(),
     })
 }
 

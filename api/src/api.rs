@@ -12,6 +12,8 @@ use quorate_controllers::Cluster;
 use quorate_env::Env;
 use quorate_meta::{Names, Naming};
 use quorate_store::Store;
+use quorate_webhook::{Clients, Outside};
+use rustls::pki_types::CertificateDer;
 
 use crate::audit::Audit;
 use crate::continue_token::Tokens;
@@ -27,7 +29,9 @@ use quorate_access::flow_control::FlowControl;
 use quorate_access::flow_control::{InFlight, InFlightLimits};
 use quorate_admission::Admission;
 use quorate_admission::policy::PolicyIndex;
+use quorate_extensions::crd::conversion::Webhooks;
 use quorate_extensions::crd::publisher::Publisher;
+use quorate_extensions::services::ServiceAddresses;
 use quorate_registry::derived::{Informed, recording_writes};
 use quorate_registry::features::{Feature, Gates};
 use quorate_registry::write::Writer;
@@ -61,6 +65,8 @@ pub struct ApiOptions {
     pub in_flight: InFlightLimits,
     /// Which features are on.
     pub gates: Gates,
+    /// The authorities of webhooks whose configuration names none.
+    pub webhook_roots: Vec<CertificateDer<'static>>,
 }
 
 /// The answer to `/version`.
@@ -135,7 +141,15 @@ impl Api {
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
         let flow_control = FlowControl::new(names, &catalogue.load(), options.store.clone());
-        let custom_resources = Publisher::new(&catalogue, options.store.clone()).map(Arc::new);
+        let webhooks = Arc::new(Clients::new(Outside {
+            network: options.env.network.clone(),
+            clock: options.env.clock.clone(),
+            services: Arc::new(ServiceAddresses::new(&catalogue.load(), options.store.clone())),
+            roots: options.webhook_roots,
+        }));
+        let conversion = Webhooks { clients: webhooks, entropy: options.env.entropy.clone() };
+        let custom_resources =
+            Publisher::new(&catalogue, options.store.clone(), conversion).map(Arc::new);
         let policies = PolicyIndex::new(&catalogue.load(), options.store.clone()).map(Arc::new);
         let mut states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
         states.extend(policies.as_ref().map(|policies| policies.derived_state()));

@@ -5,3 +5,4 @@
 
 pub mod aggregation;
 pub mod crd;
+pub mod services;

@@ -188,6 +188,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
             .map_or_else(String::new, ToString::to_string),
         stored_form,
         reader: None,
+        remote: None,
         conversions: conversions(graph, kind),
         versions: Arc::default(),
         strategy: crate::strategy(graph, kind.neutral_group, &kind.version, &kind.kind),

@@ -6,14 +6,20 @@
 //! Strategies, schema and managed fields of a version see objects in that version's form only.
 //! Kinds without a conversion have no cost: their stored bytes are spliced into responses.
 //!
+//! A conversion that asks another server is awaited before objects are read or written; what it gives
+//! is in the form that the others expect.
+//!
 //! Not here: the conversions of single kinds.
 
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use bytes::Bytes;
 use quorate_meta::Value;
 
 use super::Strategy;
+use super::error::Error;
 
 /// The conversion between a served version and the stored one. Objects are whole and in canonical
 /// form, before and after; `apiVersion` and `kind` are ignored.
@@ -46,6 +52,22 @@ pub trait VersionReader: Send + Sync + Debug + 'static {
 
     /// Turns a stored object with this mark into the served version.
     fn read(&self, mark: &str, object: &mut Value);
+}
+
+/// The conversion of a resource whose versions another server converts.
+#[async_trait]
+pub trait RemoteConversion: Send + Sync + Debug + 'static {
+    /// Turns stored values into those that objects of the served version would be stored as.
+    ///
+    /// # Errors
+    /// Why one of them cannot be converted; then none may be used.
+    async fn to_served(&self, values: &mut [Bytes]) -> Result<(), Error>;
+
+    /// Turns a whole object of the served version into the version that objects are stored as.
+    ///
+    /// # Errors
+    /// Why it cannot be converted.
+    async fn to_stored(&self, object: &Value) -> Result<Value, Error>;
 }
 
 /// The conversion of a resource that is stored in another version's form.

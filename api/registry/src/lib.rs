@@ -33,7 +33,7 @@ pub mod strategy;
 pub use admission::{Admission, AdmissionOperation, Attributes, Mutation, Terms};
 pub use author::{Author, Notes};
 pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
-pub use conversion::{Conversion, StoredForm, VersionReader};
+pub use conversion::{Conversion, RemoteConversion, StoredForm, VersionReader};
 pub use error::Error;
 pub use gated_fields::GatedFields;
 pub use permission::{AccessCheck, AccessDecision, AccessTarget, Grant, Permission, UserInfo};

@@ -108,6 +108,10 @@ impl Versions for OtherVersions<'_> {
         let (Some(_), Some((graph, ty))) = (self.ty(&from), self.ty(&to)) else {
             return Seen::Gone;
         };
+        // What another server makes of the object in that version is not known here.
+        if self.resource.remote.is_some() && from.version != to.version {
+            return Seen::Unknown;
+        }
         let mut object = object.clone();
         if let Some(conversion) = self.resource.conversion(&from.version) {
             conversion.to_stored(&mut object);

@@ -13,7 +13,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use quorate_meta::{GroupKind, GroupResource};
 use quorate_schema::{Column, Graph, TypeId};
 
-use super::conversion::{Conversion, StoredForm, VersionReader};
+use super::conversion::{Conversion, RemoteConversion, StoredForm, VersionReader};
 use super::keys::{self, Key};
 use super::removal::Removal;
 use super::strategy::Strategy;
@@ -70,6 +70,8 @@ pub struct Resource {
     pub stored_form: Option<StoredForm>,
     /// The reader of stored objects of a custom resource; `None` for built-in ones.
     pub reader: Option<Arc<dyn VersionReader>>,
+    /// The conversion by another server; `None` where this one converts.
+    pub remote: Option<Arc<dyn RemoteConversion>>,
     /// Conversions of the kind's other versions in this group, by version; versions without one are
     /// stored as they are.
     pub conversions: Vec<(String, Arc<dyn Conversion>)>,

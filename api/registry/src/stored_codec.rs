@@ -30,7 +30,25 @@ pub fn encode(resource: &Resource, object: &Value) -> Result<Bytes, Error> {
     encode_as_it_is(&form.selectable_fields, &*form.strategy, mark, &object)
 }
 
-fn encode_as_it_is(
+/// The same, after another server has converted the object where that is due.
+///
+/// # Errors
+/// Those of [`encode`] and of the conversion.
+pub async fn encode_converted(resource: &Resource, object: &Value) -> Result<Bytes, Error> {
+    let (Some(remote), Some(form)) = (&resource.remote, &resource.stored_form) else {
+        return encode(resource, object);
+    };
+    let stored = remote.to_stored(object).await?;
+    let mark = resource.reader.as_ref().map(|reader| reader.mark());
+    encode_as_it_is(&form.selectable_fields, &*form.strategy, mark, &stored)
+}
+
+/// The stored form of an object without a conversion: `fields` are those that it can be selected
+/// by, and `mark` says what form it is in.
+///
+/// # Errors
+/// 400 when the value of one of them is too long for the header.
+pub fn encode_as_it_is(
     fields: &[String],
     strategy: &dyn Strategy,
     mark: Option<&str>,
@@ -58,6 +76,32 @@ pub fn decode(resource: &Resource, entry: &Entry) -> Result<Value, Error> {
         Unlike::Mark(reader, mark) => reader.read(mark, &mut object),
     }
     Ok(object)
+}
+
+/// The same, after another server has converted the object where that is due.
+///
+/// # Errors
+/// A value that does not read back, and those of the conversion.
+pub async fn decode_converted(resource: &Resource, entry: &Entry) -> Result<Value, Error> {
+    match converted(resource, &entry.value).await? {
+        Cow::Borrowed(_) => decode(resource, entry),
+        Cow::Owned(value) => decode(resource, &Entry { value, ..entry.clone() }),
+    }
+}
+
+/// A stored value after another server has converted it where that is due. All that reads values
+/// here, and does not wait for another server, takes such ones.
+///
+/// # Errors
+/// Those of the conversion.
+pub async fn converted<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes>, Error> {
+    let Some(remote) = &resource.remote else {
+        return Ok(Cow::Borrowed(value));
+    };
+    let mut values = [value.clone()];
+    remote.to_served(&mut values).await?;
+    let [value] = values;
+    Ok(Cow::Owned(value))
 }
 
 /// How stored objects differ from those that a resource serves.

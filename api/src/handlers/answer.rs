@@ -11,20 +11,23 @@ use crate::body::Body;
 use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
+use quorate_registry::stored_codec;
 
 /// Bytes that an answer has beyond its stored value.
 const ENVELOPE_BYTES: usize = 256;
 
 /// The object of a stored value as the answer.
-pub(super) fn object(
+pub(super) async fn object(
     api: &Api,
     request: &Request<'_>,
     status: StatusCode,
     value: &Bytes,
     revision: Revision,
 ) -> Result<Response<Body>, Error> {
-    let renderer = Renderer::new(api, request, request.resource()?, false)?;
-    rendered(api, request, status, &renderer, value, revision)
+    let resource = request.resource()?;
+    let renderer = Renderer::new(api, request, resource, false)?;
+    let value = stored_codec::converted(resource, value).await?;
+    rendered(api, request, status, &renderer, &value, revision)
 }
 
 /// What a renderer writes as the answer.

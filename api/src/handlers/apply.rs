@@ -59,11 +59,13 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     };
     let permit = || permit::creation(api, request);
     let answer = writer_for(api, request).apply(target, options, &permit, change).await;
-    let answer = answer.and_then(|answer| {
-        let status =
-            if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
-        response::object(api, request, status, &answer)
-    });
+    let answer = match answer {
+        Ok(answer) if answer.outcome == Outcome::Created => {
+            response::object(api, request, StatusCode::CREATED, &answer).await
+        }
+        Ok(answer) => response::object(api, request, StatusCode::OK, &answer).await,
+        Err(error) => Err(error),
+    };
     match body {
         Ok(body) if answer.is_ok() => {
             warnings::attach(body.warnings(parameters.validation), answer)

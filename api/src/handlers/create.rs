@@ -27,7 +27,9 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     }
     let target = Target { resource, namespace: request.namespace(), name: "" };
     let answer = writer_for(api, request).create(target, object, parameters.write()).await;
-    let answer =
-        answer.and_then(|answer| response::object(api, request, StatusCode::CREATED, &answer));
+    let answer = match answer {
+        Ok(answer) => response::object(api, request, StatusCode::CREATED, &answer).await,
+        Err(error) => Err(error),
+    };
     warnings::attach(&warnings, answer)
 }

@@ -49,5 +49,5 @@ async fn delete(
     }
     let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };
-    response::object(api, request, status, &answer)
+    response::object(api, request, status, &answer).await
 }

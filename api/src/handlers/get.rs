@@ -25,7 +25,8 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let entry = snapshot.get(&resource.key(request.namespace(), name)).ok_or_else(|| {
         freshness::failure(api, snapshot.revision(), Status::not_found(&named(resource), name))
     })?;
-    let mut response = answer::object(api, request, StatusCode::OK, &entry.value, entry.modified)?;
+    let shown = answer::object(api, request, StatusCode::OK, &entry.value, entry.modified);
+    let mut response = shown.await?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
 }

@@ -10,6 +10,7 @@ mod apply;
 mod binding;
 mod component_status;
 mod compression;
+mod converted;
 mod create;
 mod delete;
 mod delete_options;

@@ -86,7 +86,10 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         Ok(object)
     };
     let answer = writer_for(api, request).update(target, options, change).await;
-    let answer = answer.and_then(|answer| response::object(api, request, StatusCode::OK, &answer));
+    let answer = match answer {
+        Ok(answer) => response::object(api, request, StatusCode::OK, &answer).await,
+        Err(error) => Err(error),
+    };
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
     warnings::attach(&told, answer)

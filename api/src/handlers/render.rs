@@ -94,6 +94,11 @@ impl Renderer {
         })
     }
 
+    /// The resource that is rendered.
+    pub(crate) fn resource(&self) -> &Resource {
+        &self.resource
+    }
+
     /// The syntax of the answer; everything here is written in JSON, from which others are made.
     pub(crate) fn media(&self) -> &Media {
         &self.media

@@ -99,7 +99,8 @@ async fn get(
     let entry = snapshot.get(&resource.key(request.namespace(), name));
     let missing = || Status::not_found(&resource.group_resource(), name);
     let entry = entry.ok_or_else(|| freshness::failure(api, snapshot.revision(), missing()))?;
-    let scale = Places::of(resource).read(&stored_codec::decode(resource, entry)?)?;
+    let object = stored_codec::decode_converted(resource, entry).await?;
+    let scale = Places::of(resource).read(&object)?;
     let mut response = shown(api, request, form, &scale, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
@@ -184,7 +185,10 @@ async fn apply(
     // A scale creates nothing, so the authorizer is not asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
     let answer = writer_for(api, request).apply(target, options, &permit, change).await;
-    let answer = answer.and_then(|answer| scaled(api, request, form, &answer));
+    let answer = match answer {
+        Ok(answer) => scaled(api, request, form, &answer).await,
+        Err(error) => Err(error),
+    };
     match body {
         Ok(body) if answer.is_ok() => {
             warnings::attach(body.warnings(parameters.validation), answer)
@@ -249,11 +253,11 @@ where
         Ok(object)
     };
     let answer = writer_for(api, request).update(target, options, change).await?;
-    scaled(api, request, form, &answer)
+    scaled(api, request, form, &answer).await
 }
 
 /// The scale of the workload as it is now, with what its writer should know.
-fn scaled(
+async fn scaled(
     api: &Api,
     request: &Request<'_>,
     form: &Arc<Resource>,
@@ -262,7 +266,8 @@ fn scaled(
     let entry =
         Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
     let resource = request.resource()?;
-    let scale = Places::of(resource).read(&stored_codec::decode(resource, &entry)?)?;
+    let object = stored_codec::decode_converted(resource, &entry).await?;
+    let scale = Places::of(resource).read(&object)?;
     let mut response = shown(api, request, form, &scale, answer.revision)?;
     warnings::add(&mut response, &answer.warnings);
     Ok(response)

@@ -45,10 +45,12 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         move |_: Option<&_>| object.take().map_or_else(|| read().map(|decoded| decoded.object), Ok);
     let permit = || permit::creation(api, request);
     let answer = writer_for(api, request).put(target, options, &permit, again).await;
-    let answer = answer.and_then(|answer| {
-        let status =
-            if answer.outcome == Outcome::Created { StatusCode::CREATED } else { StatusCode::OK };
-        response::object(api, request, status, &answer)
-    });
+    let answer = match answer {
+        Ok(answer) if answer.outcome == Outcome::Created => {
+            response::object(api, request, StatusCode::CREATED, &answer).await
+        }
+        Ok(answer) => response::object(api, request, StatusCode::OK, &answer).await,
+        Err(error) => Err(error),
+    };
     warnings::attach(&warnings, answer)
 }

@@ -213,6 +213,7 @@ impl Server {
             token_secret: [7; 32],
             in_flight: InFlightLimits { read_only: 4, mutating: 4, long_running: 4 },
             gates: gates.parse().unwrap(),
+            webhook_roots: Vec::new(),
         });
         let key = KeyMaterial::generate(START_MS).unwrap();
         let keys = KeySet::new(std::slice::from_ref(&key)).unwrap();

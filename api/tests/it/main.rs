@@ -16,6 +16,7 @@ mod certificates;
 mod contract;
 mod controllers;
 mod controllers_go_on;
+mod conversion_webhooks;
 mod custom_resources;
 mod custom_storage;
 mod custom_views;

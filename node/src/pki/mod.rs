@@ -20,9 +20,11 @@ mod identity;
 pub(crate) mod issue;
 pub(crate) mod leaf;
 pub(crate) mod names;
+mod platform;
 pub(crate) mod sealed;
 mod tls;
 
 pub(crate) use authority::{Authority, Subject};
 pub(crate) use identity::{Identity, certificates};
+pub(crate) use platform::platform_roots;
 pub(crate) use tls::{client_config, peer_credentials, server_files};

@@ -26,7 +26,7 @@ use super::{Background, Parts, authorities, certificates, issuer, static_tokens,
 use crate::cli::Tuning;
 use crate::error::Error;
 use crate::files::read_text;
-use crate::pki::names;
+use crate::pki::{self, names};
 
 /// How long an Event object lives after it was last written.
 const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
@@ -122,6 +122,7 @@ pub(super) fn api(
             long_running: tuning.max_watches,
         },
         gates: tuning.features.feature_gates.clone(),
+        webhook_roots: pki::platform_roots(),
     }))
 }
 

@@ -109,5 +109,6 @@ fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
         token_secret: [7; 32],
         in_flight: InFlightLimits { read_only: PLACES, mutating: PLACES, long_running: PLACES },
         gates: Gates::default(),
+        webhook_roots: Vec::new(),
     })
 }

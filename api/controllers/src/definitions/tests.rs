@@ -74,6 +74,7 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
         storage_version: "v1".to_owned(),
         stored_form: None,
         reader: None,
+        remote: None,
         conversions: Vec::new(),
         versions: Arc::default(),
         strategy,

@@ -17,6 +17,7 @@ use quorate_registry::{CurrentCatalogue, DEFINITIONS, EXTENSIONS};
 use quorate_store::Store;
 use tokio::time::timeout;
 
+use super::conversion::Webhooks;
 use super::serving::{Definitions, Serving};
 
 /// How long a request for something unknown waits for the newest state.
@@ -35,7 +36,11 @@ impl Publisher {
     /// A publisher for this catalogue; publishes nothing yet. `None` when the catalogue has no
     /// definitions.
     #[must_use]
-    pub fn new(catalogue: &Arc<CurrentCatalogue>, store: Arc<dyn Store>) -> Option<Self> {
+    pub fn new(
+        catalogue: &Arc<CurrentCatalogue>,
+        store: Arc<dyn Store>,
+        webhooks: Webhooks,
+    ) -> Option<Self> {
         let current = catalogue.load();
         let group = current.graph().names().group(EXTENSIONS);
         let resource = current.find(&group, "v1", DEFINITIONS)?.clone();
@@ -45,7 +50,8 @@ impl Publisher {
             resources: vec![resource],
             what: "definitions of custom resources",
         }));
-        let (serving, published) = (Serving::new(catalogue.clone()), AtomicU64::new(0));
+        let serving = Serving::new(catalogue.clone(), webhooks);
+        let published = AtomicU64::new(0);
         Some(Self { store, definitions, serving, published })
     }
 

@@ -10,7 +10,8 @@
 //! What is read is never written back by itself. Nothing is lost of an object whose version is no
 //! longer in the definition, but what the served version does not have.
 //!
-//! Not here: conversion by webhooks, which takes the place of the second step.
+//! Not here: conversion by webhooks ([`super::conversion`]), which takes the place of the second step
+//! and is awaited before.
 
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct Reader {
     versions: Arc<[ReadVersion]>,
     own: usize,
     storage: usize,
+    /// Whether a webhook converts: then versions differ even where their schemas do not.
+    asks_webhook: bool,
 }
 
 impl Reader {
@@ -47,7 +50,25 @@ impl Reader {
     #[must_use]
     pub fn new(versions: &Arc<[ReadVersion]>, own: usize, storage: usize) -> Self {
         assert!(own.max(storage) < versions.len(), "both are versions of the definition");
-        Self { versions: versions.clone(), own, storage }
+        Self { versions: versions.clone(), own, storage, asks_webhook: false }
+    }
+
+    /// The same for objects that a webhook converts before they are read here.
+    #[must_use]
+    pub fn asking_a_webhook(self) -> Self {
+        Self { asks_webhook: true, ..self }
+    }
+
+    /// The name of the served version.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        self.own().mark.version()
+    }
+
+    /// The name of the version that objects are written as.
+    #[must_use]
+    pub fn storage_version(&self) -> &str {
+        self.storage().mark.version()
     }
 
     /// The first step: brings a decoded tree that was stored as a version into the form that the
@@ -107,7 +128,8 @@ impl VersionReader for Reader {
         }
         let (version, form) = mark::parts(mark);
         let mut versions = self.versions.iter();
-        form == mark::parts(own).1
+        !self.asks_webhook
+            && form == mark::parts(own).1
             && versions.any(|one| one.mark.version() == version && one.mark.form() == form)
     }
 

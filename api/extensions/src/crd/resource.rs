@@ -12,11 +12,12 @@ use std::sync::Arc;
 use quorate_meta::version_order;
 use quorate_registry::keys::Key;
 use quorate_registry::{
-    Catalogue, LiveMarker, ObjectTypes, Removal, Resource, StoredForm, Strategy, Subresource,
-    TypeSource,
+    Catalogue, LiveMarker, ObjectTypes, RemoteConversion, Removal, Resource, StoredForm, Strategy,
+    Subresource, TypeSource,
 };
 use quorate_schema::Graph;
 
+use super::conversion::{Converter, VersionForm, WebhookVersion, Webhooks};
 use super::custom_strategy::CustomStrategy;
 use super::definition::{ConversionStrategy, Definition, DefinitionVersion};
 use super::mark::VersionMark;
@@ -38,26 +39,27 @@ pub struct ResourceBase {
     pub graph: Arc<Graph>,
     /// The resource of the bodies of `scale`.
     pub scale: Option<Arc<Resource>>,
+    /// What conversion webhooks are reached with.
+    pub webhooks: Webhooks,
 }
 
 impl ResourceBase {
     /// The base that a catalogue has.
     #[must_use]
-    pub fn of(catalogue: &Catalogue) -> Self {
+    pub fn of(catalogue: &Catalogue, webhooks: Webhooks) -> Self {
         let scale =
             catalogue.iter().find_map(|resource| resource.subresource("scale")?.body.clone());
-        Self { graph: catalogue.graph().clone(), scale }
+        Self { graph: catalogue.graph().clone(), scale, webhooks }
     }
 }
 
 /// The signals of the ends of a definition's served versions, by version.
 pub type Removals = BTreeMap<String, Removal>;
 
-/// The versions that requests can use: with a webhook for conversion only the storage version.
+/// The versions that requests can use.
 pub fn served_versions(definition: &Definition) -> impl Iterator<Item = &DefinitionVersion> {
-    let converts = definition.conversion == ConversionStrategy::None;
     let versions = definition.versions.iter().filter(|_| definition.is_established());
-    versions.filter(move |version| version.served && (converts || version.storage))
+    versions.filter(|version| version.served)
 }
 
 /// The resources of a definition in the order of discovery; none while it is not established. The
@@ -81,6 +83,7 @@ pub fn resources(
         Arc::new(CustomStrategy::new(stored[own].types.clone(), &definition.versions[own]))
     };
     let storage_strategy = strategy(storage);
+    let converter = converter(base, definition);
     let is_served = |own: &usize| {
         served_versions(definition).any(|one| one.name == definition.versions[*own].name)
     };
@@ -97,7 +100,8 @@ pub fn resources(
     let versions: Arc<[_]> = types.collect();
     let resource = |own: usize| {
         let version = &definition.versions[own];
-        let reader = Arc::new(Reader::new(&stored, own, storage));
+        let reader = Reader::new(&stored, own, storage);
+        let reader = Arc::new(if converter.is_some() { reader.asking_a_webhook() } else { reader });
         let stored_form = (!version.storage).then(|| StoredForm {
             conversion: reader.clone(),
             selectable_fields: selectable(&definition.versions[storage]),
@@ -105,10 +109,16 @@ pub fn resources(
         });
         let strategy = if own == storage { storage_strategy.clone() } else { strategy(own) };
         let types = stored[own].types.clone();
+        let remote = converter.clone().map(|converter| {
+            let form = VersionForm { strategy: strategy.clone(), selectable: selectable(version) };
+            let remote = WebhookVersion::new(converter, definition, reader.clone(), form);
+            Arc::new(remote) as Arc<dyn RemoteConversion>
+        });
         Arc::new(Resource {
             served: is_served(&own),
             stored_form,
             reader: Some(reader),
+            remote,
             storage_version: definition.versions[storage].name.clone(),
             versions: versions.clone(),
             removal: Some(removals.get(&version.name).cloned().unwrap_or_default()),
@@ -116,6 +126,14 @@ pub fn resources(
         })
     };
     served.into_iter().map(resource).collect()
+}
+
+/// What converts the objects of a definition, if a webhook does.
+fn converter(base: &ResourceBase, definition: &Definition) -> Option<Arc<Converter>> {
+    let ConversionStrategy::Webhook(webhook) = &definition.conversion else {
+        return None;
+    };
+    Some(Arc::new(base.webhooks.converter(base.graph.names(), webhook)))
 }
 
 /// The resource of one version, as if it were the storage version.
@@ -156,6 +174,7 @@ fn one(
         storage_version: version.name.clone(),
         stored_form: None,
         reader: None,
+        remote: None,
         conversions: Vec::new(),
         versions: Arc::default(),
         strategy,
@@ -228,7 +247,8 @@ mod tests {
 
     #[test]
     fn an_established_definition_is_served() {
-        let base = ResourceBase { graph: testing::base(), scale: None };
+        let base =
+            ResourceBase { graph: testing::base(), scale: None, webhooks: testing::webhooks() };
         let mut definition = testing::definition(json!({"type": "object"}));
         let served = resources(&base, &definition, &Removals::new());
         let [v1, beta] = &served[..] else { panic!("two versions") };
@@ -254,7 +274,8 @@ mod tests {
 
     #[test]
     fn what_is_in_form_is_copied() {
-        let base = ResourceBase { graph: testing::base(), scale: None };
+        let base =
+            ResourceBase { graph: testing::base(), scale: None, webhooks: testing::webhooks() };
         let of = |schema: serde_json::Value| {
             resources(&base, &testing::definition(schema), &Removals::new())
         };

@@ -18,6 +18,7 @@ use quorate_registry::derived::{Derived, ObjectChange};
 use quorate_registry::{CurrentCatalogue, Removal, Resource};
 use quorate_store::Revision;
 
+use super::conversion::Webhooks;
 use super::definition::Definition;
 use super::mark::same_form;
 use super::resource::{Removals, ResourceBase, resources, served_versions};
@@ -105,8 +106,8 @@ struct Changes {
 impl Serving {
     /// Serves nothing yet beyond what the catalogue has.
     #[must_use]
-    pub fn new(catalogue: Arc<CurrentCatalogue>) -> Self {
-        let base = ResourceBase::of(&catalogue.load());
+    pub fn new(catalogue: Arc<CurrentCatalogue>, webhooks: Webhooks) -> Self {
+        let base = ResourceBase::of(&catalogue.load(), webhooks);
         Self { catalogue, base, published: Mutex::default() }
     }
 
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn only_what_changed_is_replaced() {
         let catalogue = CurrentCatalogue::new(Catalogue::new(testing::base(), Vec::new()));
-        let serving = Serving::new(catalogue.clone());
+        let serving = Serving::new(catalogue.clone(), testing::webhooks());
         let find = || catalogue.load().find("x.example", "v1", "widgets").cloned();
         let first = testing::definition(json!({"type": "object"}));
         serving.publish(|| definitions(1, &[("a", &first)]));
@@ -241,7 +242,7 @@ mod tests {
         };
         let check = |what: &str, change: &dyn Fn(&mut Definition), expect: [bool; 2]| {
             let catalogue = CurrentCatalogue::new(Catalogue::new(testing::base(), Vec::new()));
-            let serving = Serving::new(catalogue.clone());
+            let serving = Serving::new(catalogue.clone(), testing::webhooks());
             let mut definition = testing::definition(json!({"type": "object"}));
             serving.publish(|| definitions(1, &[("a", &definition)]));
             let removals = ["v1", "v1beta1"].map(|version| {

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use quorate_env::SystemEnv;
 use quorate_meta::{Naming, Value};
 use quorate_schema::Graph;
+use quorate_webhook::{Clients, Outside, ServiceResolver};
 use serde_json::json;
 
+use super::conversion::Webhooks;
 use super::definition::Definition;
 use super::version::CompiledVersion;
 
@@ -37,4 +41,22 @@ pub(super) fn definition(schema: serde_json::Value) -> Definition {
 
 pub(super) fn version(schema: serde_json::Value) -> CompiledVersion {
     CompiledVersion::new(&base(), definition(schema).version("v1").expect("v1"))
+}
+
+/// Knows no Service.
+#[derive(Debug)]
+struct NoServices;
+
+#[async_trait]
+impl ServiceResolver for NoServices {
+    async fn resolve(&self, _: &str, name: &str, _: u16) -> Result<String, String> {
+        Err(format!("service {name:?} not found"))
+    }
+}
+
+pub(super) fn webhooks() -> Webhooks {
+    let env = SystemEnv::env();
+    let services = Arc::new(NoServices);
+    let outside = Outside { network: env.network, clock: env.clock, services, roots: Vec::new() };
+    Webhooks { clients: Arc::new(Clients::new(outside)), entropy: env.entropy }
 }

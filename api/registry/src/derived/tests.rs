@@ -72,6 +72,7 @@ fn resource(plural: &str) -> Arc<Resource> {
         storage_version: "v1".to_owned(),
         stored_form: None,
         reader: None,
+        remote: None,
         conversions: Vec::new(),
         versions: Arc::default(),
         strategy: Arc::new(Plain),

@@ -58,8 +58,10 @@ impl Writer {
     ) -> Result<Admitted, Error> {
         let Put { target, replaces, mut object } = put;
         let (resource, key) = (target.resource, target.key());
-        let mut old =
-            replaces.as_ref().map(|entry| stored_codec::decode(resource, entry)).transpose()?;
+        let mut old = match &replaces {
+            Some(entry) => Some(stored_codec::decode_converted(resource, entry).await?),
+            None => None,
+        };
         let mut write = Write::create(target, options, Owners::Change);
         if let Some(old) = &mut old {
             metadata::of(old).remove("resourceVersion");
@@ -84,8 +86,8 @@ impl Writer {
         let admitted = self.admit(&write, &mut object, clock).await?;
         let revision = replaces.map_or(Revision::ZERO, |entry| entry.modified);
         txn.conditions.push(Condition::Modified { key: key.clone(), revision });
-        txn.operations
-            .push(Operation::Put { key, value: stored_codec::encode(resource, &object)? });
+        let value = stored_codec::encode_converted(resource, &object).await?;
+        txn.operations.push(Operation::Put { key, value });
         Ok(admitted)
     }
 }

@@ -145,7 +145,7 @@ impl Writer {
                 Err(refusal) => break 'phases refusal,
             };
             let mut warnings = std::mem::take(&mut admitted.terms.warnings);
-            let value = stored_codec::encode(write.target.resource, object)?;
+            let value = stored_codec::encode_converted(write.target.resource, object).await?;
             let operation = Operation::Put { key: write.target.key(), value: value.clone() };
             let proposed = self.propose_creation(write, operation, admitted, clock).await?;
             return Ok(proposed.map(|revision| {

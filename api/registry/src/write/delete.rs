@@ -83,7 +83,7 @@ impl Writer {
         clock: &mut PhaseClock,
     ) -> Result<Attempt, Error> {
         let strategy = &target.resource.strategy;
-        let mut object = stored_codec::decode(target.resource, entry)?;
+        let mut object = stored_codec::decode_converted(target.resource, entry).await?;
         metadata::of(&mut object).remove("resourceVersion");
         check_preconditions(target, entry.modified, &object, &options.preconditions)?;
         let finalizers: Vec<&str> = metadata::finalizers(&object).collect();
@@ -111,7 +111,7 @@ impl Writer {
             } else {
                 self.begin_deletion(target, &mut object, grace);
             }
-            let value = stored_codec::encode(target.resource, &object)?;
+            let value = stored_codec::encode_converted(target.resource, &object).await?;
             (
                 Outcome::Terminating,
                 value.clone(),

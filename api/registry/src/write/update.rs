@@ -240,7 +240,7 @@ impl Writer {
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
         let options = plan.options;
-        let mut old = stored_codec::decode(target.resource, entry)?;
+        let mut old = stored_codec::decode_converted(target.resource, entry).await?;
         let mut new = change(Some(&old))?;
         let repeated = owners::dedup(&mut new);
         check_revision(target, entry.modified, options, &old, &new)?;
@@ -272,7 +272,7 @@ impl Writer {
         let value = if is_same && stored_codec::is_stored_as_now(target.resource, &entry.value) {
             entry.value.clone()
         } else {
-            stored_codec::encode(target.resource, &new)?
+            stored_codec::encode_converted(target.resource, &new).await?
         };
         if is_same && value == entry.value {
             let outcome = Outcome::Unchanged;

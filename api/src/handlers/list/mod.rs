@@ -24,6 +24,7 @@ use crate::body::Body;
 use crate::continue_token::Position;
 use crate::handlers::Request;
 use crate::handlers::component_status;
+use crate::handlers::converted::{self, Part};
 use crate::handlers::options::{At, ListOptions};
 use crate::handlers::render::{ListMeta, Renderer};
 use crate::handlers::{compression, freshness, snapshot};
@@ -44,12 +45,21 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let (snapshot, position) = starting_point(api, request, &options, &scope).await?;
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
     let counts = position.as_ref().is_none_or(Position::is_inconsistent);
+    // What fields are selected by is known of converted objects only.
+    let snapshot = if options.selection.custom.is_some() {
+        let part = Part { prefix: &prefix, after: after.as_deref(), stop: None };
+        converted::part(resource, snapshot, part).await?
+    } else {
+        snapshot
+    };
     let page = page::find(&snapshot, &prefix, after.as_deref(), &options, counts)
         .await
         .map_err(corrupt)?;
     let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
     let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
+    let part = Part { prefix: &prefix, after: after.as_deref(), stop: stop.as_ref() };
+    let snapshot = converted::part(resource, snapshot, part).await?;
     let list = if writer.renderer().is_ranked() {
         let (after, stop, selection) = (after.as_deref(), stop.as_ref(), selection.as_ref());
         let span = Span { prefix: &prefix, after, stop, selection };

@@ -18,6 +18,7 @@ use super::stream::WatchStream;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
+use crate::handlers::converted::{self, Part};
 use crate::handlers::freshness;
 use crate::handlers::options::{At, Start, WatchOptions};
 use crate::handlers::render::Renderer;
@@ -65,6 +66,8 @@ async fn begin(
     Ok(match start {
         Start::Initial { at, mark } => {
             let snapshot = snapshot::snapshot(api, request, at).await?;
+            let part = Part { prefix, after: None, stop: None };
+            let snapshot = converted::part(request.resource()?, snapshot, part).await?;
             let end =
                 if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
             (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end)))

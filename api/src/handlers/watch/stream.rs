@@ -16,7 +16,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use quorate_env::Entropy;
 use quorate_meta::Status;
-use quorate_store::{HistoryError, Revision, WatchBatch};
+use quorate_store::{Event, HistoryError, Revision, WatchBatch};
 use quorate_wire::stored::CorruptValue;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -28,6 +28,7 @@ use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
 use crate::fanout::{Run, RunKey, Watcher};
+use crate::handlers::converted;
 use crate::lifecycle::Phase;
 
 /// Bytes after which a buffer is handed on; the last event may exceed it.
@@ -284,7 +285,15 @@ impl WatchStream {
             match next {
                 Ok(Some(batch)) => {
                     let whole = out.len();
-                    match self.add(&batch, &mut out) {
+                    let resource = self.parts.renderer.resource();
+                    let added = match converted::events(resource, batch.events()).await {
+                        Ok(events) => self.add(&batch, events.as_deref(), &mut out),
+                        Err(error) => {
+                            out.push(self.end_with(&error.into_status()));
+                            break;
+                        }
+                    };
+                    match added {
                         Ok(changes) => looked_at += changes,
                         Err(error) => {
                             // A part of a transaction would look like all of it to a client that
@@ -323,9 +332,15 @@ impl WatchStream {
     }
 
     /// Adds the lines of a batch. Gives the number of its changes, told or not.
-    fn add(&mut self, batch: &WatchBatch, out: &mut EventLines) -> Result<usize, CorruptValue> {
+    fn add(
+        &mut self,
+        batch: &WatchBatch,
+        converted: Option<&[Event]>,
+        out: &mut EventLines,
+    ) -> Result<usize, CorruptValue> {
         let mut changes = 0;
-        for change in batch.events() {
+        let stored = batch.events().filter(|_| converted.is_none());
+        for change in converted.unwrap_or_default().iter().chain(stored) {
             changes += 1;
             let Some(seen) = event::classify(change, self.parts.selection.as_ref())? else {
                 continue;

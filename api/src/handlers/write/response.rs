@@ -25,7 +25,7 @@ pub(in crate::handlers) fn check_form(api: &Api, request: &Request<'_>) -> Resul
 
 /// The object of a write as the answer, spliced from its stored form, with what its writer should
 /// know.
-pub(in crate::handlers) fn object(
+pub(in crate::handlers) async fn object(
     api: &Api,
     request: &Request<'_>,
     status: StatusCode,
@@ -33,22 +33,22 @@ pub(in crate::handlers) fn object(
 ) -> Result<Response<Body>, Error> {
     let mut response =
         if written.revision != Revision::ZERO || request.format.shape != Shape::Object {
-            answer::object(api, request, status, &written.value, written.revision)?
+            answer::object(api, request, status, &written.value, written.revision).await?
         } else {
-            without_version(request, status, written)?
+            without_version(request, status, written).await?
         };
     warnings::add(&mut response, &written.warnings);
     Ok(response)
 }
 
 /// What a dry run has not created has no version.
-fn without_version(
+async fn without_version(
     request: &Request<'_>,
     status: StatusCode,
     written: &Answer,
 ) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
-    let object =
-        stored_codec::decode_unversioned(resource, &request.info.api_version, &written.value)?;
+    let value = stored_codec::converted(resource, &written.value).await?;
+    let object = stored_codec::decode_unversioned(resource, &request.info.api_version, &value)?;
     respond::value(&request.format, status, &object)
 }

@@ -44,7 +44,7 @@ pub(in crate::tidy) const REGISTRY: &[(&str, &[&str])] = &[
     ("allocation", &["keys"]),
     ("author", &["error", "options", "permission"]),
     ("catalogue", &["keys", "resource"]),
-    ("conversion", &["strategy"]),
+    ("conversion", &["error", "strategy"]),
     ("derived", &["error", "resource", "stored_codec", "strategy"]),
     ("error", &["freshness"]),
     ("features", &[]),
@@ -153,7 +153,8 @@ pub(in crate::tidy) const CONTROLLERS: &[(&str, &[&str])] = &[
     ),
     ("token_secrets", &["context", "retry_queue"]),
 ];
-pub(in crate::tidy) const EXTENSIONS: &[(&str, &[&str])] = &[("aggregation", &[]), ("crd", &[])];
+pub(in crate::tidy) const EXTENSIONS: &[(&str, &[&str])] =
+    &[("aggregation", &[]), ("crd", &[]), ("services", &[])];
 pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
     (
         "api",
