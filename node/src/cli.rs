@@ -16,7 +16,7 @@ pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
 pub(crate) use features::Features;
 pub(crate) use members::{Leader, Member, Token};
 pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
-pub(crate) use query::{Kubeconfig, Output, Query, Status, Target};
+pub(crate) use query::{Kubeconfig, Output, Query, Status, StorageMigrate, Target};
 pub(crate) use sizes::bytes;
 pub(crate) use tuning::Tuning;
 
@@ -59,6 +59,8 @@ pub(crate) enum Command {
     /// The authorities that sign certificates for requests: list, rotate, remove.
     #[command(subcommand)]
     SigningAuthority(crate::command::Rotation),
+    /// Store all objects of a custom resource as its storage version.
+    StorageMigrate(StorageMigrate),
     /// Print a kubeconfig with a new client certificate.
     Kubeconfig(Kubeconfig),
     /// Evaluate expressions of the Common Expression Language, without a server.

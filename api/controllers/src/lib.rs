@@ -33,6 +33,7 @@ mod token_secrets;
 
 pub use bootstrap::SERVICE_ADDRESS;
 pub use cluster::Cluster;
+pub use definitions::migration::{Progress, Stage};
 pub use member_liveness::{ApiServer, ApiServers};
 pub use options::ControllersOptions;
 pub use service::{Controllers, ControllersHandle};

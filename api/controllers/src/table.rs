@@ -79,7 +79,10 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     },
     Controller {
         name: definitions::NAME,
-        parts: &[Part::Always(|with| Box::pin(definitions::run(&with.context)))],
+        parts: &[
+            Part::Always(|with| Box::pin(definitions::run(&with.context))),
+            Part::Always(|with| Box::pin(definitions::migration::run(&with.context))),
+        ],
         hooks: &[],
     },
     Controller {

@@ -5,7 +5,7 @@ use http::Method;
 use quorate_registry::write::{Target, WriteOptions};
 use serde_json::{Value, json};
 
-use crate::controllers::until;
+use crate::controllers::{until, until_body};
 use crate::custom_resources::{DEFINITION, MERGE, WIDGETS, define, version, widget};
 use crate::harness::Server;
 
@@ -204,4 +204,34 @@ async fn nothing_is_created_by_a_definition_that_is_gone() {
     assert_eq!(refused.details.unwrap().retry_after_seconds, 1);
     assert!(server.get(WIDGETS).await.names().is_empty());
     create(&server, WIDGETS, &widget("y", json!({"new": "1"}))).await;
+}
+
+#[tokio::test]
+async fn a_migration_leaves_one_stored_version() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let versions =
+        |storage: &str| ["v1", "v2"].map(|name| version(name, name == storage, json!({})));
+    define(&server, &versions("v1")).await;
+    for number in 0..300 {
+        create(&server, WIDGETS, &widget(&format!("old-{number}"), json!({}))).await;
+    }
+    redefine(&server, &versions("v2")).await;
+    let new = create(&server, WIDGETS_V2, &in_v2(&widget("new", json!({})))).await;
+    let annotations = json!({"svc.io/storage-migration": "asked"});
+    let patch = json!({"metadata": {"annotations": annotations}}).to_string();
+    assert_eq!(server.send(Method::PATCH, DEFINITION, &MERGE, patch).await.status, 200);
+    let done = until_body(&server, DEFINITION, |_, object| {
+        object["metadata"]["annotations"]["svc.io/storage-migration"]
+            .as_str()
+            .is_some_and(|progress| progress.starts_with("done"))
+    })
+    .await;
+    let progress = &done["metadata"]["annotations"]["svc.io/storage-migration"];
+    assert_eq!(progress, "done version=v2 seen=301 written=300");
+    assert_eq!(done["status"]["storedVersions"], json!(["v2"]));
+    redefine(&server, &[version("v2", true, json!({}))]).await;
+    let list = server.get(WIDGETS_V2).await.json();
+    assert_eq!(list["items"].as_array().unwrap().len(), 301);
+    assert!(list["items"].as_array().unwrap().contains(&new), "it was not written again");
 }

@@ -43,6 +43,16 @@ pub(crate) struct Status {
     pub(crate) query: Query,
 }
 
+/// `quorate storage-migrate`
+#[derive(Debug, Args)]
+pub(crate) struct StorageMigrate {
+    /// The definition, PLURAL.GROUP.
+    #[arg(value_name = "DEFINITION")]
+    pub(crate) definition: String,
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
 /// `quorate kubeconfig`
 #[derive(Debug, Args)]
 pub(crate) struct Kubeconfig {

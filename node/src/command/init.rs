@@ -81,7 +81,7 @@ fn nodes(options: &Init) -> Result<Vec<NewNode>, Error> {
             .ok_or_else(|| Error::config(format_args!("'{bind}' is not an address host:port")))?;
         let advertise = format!("{host}:{port}");
         check_reachable(&advertise, "--founder")?;
-        Ok(Address { bind: bind.to_owned(), advertise })
+        Ok::<_, Error>(Address { bind: bind.to_owned(), advertise })
     };
     (FIRST..)
         .zip(&options.founder)

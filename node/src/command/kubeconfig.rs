@@ -18,18 +18,27 @@ use crate::terminal::print_line;
 /// Asks for the certificate and prints the file.
 pub(crate) async fn run(options: &Kubeconfig, env: &Env) -> Result<(), Error> {
     let group = Some(options.group.as_str()).filter(|group| !group.is_empty());
-    let (request, key) = UserSigningRequest::new(&options.user, group)?;
     let mut admin = Admin::connect(&options.target, env).await?;
+    let identity = certify(&mut admin, &options.user, group).await?;
+    let authority = read_text(&admin.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
+    let server =
+        options.server.clone().unwrap_or_else(|| format!("https://{}", admin.config.api.advertise));
+    print_line(kubeconfig::text(&server, &authority, &options.user, &identity).trim_end());
+    Ok(())
+}
+
+/// A new key, and the certificate that the cluster signs for it.
+pub(super) async fn certify(
+    admin: &mut Admin,
+    user: &str,
+    group: Option<&str>,
+) -> Result<Identity, Error> {
+    let (request, key) = UserSigningRequest::new(user, group)?;
     let certificate = match admin.ask(AdminRequest::Certify(request.to_bytes()?)).await? {
         AdminAnswer::Certified(certificate) => {
             String::from_utf8(certificate.into()).map_err(Error::failed)?
         }
         other => return Err(unexpected(&other)),
     };
-    let identity = Identity { certificate, key };
-    let authority = read_text(&admin.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
-    let server =
-        options.server.clone().unwrap_or_else(|| format!("https://{}", admin.config.api.advertise));
-    print_line(kubeconfig::text(&server, &authority, &options.user, &identity).trim_end());
-    Ok(())
+    Ok(Identity { certificate, key })
 }

@@ -10,6 +10,7 @@ mod recover;
 mod serve;
 mod signing_key;
 mod status;
+mod storage_migrate;
 mod token;
 
 pub(crate) use signing_key::Rotation;
@@ -42,6 +43,7 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::SigningAuthority(command) => {
             signing_key::run(KeyKind::Signers, command, &env).await
         }
+        Command::StorageMigrate(options) => storage_migrate::run(&options, &env).await,
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Cel(command) => cel::run(command),
         Command::Bench(options) => bench::run(&options, &env).await,

@@ -13,6 +13,7 @@ mod approval;
 mod cleanup;
 mod established;
 mod group;
+pub(crate) mod migration;
 mod names;
 mod status;
 mod structural;
