@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::Cause;
+use quorate_meta::{Cause, name};
 
 use crate::field::Field;
 use crate::rules;
@@ -33,9 +33,10 @@ pub(super) fn check(resources: &Field<'_>, causes: &mut Vec<Cause>) {
         for rule in resources.get(field).items() {
             rule_with_operations(&rule, causes);
             let mut seen = HashSet::new();
-            for name in rule.get("resourceNames").items() {
-                if !seen.insert(name.text()) {
-                    causes.push(name.duplicate());
+            for own in rule.get("resourceNames").items() {
+                causes.extend(own.invalid_for(&name::path_segment(own.text())));
+                if !seen.insert(own.text()) {
+                    causes.push(own.duplicate());
                 }
             }
         }

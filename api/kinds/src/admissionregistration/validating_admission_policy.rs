@@ -129,28 +129,49 @@ fn check_constraints(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
 fn check_param_kind(kind: &Field<'_>, causes: &mut Vec<Cause>) {
     let (version, own) = (kind.get("apiVersion"), kind.get("kind"));
     rules::required(&version, causes);
-    if !version.is_empty() && version.text().split('/').count() > 2 {
-        causes.push(version.invalid("unexpected GroupVersion string"));
-    }
+    check_group_version(&version, causes);
     rules::name(&own, |text| name::dns_1035_label(&text.to_lowercase()), causes);
+}
+
+/// Checks `VERSION` or `GROUP/VERSION`.
+fn check_group_version(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    let text = field.text();
+    if text.is_empty() {
+        return;
+    }
+    let (group, version) = text.split_once('/').unwrap_or(("", text));
+    if version.contains('/') {
+        causes.push(field.invalid("unexpected GroupVersion string"));
+        return;
+    }
+    let of_group = if group.is_empty() { Vec::new() } else { name::dns_subdomain(group) };
+    let of_version = match version {
+        "" => vec!["version must be specified".to_owned()],
+        version => name::dns_1035_label(version),
+    };
+    for (part, wrong) in [(group, of_group), (version, of_version)] {
+        if !wrong.is_empty() {
+            causes.push(Cause::invalid(field.path().clone(), part, &wrong.join(",")));
+        }
+    }
 }
 
 fn check_validation(validation: &Field<'_>, causes: &mut Vec<Cause>) {
     let (expression, message) = (validation.get("expression"), validation.get("message"));
+    let said = validation.get("messageExpression");
     if expression.text().trim().is_empty() {
         causes.push(expression.required("expression is not specified"));
     }
     if !message.is_empty() {
         if message.text().trim().is_empty() {
             causes.push(message.invalid("message must be non-empty if specified"));
-        } else if message.text().contains('\n') {
+        } else if message.text().trim().contains('\n') {
             causes.push(message.invalid("message must not contain line breaks"));
         }
-    } else if expression.text().contains('\n') {
+    } else if expression.text().trim().contains('\n') && said.is_empty() {
         causes
             .push(message.required("message must be specified if expression contains line breaks"));
     }
-    let said = validation.get("messageExpression");
     if !said.is_empty() && said.text().trim().is_empty() {
         causes.push(said.invalid("must be non-empty if specified"));
     }
@@ -239,14 +260,24 @@ mod tests {
             json!({"apiVersion": "a/b/c", "kind": "K"}),
             &["Invalid spec.paramKind.apiVersion"],
         );
+        for version in ["Bad_Group/v1", "example.com/V1!", "example.com/"] {
+            check(
+                "paramKind",
+                json!({"apiVersion": version, "kind": "K"}),
+                &["Invalid spec.paramKind.apiVersion"],
+            );
+        }
         let validation = |field: &str, value: &str, expect: &[&str]| {
             let mut validation = json!({"expression": "true"});
             validation[field] = json!(value);
             check("validations", json!([validation]), expect);
         };
-        validation("expression", " ", &["Required spec.validations[0].expression"]);
+        validation("expression", " \n", &["Required spec.validations[0].expression"]);
         validation("expression", "1\n+1", &["Required spec.validations[0].message"]);
+        let said = json!([{"expression": "1\n+1", "messageExpression": "'a'"}]);
+        check("validations", said, &[]);
         validation("message", "a\nb", &["Invalid spec.validations[0].message"]);
+        validation("message", "a\n", &[]);
         validation("reason", "Odd", &["NotSupported spec.validations[0].reason"]);
         validation("reason", "Unauthorized", &["NotSupported spec.validations[0].reason"]);
         validation("messageExpression", " ", &["Invalid spec.validations[0].messageExpression"]);

@@ -55,10 +55,7 @@ fn check_parameter(parameter: &Field<'_>, causes: &mut Vec<Cause>) {
             );
         }
         (true, false) => {
-            causes.extend(
-                [&own, &selector]
-                    .map(|field| field.required("one of name or selector must be specified")),
-            );
+            causes.push(parameter.required("one of name or selector must be specified"));
         }
         (false, false) => causes.extend(own.invalid_for(&name::path_segment(own.text()))),
         (true, true) => rules::selector(&selector, causes),
@@ -116,11 +113,7 @@ mod tests {
             json!({"name": "n"}),
             &["Required spec.paramRef.parameterNotFoundAction"],
         );
-        check(
-            "paramRef",
-            json!({action: "Deny"}),
-            &["Required spec.paramRef.name", "Required spec.paramRef.selector"],
-        );
+        check("paramRef", json!({action: "Deny"}), &["Required spec.paramRef"]);
         let both = json!({"name": "n", "selector": {}, action: "Deny"});
         check(
             "paramRef",

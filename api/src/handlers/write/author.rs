@@ -73,11 +73,13 @@ impl Author for Requester {
     }
 }
 
-/// The user that a service account is.
+/// The user that a service account is to the expressions of policies: a member of the groups of
+/// service accounts and of no other.
 fn service_account(namespace: &str, name: &str) -> User {
     let groups =
-        [GROUP_SERVICE_ACCOUNTS.to_owned(), format!("{GROUP_SERVICE_ACCOUNTS}:{namespace}")];
-    User::new(format!("{USER_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}"), groups)
+        vec![GROUP_SERVICE_ACCOUNTS.to_owned(), format!("{GROUP_SERVICE_ACCOUNTS}:{namespace}")];
+    let name = format!("{USER_SERVICE_ACCOUNT_PREFIX}{namespace}:{name}");
+    User { name, groups, ..User::default() }
 }
 
 /// What a question is about; a selector that cannot be read narrows nothing.
