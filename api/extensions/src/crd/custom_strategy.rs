@@ -13,6 +13,8 @@ use quorate_registry::strategy::{intent_differs, status};
 use quorate_registry::write::embedded_metadata;
 use quorate_registry::{Findings, Part, PrinterColumn, ScalePaths, Strategy};
 
+use quorate_schema::apply_defaults;
+
 use super::definition::DefinitionVersion;
 use super::finalizers;
 use super::rules;
@@ -126,6 +128,11 @@ impl Strategy for CustomStrategy {
     fn prepare_create(&self, _: &Names, object: &mut Value) {
         if self.has_status {
             object.remove_at(&["status"]);
+            // A default of the status is there from the beginning.
+            let structural = self.compiled.structural();
+            if structural.has_defaults() {
+                apply_defaults(structural.graph(), structural.ty(), object);
+            }
         }
     }
 
@@ -238,6 +245,17 @@ mod tests {
         let mut created = Value::from(json!({"spec": {}, "status": {}}));
         strategy().prepare_create(Naming::Svc.names(), &mut created);
         assert_eq!(created, json!({"spec": {}}).into());
+    }
+
+    #[test]
+    fn a_default_of_the_status_is_there_from_the_beginning() {
+        let definition = testing::definition(json!({"type": "object", "properties": {
+            "status": {"type": "object", "default": {"seen": -1}, "properties": {"seen": {"type": "integer"}}}}}));
+        let version = definition.version("v1").expect("v1");
+        let compiled = Arc::new(CompiledVersion::new(&testing::base(), version));
+        let mut object = Value::from(json!({"metadata": {}, "status": {"seen": 5}}));
+        CustomStrategy::new(compiled, version).prepare_create(Naming::Svc.names(), &mut object);
+        assert_eq!(object, json!({"metadata": {}, "status": {"seen": -1}}).into());
     }
 
     #[test]

@@ -21,6 +21,7 @@ mod parse;
 mod patterns;
 mod place;
 mod rules;
+pub mod sameness;
 mod source;
 mod types;
 mod uniqueness;

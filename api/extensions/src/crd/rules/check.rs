@@ -6,7 +6,6 @@
 //!
 //! Not here: whether the object is valid enough to ask the rules about it.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -16,7 +15,8 @@ use quorate_cel::program::{Budget, Limits, OBJECT_COST_MAX};
 use quorate_cel::value::Value as CelValue;
 use quorate_meta::{Cause, Naming, Path, Value};
 use quorate_registry::Findings;
-use quorate_schema::graph::{ListKind, MapKind};
+use quorate_schema::graph::MapKind;
+use quorate_schema::structural::sameness::{by_keys, keys};
 use quorate_schema::structural::{Additional, NodeId, Place, Rule, SchemaNode, Structural};
 
 use super::compile::VARIABLES;
@@ -32,7 +32,8 @@ const NO_BUDGET: &str =
 #[must_use]
 pub fn check(rules: &Rules, schema: &Structural, object: &Value, old: Option<&Value>) -> Findings {
     let subject = Subject { node: schema.root(), at: &Place::root(""), value: object, old };
-    let nearest = old.map(|old| Change { old, new: object });
+    let place = schema.root();
+    let nearest = old.map(|old| Change { place, old, new: object });
     run(rules, schema, subject, nearest, &mut Budget::new(OBJECT_COST_MAX))
 }
 
@@ -79,6 +80,7 @@ fn run(
 /// A value and the one that it replaces.
 #[derive(Debug, Clone, Copy)]
 struct Change<'v> {
+    place: NodeId,
     old: &'v Value,
     new: &'v Value,
 }
@@ -96,8 +98,14 @@ struct Correlated<'v> {
 
 impl<'v> Correlated<'v> {
     /// What is known of a value in this one.
-    fn within(self, old: Option<&'v Value>, new: &'v Value, is_correlatable: bool) -> Self {
-        let nearest = old.map_or(self.nearest, |old| Some(Change { old, new }));
+    fn within(
+        self,
+        place: NodeId,
+        old: Option<&'v Value>,
+        new: &'v Value,
+        is_correlatable: bool,
+    ) -> Self {
+        let nearest = old.map_or(self.nearest, |old| Some(Change { place, old, new }));
         Self { old, is_visible: self.is_visible && is_correlatable, nearest }
     }
 
@@ -105,8 +113,8 @@ impl<'v> Correlated<'v> {
         self.old.filter(|_| self.is_visible)
     }
 
-    fn is_unchanged(self) -> bool {
-        self.nearest.is_some_and(|change| change.old == change.new)
+    fn is_unchanged(self, schema: &Structural) -> bool {
+        self.nearest.is_some_and(|Change { place, old, new }| schema.is_same(place, old, new))
     }
 }
 
@@ -149,10 +157,10 @@ impl RuleCheck<'_> {
         let Some(id) = node.items.filter(|id| self.rules.reaches(*id)) else {
             return Walk::Continue(());
         };
-        let known = by_keys(node, old.old.and_then(Value::as_list));
+        let known = by_keys(node, old.old.and_then(Value::as_list).unwrap_or_default());
         for (index, item) in items.iter().enumerate() {
             let before = keys(node, item).and_then(|keys| known.get(&keys).copied());
-            self.value(id, &at.index(index), item, old.within(before, item, true))?;
+            self.value(id, &at.index(index), item, old.within(id, before, item, true))?;
         }
         Walk::Continue(())
     }
@@ -172,7 +180,7 @@ impl RuleCheck<'_> {
                 _ => continue,
             };
             let before = old.old.and_then(|old| old.get(name)).filter(|old| !old.is_null());
-            self.value(id, &place, entry, old.within(before, entry, is_correlatable))?;
+            self.value(id, &place, entry, old.within(id, before, entry, is_correlatable))?;
         }
         Walk::Continue(())
     }
@@ -299,7 +307,7 @@ impl RuleCheck<'_> {
                 (message::failure(written, field, value, &text), Walk::Continue(()))
             }
         };
-        if self.ratchets && !rule.uses_old_self && old.is_unchanged() {
+        if self.ratchets && !rule.uses_old_self && old.is_unchanged(self.schema) {
             self.findings.warnings.push(cause.text());
         } else {
             self.findings.causes.push(cause);
@@ -321,18 +329,4 @@ impl RuleCheck<'_> {
         self.tell(node, at, why);
         Walk::Break(())
     }
-}
-
-/// The elements of an older list by their keys; those of other lists cannot be told apart.
-fn by_keys<'v>(node: &SchemaNode, old: Option<&'v [Value]>) -> HashMap<String, &'v Value> {
-    let items = old.unwrap_or_default().iter().rev();
-    items.filter_map(|item| Some((keys(node, item)?, item))).collect()
-}
-
-fn keys(node: &SchemaNode, item: &Value) -> Option<String> {
-    let Some(ListKind::Map(keys)) = &node.list else {
-        return None;
-    };
-    let values: Vec<Option<&Value>> = keys.iter().map(|key| item.get(key)).collect();
-    serde_json::to_string(&values).ok()
 }

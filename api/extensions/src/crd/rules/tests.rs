@@ -222,8 +222,12 @@ fn transitions_are_checked_where_there_was_a_value() {
 #[test]
 fn what_stays_as_it_was_is_a_warning() {
     let small = ruled(json!({"type": "integer"}), rule("self < 3"));
+    let open = ruled(
+        json!({"type": "object", "x-svc-preserve-unknown-fields": true}),
+        json!([{"rule": "false", "message": "never"}]),
+    );
     let schema = object(json!({"spec": object(json!({
-        "a": small, "b": {"type": "integer"}, "l": {"type": "array", "items": small},
+        "a": small, "b": {"type": "integer"}, "p": open, "l": {"type": "array", "items": small},
         "m": {"type": "object", "x-svc-map-type": "atomic", "properties": {"x": small, "y": {"type": "integer"}}}}))}));
     let check = |old: Json, new: Json, refused: &[&str], warned: &[&str]| {
         let found = found(&schema, Some(json!({"spec": old})), json!({"spec": new}));
@@ -236,6 +240,10 @@ fn what_stays_as_it_was_is_a_warning() {
     let item = "spec.l[0]: Invalid value: 5: failed rule: self < 3";
     check(json!({"l": [5]}), json!({"l": [5], "b": 1}), &[], &[item]);
     check(json!({"l": [5]}), json!({"l": [5, 1]}), &[item], &[]);
+    let own = "spec.p: Invalid value: never";
+    check(json!({"p": {}}), json!({"p": {}, "b": 1}), &[], &[own]);
+    // Fields without a schema cannot be told to be the same.
+    check(json!({"p": {"z": 1}}), json!({"p": {"z": 1}, "b": 1}), &[own], &[]);
     let entry = "spec.m.x: Invalid value: 5: failed rule: self < 3";
     check(json!({"m": {"x": 5}}), json!({"m": {"x": 5, "y": 1}}), &[], &[entry]);
 }

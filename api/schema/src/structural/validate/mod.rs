@@ -8,15 +8,15 @@ mod logic;
 mod number;
 mod scalar;
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use quorate_meta::{Cause, CauseReason, Map, Path, Value};
 
 use super::Structural;
 use super::limits::{MAX_STEPS, Told};
 use super::node::{Additional, Constraints, NodeId, SchemaNode, ValueType};
+use super::sameness::{by_keys, keys};
 use crate::fieldset::shortened;
-use crate::graph::ListKind;
 use crate::path::FieldPath;
 
 /// Field of a finding that is about the whole object.
@@ -42,21 +42,11 @@ pub(super) fn validate(
         );
         return vec![cause];
     }
-    walk.told.into_causes()
-}
-
-/// The elements of an older list by their keys; those of other lists cannot be told apart.
-fn by_keys<'v>(node: &SchemaNode, old: Option<&'v [Value]>) -> HashMap<String, &'v Value> {
-    let items = old.unwrap_or_default().iter().rev();
-    items.filter_map(|item| Some((keys_text(node, item)?, item))).collect()
-}
-
-fn keys_text(node: &SchemaNode, item: &Value) -> Option<String> {
-    let Some(ListKind::Map(keys)) = &node.list else {
-        return None;
-    };
-    let values: Vec<Option<&Value>> = keys.iter().map(|key| item.get(key)).collect();
-    serde_json::to_string(&values).ok()
+    // Branches of logic may find the same.
+    let mut told = HashSet::new();
+    let mut causes = walk.told.into_causes();
+    causes.retain(|cause| told.insert(cause.text()));
+    causes
 }
 
 struct Validator<'c> {
@@ -130,13 +120,13 @@ impl<'c> Validator<'c> {
     ) -> usize {
         let mut passed = 0;
         if let Some(id) = node.items {
-            let known = by_keys(node, old);
+            let known = by_keys(node, old.unwrap_or_default());
             for (index, item) in items.iter().enumerate() {
                 let mark = self.path.push_index(index);
                 let old = if known.is_empty() {
                     None
                 } else {
-                    keys_text(node, item).and_then(|keys| known.get(&keys).copied())
+                    keys(node, item).and_then(|keys| known.get(&keys).copied())
                 };
                 passed += self.node(id, item, old);
                 self.path.truncate(mark);
