@@ -32,7 +32,7 @@ use quorate_store::{Entry, Snapshot};
 pub use self::progress::{Progress, Stage};
 
 use super::status::{self, Seen};
-use crate::context::Context;
+use crate::context::{Context, skip_failed_object};
 use crate::retry_queue::RetryQueue;
 
 /// Objects that are looked at between two writes of the place.
@@ -161,7 +161,7 @@ fn is_of(resource: &Resource, entry: &Entry) -> Result<bool, Error> {
     Ok(stored.is_some_and(|(version, _)| version == resource.version))
 }
 
-/// Writes objects as they are read now.
+/// Writes objects as they are read now; one that is refused holds up no other.
 async fn write_again(
     context: &Context,
     resource: &Arc<Resource>,
@@ -174,7 +174,8 @@ async fn write_again(
             };
             let target = Target { resource, namespace, name };
             let same = |object: Option<&Value>| Ok(object.cloned().unwrap_or_default());
-            context.update_at(target, entry.modified, same).await
+            let written = context.update_at(target, entry.modified, same).await;
+            skip_failed_object(written, target)
         })
         .buffer_unordered(CONCURRENT_WRITES);
     let mut failed = Ok(());
