@@ -206,6 +206,7 @@ impl Api {
         Arc::new(Cluster {
             names: self.names,
             catalogue: self.catalogue.clone(),
+            custom_resources: self.custom_resources.clone(),
             store: self.store.clone(),
             env: self.env.clone(),
             writer: self.writer(),

@@ -10,6 +10,7 @@ use quorate_access::authentication::token::ServiceAccountTokens;
 use quorate_access::authorization::Authorizer;
 use quorate_admission::QuotaLocks;
 use quorate_env::Env;
+use quorate_extensions::crd::publisher::Publisher;
 use quorate_meta::Names;
 use quorate_registry::CurrentCatalogue;
 use quorate_registry::write::Writer;
@@ -21,6 +22,8 @@ pub struct Cluster {
     pub names: &'static Names,
     /// What is served.
     pub catalogue: Arc<CurrentCatalogue>,
+    /// Keeps the catalogue in step with the stored definitions.
+    pub custom_resources: Option<Arc<Publisher>>,
     /// Where objects live.
     pub store: Arc<dyn Store>,
     /// Clock and randomness.

@@ -11,6 +11,7 @@ use quorate_meta::{Map, Names, Reason, Value};
 use quorate_store::{Entry, NotApplied, Revision, Snapshot, Store};
 
 use crate::cluster::Cluster;
+use quorate_extensions::crd::publisher::Publisher;
 use quorate_registry::error::Error;
 use quorate_registry::write::{
     DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer,
@@ -25,6 +26,7 @@ pub(super) const RETRY_PERIOD: Duration = Duration::from_millis(500);
 pub(super) struct Context {
     pub(super) names: &'static Names,
     pub(super) catalogue: Arc<CurrentCatalogue>,
+    pub(super) custom_resources: Option<Arc<Publisher>>,
     pub(super) store: Arc<dyn Store>,
     pub(super) env: Env,
     pub(super) writer: Writer,
@@ -37,6 +39,7 @@ impl Context {
         Self {
             names: cluster.names,
             catalogue: cluster.catalogue.clone(),
+            custom_resources: cluster.custom_resources.clone(),
             store: cluster.store.clone(),
             env: cluster.env.clone(),
             writer: cluster.writer.clone(),
@@ -62,6 +65,14 @@ impl Context {
     /// The resource that an object's key belongs to, in the version that its objects are stored in.
     pub(super) fn of_key(&self, key: &[u8]) -> Option<Arc<Resource>> {
         self.catalogue.load().of_key(key).cloned()
+    }
+
+    /// Makes the catalogue as new as what this node has applied. For decisions about everything
+    /// that is stored: the catalogue follows by itself, a little later.
+    pub(super) fn follow_definitions(&self) {
+        if let Some(publisher) = &self.custom_resources {
+            publisher.follow();
+        }
     }
 
     /// A state that is current.

@@ -106,7 +106,8 @@ impl Cluster {
         let operations = vec![Operation::Put { key, value: Bytes::new() }];
         store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
         let writer = Writer::new(names, store.clone(), env.clone());
-        let context = Context { names, catalogue, store, env, writer, manager: NAME };
+        let context =
+            Context { names, catalogue, custom_resources: None, store, env, writer, manager: NAME };
         Self { context, definitions, widgets }
     }
 

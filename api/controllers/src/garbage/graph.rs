@@ -3,6 +3,9 @@
 //! Only objects that have owners, or whose deletion waits for the collector, take memory here. An
 //! owner is known by the key that its reference means, so that its end is noticed by its key alone;
 //! its uid is compared when something is decided.
+//!
+//! Invariant: the catalogue is as new as what is observed, so the resource of an object that is
+//! there is known. That of one that has gone may have gone as well.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -138,14 +141,18 @@ impl Graph {
         key: &ObjectKey,
         current: Option<&Entry>,
     ) -> Result<Vec<ObjectKey>, Error> {
-        let Some(resource) = self.resource(key) else {
-            return Ok(Vec::new());
+        let now = match (current, self.resource(key)) {
+            (None, _) => None,
+            (Some(entry), Some(resource)) => Some((entry, resource)),
+            (Some(_), None) => return Ok(Vec::new()),
         };
-        let stored =
-            current.map(|entry| stored_codec::header(&resource, &entry.value)).transpose()?;
+        let stored = now.as_ref().map(|(entry, resource)| {
+            stored_codec::header(resource, &entry.value).map(|stored| (stored, entry, resource))
+        });
+        let stored = stored.transpose()?;
         let mut touched = Vec::new();
         let owners: Vec<Owner> = match &stored {
-            Some(stored) => {
+            Some((stored, ..)) => {
                 let namespace = Some(stored.namespace()).filter(|namespace| !namespace.is_empty());
                 stored
                     .owner_references()
@@ -155,9 +162,9 @@ impl Graph {
             None => Vec::new(),
         };
         self.link(key, owners, &mut touched);
-        let mark = match (current, stored) {
-            (Some(entry), Some(stored)) if stored.deletion_timestamp().is_some() => {
-                mark(&stored_codec::decode(&resource, entry)?)
+        let mark = match stored {
+            Some((stored, entry, resource)) if stored.deletion_timestamp().is_some() => {
+                mark(&stored_codec::decode(resource, entry)?)
             }
             _ => Mark::default(),
         };
@@ -237,4 +244,41 @@ fn mark(object: &Value) -> Mark {
         object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or_default();
     let has = |wanted: &str| finalizers.iter().any(|finalizer| finalizer.as_str() == Some(wanted));
     Mark { orphan: has(ORPHAN), foreground: has(FOREGROUND) }
+}
+
+#[cfg(test)]
+mod tests {
+    use quorate_kinds::builtin;
+    use quorate_meta::Naming;
+    use quorate_registry::Catalogue;
+    use quorate_schema::Graph as Schema;
+    use quorate_store::{Operation, State, Txn};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_object_that_has_gone_with_its_resource_is_forgotten() {
+        let schema = Arc::new(Schema::builtin(Naming::Svc.names()));
+        let served = builtin::catalogue(&schema).find("", "v1", "configmaps").cloned();
+        let maps = served.unwrap();
+        let object = json!({"metadata": {
+            "name": "m", "namespace": "a", "uid": "u", "finalizers": [FOREGROUND],
+            "deletionTimestamp": "2030-01-01T00:00:00Z",
+        }});
+        let key = maps.key(Some("a"), "m");
+        let value = stored_codec::encode(&maps, &object.into()).unwrap();
+        let mut state = State::new();
+        let operations = vec![Operation::Put { key: key.clone(), value }];
+        state.apply(1000, &Txn { conditions: Vec::new(), operations });
+        let snapshot = state.snapshot();
+        let catalogue = CurrentCatalogue::new(Catalogue::new(schema, Vec::new()));
+        let mut graph = Graph::new(catalogue.clone());
+        catalogue.publish(&[], std::slice::from_ref(&maps));
+        assert_eq!(graph.observe(&key, snapshot.get(&key)).unwrap(), [key.clone()]);
+        assert!(graph.waits(&key));
+        catalogue.publish(&[maps], &[]);
+        graph.observe(&key, None).unwrap();
+        assert!(!graph.waits(&key));
+    }
 }

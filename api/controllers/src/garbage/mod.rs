@@ -79,6 +79,7 @@ impl<'c> Collector<'c> {
 
     /// Reads everything that is stored.
     async fn scan(&mut self, snapshot: Snapshot) {
+        self.context.follow_definitions();
         self.graph.reached(snapshot.revision());
         let prefix = keys::objects();
         for (count, (key, entry)) in snapshot.range(&prefix, None).enumerate() {
@@ -90,6 +91,7 @@ impl<'c> Collector<'c> {
     }
 
     fn observe(&mut self, batch: &WatchBatch) {
+        self.context.follow_definitions();
         for event in batch.events() {
             self.observe_object(&event.key, event.current.as_ref());
         }

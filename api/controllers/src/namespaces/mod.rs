@@ -85,13 +85,17 @@ async fn delete_content(context: &Context, namespace: &str) -> Result<Option<usi
     if !found.is(&object) || !spec_finalizers(&object).any(|finalizer| finalizer == own) {
         return Ok(None);
     }
+    // No resource may be left out that has objects in the namespace.
+    context.follow_definitions();
     let catalogue = context.catalogue.load();
     let stored = catalogue.stored().filter(|resource| resource.namespaced);
     let mut failures = Failures::default();
     for resource in stored.filter(|resource| resource.serves("delete")) {
         delete_all(context, &snapshot, resource, namespace, &mut failures).await?;
     }
-    let remaining = remaining(context, &context.current().await?, namespace, failures).await;
+    let newest = context.current().await?;
+    context.follow_definitions();
+    let remaining = remaining(context, &newest, namespace, failures).await;
     let target = Target { resource, namespace: None, name: namespace };
     if remaining.objects.is_empty() {
         finalize(context, target, &found).await?;

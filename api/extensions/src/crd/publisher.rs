@@ -90,6 +90,12 @@ impl Publisher {
         self.catch_up().await
     }
 
+    /// Publishes what this node has applied. Never waits: where the definitions have not been read
+    /// yet, the caller reads them all.
+    pub fn follow(&self) {
+        self.serving.publish(|| Definitions::clone(&self.definitions.applied()));
+    }
+
     /// Publishes changes as they are applied; never returns.
     pub async fn run(&self) {
         loop {
