@@ -127,6 +127,19 @@ impl DefinitionHistory {
         states.filter_map(|(_, state)| state.as_ref()).filter(move |state| state.uid == uid)
     }
 
+    /// The revisions at which a version of a definition went or changed, ascending.
+    pub(super) fn ends<'a>(
+        &'a self,
+        kind: ResourceKind,
+        version: &'a str,
+    ) -> impl Iterator<Item = u64> + 'a {
+        let pairs = self.of(kind).windows(2);
+        let says = move |since: &'a Since| since.1.as_ref().and_then(|state| state.served(version));
+        let stamp = move |since: &'a Since| says(since).map(|version| version.column.as_str());
+        let changed = pairs.filter(move |pair| stamp(&pair[0]) != stamp(&pair[1]));
+        changed.map(|pair| pair[1].0)
+    }
+
     /// The revisions at which definitions of a kind went, ascending.
     pub(super) fn removals(&self, kind: ResourceKind) -> impl Iterator<Item = u64> {
         self.of(kind).iter().filter(|(_, state)| state.is_none()).map(|(at, _)| *at)

@@ -1,5 +1,6 @@
-//! The checker of the ends of watches: a watch of custom objects ends with the definition, when it
-//! has told every change up to then, and for no other reason.
+//! The checker of the ends of watches: a watch of custom objects ends with the definition, or when
+//! that says something else of the version, and for no other reason; and it has told every change up
+//! to then.
 //!
 //! The watches that this looks at have no end of their own. One that is still open when all clients
 //! have come to rest is found by its watcher.
@@ -52,9 +53,13 @@ fn check_end(
     }
     // The definition that the node knew when it was asked went after that.
     let (known, newest) = (times.shown_by(run.node, run.asked), times.possible_at(ended));
-    let mut removals = definitions.removals(run.ask.kind);
-    let Some(end) = removals.find(|at| (known + 1..=newest).contains(at)) else {
-        return Err(format!("it ends between {known} and {newest}, when its definition was there"));
+    let ends = definitions.ends(run.ask.kind, run.ask.version);
+    let ends: Vec<u64> = ends.filter(|at| (known + 1..=newest).contains(at)).collect();
+    let told = run.lines.iter().filter_map(|(_, line)| version(&line["object"])).max();
+    // Of several it was the first that it has not gone past, if there is one.
+    let not_past = ends.iter().find(|at| told.is_none_or(|told| **at >= told));
+    let Some(&end) = not_past.or(ends.first()) else {
+        return Err(format!("it ends between {known} and {newest}, when nothing else ended"));
     };
     let bookmark = run.lines.iter().find(|(_, line)| line["type"] == "BOOKMARK");
     let (after, told_first) = match run.ask.at {

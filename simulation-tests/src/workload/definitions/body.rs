@@ -15,8 +15,10 @@ use crate::workload::api::Actor;
 pub(crate) const COLUMN: &str = "S";
 /// The field of `spec` whose default is the stamp.
 pub(crate) const MARK: &str = "mark";
-/// Larger than every number of an object.
-const MAX_NUMBER: u64 = 9;
+/// The limits that definitions set to the number of an object: some numbers are above some limits.
+const LIMITS: std::ops::RangeInclusive<u64> = 2..=9;
+/// The numbers of objects.
+const NUMBERS: std::ops::RangeInclusive<u64> = 0..=4;
 
 impl Actor {
     /// A definition that the request with this stamp creates.
@@ -40,7 +42,7 @@ impl Actor {
         let has_second = self.rng.random_ratio(2, 3);
         let stores_second = has_second && self.rng.random_ratio(1, 4);
         let serves_second = self.rng.random_ratio(3, 4);
-        let most = self.rng.random_range(3..=MAX_NUMBER);
+        let most = self.rng.random_range(LIMITS);
         let version = |name: &str, served: bool, storage: bool| {
             let spec = json!({"type": "object", "properties": {
                 "k": {"type": "string"},
@@ -74,6 +76,6 @@ impl Actor {
 
     /// What a custom object says.
     pub(super) fn spec(&mut self, stamp: &str) -> Value {
-        json!({"k": stamp, "n": self.rng.random_range(0..MAX_NUMBER)})
+        json!({"k": stamp, "n": self.rng.random_range(NUMBERS)})
     }
 }

@@ -19,9 +19,14 @@ pub(crate) fn choose(actor: &mut Actor) -> ApiRequest {
     }
     let mut ask = match actor.rng.random_range(0..100) {
         0..4 => return actor.get_definition(kind),
-        4..13 => return actor.redefine(kind),
-        13..16 => return actor.undefine(kind),
-        16..41 => actor.create_custom(kind),
+        4..12 => return actor.redefine(kind),
+        12..15 => return actor.undefine(kind),
+        15..18 => {
+            let namespace = actor.passing();
+            return actor.create_namespace(namespace);
+        }
+        18..20 => return actor.delete_namespace(),
+        20..41 => actor.create_custom(kind),
         41..49 => actor.update_custom(kind),
         49..56 => actor.patch_custom(kind),
         56..64 => {
@@ -64,7 +69,7 @@ impl Actor {
     }
 
     /// The definition of a kind, as this actor knows it.
-    fn definition_of(&self, kind: ResourceKind) -> Option<&Value> {
+    pub(super) fn definition_of(&self, kind: ResourceKind) -> Option<&Value> {
         self.known.get(&(ResourceKind::Definitions, String::new(), kind.definition()))
     }
 
@@ -110,7 +115,11 @@ impl Actor {
     }
 
     fn place(&mut self, kind: ResourceKind) -> &'static str {
-        if kind.is_namespaced() { LASTING[self.rng.random_range(0..LASTING.len())] } else { "" }
+        match kind.is_namespaced() {
+            false => "",
+            true if self.rng.random_ratio(1, 4) => self.passing(),
+            true => LASTING[self.rng.random_range(0..LASTING.len())],
+        }
     }
 
     /// An object of the kind that may be there.

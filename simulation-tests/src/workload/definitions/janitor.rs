@@ -114,7 +114,12 @@ impl Actor {
 
     fn too_late(&self, kind: ResourceKind, what: &str) {
         let definition = kind.definition();
-        let text = format!("liveness: {definition} is not {what} {HEALING:?} after the faults");
+        let (known, objects) = (self.definition_of(kind), self.known.iter());
+        let held: Vec<_> = objects.filter(|(id, _)| id.0 == kind).collect();
+        let status = known.map(|known| (&known["metadata"], &known["status"]));
+        let text = format!(
+            "liveness: {definition} is not {what} {HEALING:?} after the faults: {status:?} {held:?}"
+        );
         self.setup.progress.violation(text);
     }
 }

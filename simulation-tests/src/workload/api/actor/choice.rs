@@ -40,7 +40,7 @@ pub(crate) fn choose(actor: &mut Actor) -> ApiRequest {
 
 impl Actor {
     /// A request that makes a namespace.
-    pub(super) fn create_namespace(&mut self, namespace: &str) -> ApiRequest {
+    pub(in crate::workload) fn create_namespace(&mut self, namespace: &str) -> ApiRequest {
         let stamp = self.stamp();
         let mut ask = ApiRequest::new(Verb::Create, ResourceKind::Namespaces, "", namespace);
         ask.body = Some(json!({
@@ -51,7 +51,7 @@ impl Actor {
         ask
     }
 
-    fn delete_namespace(&mut self) -> ApiRequest {
+    pub(in crate::workload) fn delete_namespace(&mut self) -> ApiRequest {
         let namespace = self.passing();
         ApiRequest::new(Verb::Delete, ResourceKind::Namespaces, "", namespace)
     }
@@ -62,7 +62,7 @@ impl Actor {
         format!("{}-{}", self.setup.number, self.count)
     }
 
-    fn passing(&mut self) -> &'static str {
+    pub(in crate::workload) fn passing(&mut self) -> &'static str {
         PASSING[self.rng.random_range(0..PASSING.len())]
     }
 
