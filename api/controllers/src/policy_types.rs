@@ -93,8 +93,7 @@ async fn check(
 /// The `status.typeChecking` of a policy.
 fn findings(environments: &Environments, catalogue: &Catalogue, policy: &Value) -> Value {
     let spec = policy.get("spec").unwrap_or(&Value::Null);
-    let kinds: Vec<CheckedKind> =
-        kinds(catalogue, spec).into_iter().map(|resource| checked(resource)).collect();
+    let kinds: Vec<CheckedKind> = kinds(catalogue, spec).into_iter().map(checked).collect();
     let params = param_resource(catalogue, spec).map(checked);
     let warnings = if kinds.is_empty() {
         Vec::new()

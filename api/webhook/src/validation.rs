@@ -52,7 +52,7 @@ fn check_url(path: &Path, url: &str, causes: &mut Vec<Cause>) {
 fn check_service(path: &Path, service: &Value, causes: &mut Vec<Cause>) {
     for (missing, told_of) in [("name", "namespace"), ("namespace", "name")] {
         if service.get(missing).is_none_or(Value::is_empty) {
-            causes.push(Cause::required(&path.child(told_of), ""));
+            causes.push(Cause::required(path.child(told_of), ""));
         }
     }
     if let Some(inner) = service.get("path").filter(|path| !path.is_null()) {
@@ -63,7 +63,7 @@ fn check_service(path: &Path, service: &Value, causes: &mut Vec<Cause>) {
         port.filter(|port| !port.as_i64().is_some_and(|port| (1..=65535).contains(&port)))
     {
         let why = "port is not valid: must be between 1 and 65535, inclusive";
-        causes.push(Cause::invalid(&path.child("port"), port.clone(), why));
+        causes.push(Cause::invalid(path.child("port"), port.clone(), why));
     }
 }
 

@@ -62,10 +62,9 @@ fn user(attributes: &Attributes<'_>) -> Map {
 }
 
 fn kind(resource: &Resource, subresource: &str) -> Value {
-    let of_body = resource.subresource(subresource).map(|subresource| {
-        let names = (&subresource.group, &subresource.version, &subresource.kind);
-        names
-    });
+    let of_body = resource
+        .subresource(subresource)
+        .map(|subresource| (&subresource.group, &subresource.version, &subresource.kind));
     let (group, version, kind) =
         of_body.unwrap_or((&resource.group, &resource.version, &resource.kind));
     let fields = [("group", group), ("version", version), ("kind", kind)];

@@ -275,7 +275,7 @@ mod tests {
         let catalogue = CurrentCatalogue::new(Catalogue::new(schema, Vec::new()));
         let mut graph = Graph::new(catalogue.clone());
         catalogue.publish(&[], std::slice::from_ref(&maps));
-        assert_eq!(graph.observe(&key, snapshot.get(&key)).unwrap(), [key.clone()]);
+        assert_eq!(graph.observe(&key, snapshot.get(&key)).unwrap(), std::slice::from_ref(&key));
         assert!(graph.waits(&key));
         catalogue.publish(&[maps], &[]);
         graph.observe(&key, None).unwrap();
