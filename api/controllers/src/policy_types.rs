@@ -205,7 +205,7 @@ mod tests {
         check(&["apps"], &["*"], "object.spec.replicaz > 1", &[]);
         check(&["apps"], &["deployments/scale"], "object.spec.replicaz > 1", &[]);
         let both = format!(
-            "{at}: /v1, Kind=ConfigMap: ERROR: <input>:1:33: undefined field 'spec'; apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'data'"
+            "{at}: /v1, Kind=ConfigMap: ERROR: <input>:1:31: undefined field 'spec'; apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'data'"
         );
         check(
             &["apps", ""],

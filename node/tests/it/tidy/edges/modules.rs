@@ -89,7 +89,7 @@ pub(in crate::tidy) const ACCESS: &[(&str, &[&str])] = &[
 pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
     ("plugin", &["snapshot_view"]),
     ("plugins", &["plugin", "rules", "snapshot_view", "tests"]),
-    ("policy", &["snapshot_view"]),
+    ("policy", &["snapshot_view", "tests"]),
     ("quota_lock", &[]),
     ("rules", &["tests"]),
     ("snapshot_view", &[]),
