@@ -19,7 +19,7 @@ use super::phase::{Phase, PhaseClock};
 use super::{DeleteOptions, Writer};
 use crate::error::Error;
 use crate::options::{Owners, Target, WriteOptions};
-use crate::{AdmissionOperation, Attributes, Mutation, Part, Terms};
+use crate::{AdmissionOperation, Attributes, Mutation, Notes, Part, Terms};
 
 /// One write of one object, as the phases see it.
 #[derive(Clone, Copy)]
@@ -168,11 +168,23 @@ impl Writer {
             return Ok(Terms::default());
         };
         let attributes = write.attributes(self, new);
-        let terms = clock.run(Phase::Admit, admission.validate(&attributes)).await?;
+        let terms = clock.run(Phase::Admit, admission.validate(&attributes)).await;
+        let terms = terms.inspect_err(|_| self.note_warnings(write, new))?;
         if !admission.is_counted(&attributes) {
             return Ok(terms);
         }
         Ok(terms.and(clock.run(Phase::Quota, admission.charge(&attributes)).await?))
+    }
+
+    /// Tells what the kind warns of in a write that is refused; one that is made has it in its
+    /// answer.
+    fn note_warnings(&self, write: &Write<'_>, new: Option<&Value>) {
+        if let (Some(author), Some(new), Part::Main | Part::Scale) = (&self.author, new, write.part)
+        {
+            let strategy = &write.target.resource.strategy;
+            let warnings = strategy.warnings(self.names, write.old, new);
+            author.note(Notes { warnings, ..Notes::default() });
+        }
     }
 
     async fn mutate(&self, write: &Write<'_>, object: &mut Value) -> Result<Mutation, Error> {
