@@ -10,7 +10,7 @@
 //! seen in which every object has the storage version, and only to the definition that had it then.
 //! All there is to know is stored, so another leader goes on.
 //!
-//! Not here: who may ask, which whoever may change the definition.
+//! Not here: who may ask: every client that may change the definition.
 
 mod progress;
 

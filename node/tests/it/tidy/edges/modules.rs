@@ -58,7 +58,7 @@ pub(in crate::tidy) const REGISTRY: &[(&str, &[&str])] = &[
     ("removal", &[]),
     ("resource", &["conversion", "keys", "removal", "strategy"]),
     ("selector", &[]),
-    ("stored_codec", &["error", "resource", "strategy"]),
+    ("stored_codec", &["conversion", "error", "resource", "strategy"]),
     ("strategy", &["allocation", "gated_fields", "keys", "permission"]),
     ("topology", &["catalogue", "error", "stored_codec"]),
     (
