@@ -126,7 +126,8 @@ fn kind_of(resource: &Resource) -> GroupVersionKind {
     }
 }
 
-/// The resources that the rules name one by one, in order of their kinds.
+/// The built-in resources that the rules name one by one, in order of their kinds; expressions about
+/// custom kinds are not checked.
 fn kinds<'c>(catalogue: &'c Catalogue, spec: &Value) -> Vec<&'c Resource> {
     let rules = spec.at(&["matchConstraints", "resourceRules"]).and_then(Value::as_list);
     let mut found: Vec<&Resource> = Vec::new();
@@ -146,7 +147,8 @@ fn kinds<'c>(catalogue: &'c Catalogue, spec: &Value) -> Vec<&'c Resource> {
                 named.filter_map(move |resource| catalogue.find(group, version, resource))
             })
         });
-        found.extend(named.take(MAX_KINDS).map(|resource| &**resource));
+        let builtin = named.filter(|resource| !resource.is_custom());
+        found.extend(builtin.take(MAX_KINDS).map(|resource| &**resource));
     }
     let order = |resource: &&Resource| {
         (resource.group.clone(), resource.version.clone(), resource.kind.clone())
@@ -156,12 +158,13 @@ fn kinds<'c>(catalogue: &'c Catalogue, spec: &Value) -> Vec<&'c Resource> {
     found
 }
 
-/// The resource of the parameters; `None` when it is not served or there are none.
+/// The resource of the parameters; `None` when it is custom or not served, or there are none.
 fn param_resource<'c>(catalogue: &'c Catalogue, spec: &Value) -> Option<&'c Resource> {
     let version = spec.str_at(&["paramKind", "apiVersion"])?;
     let (group, version) = version.split_once('/').unwrap_or(("", version));
     let kind = spec.str_at(&["paramKind", "kind"])?;
-    catalogue.find_kind(group, version, kind).map(|resource| &**resource)
+    let found = catalogue.find_kind(group, version, kind).map(|resource| &**resource);
+    found.filter(|resource| !resource.is_custom())
 }
 
 #[cfg(test)]
