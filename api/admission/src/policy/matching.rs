@@ -34,13 +34,13 @@ struct NamedRule {
     versions: Vec<String>,
     /// Resource and subresource.
     resources: Vec<(String, String)>,
-    scope: Scope,
+    scope: RuleScope,
     /// Empty for all names.
     names: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum RuleScope {
     All,
     Namespaced,
     Cluster,
@@ -155,9 +155,9 @@ impl NamedRule {
             versions: texts("apiVersions"),
             resources: resources.collect(),
             scope: match rule.str_at(&["scope"]) {
-                Some("Namespaced") => Scope::Namespaced,
-                Some("Cluster") => Scope::Cluster,
-                _ => Scope::All,
+                Some("Namespaced") => RuleScope::Namespaced,
+                Some("Cluster") => RuleScope::Cluster,
+                _ => RuleScope::All,
             },
             names: texts("resourceNames"),
         }
@@ -178,9 +178,9 @@ impl NamedRule {
         };
         let namespaced = attributes.target.namespace.is_some();
         let in_scope = match self.scope {
-            Scope::All => true,
-            Scope::Namespaced => namespaced,
-            Scope::Cluster => !namespaced,
+            RuleScope::All => true,
+            RuleScope::Namespaced => namespaced,
+            RuleScope::Cluster => !namespaced,
         };
         in_scope
             && self.resources.iter().any(is_of)

@@ -40,7 +40,7 @@ pub(in crate::tidy) const WIRE: &[(&str, &[&str])] = &[
     ("yaml", &["json"]),
 ];
 pub(in crate::tidy) const REGISTRY: &[(&str, &[&str])] = &[
-    ("admission", &["error", "options", "permission", "strategy"]),
+    ("admission", &["author", "error", "options", "permission", "strategy"]),
     ("allocation", &["keys"]),
     ("author", &["error", "options", "permission"]),
     ("catalogue", &["keys", "resource"]),
@@ -103,7 +103,7 @@ pub(in crate::tidy) const POLICY: &[(&str, &[&str])] = &[
     ("expression", &[]),
     ("inputs", &["environment"]),
     ("policy", &["conditions", "environment", "expression"]),
-    ("tests", &["expression"]),
+    ("tests", &["environment", "evaluate", "expression", "inputs", "policy"]),
     ("type_check", &["environment", "policy"]),
     ("types", &[]),
 ];
