@@ -17,7 +17,6 @@
 pub mod budgets;
 mod conditions;
 mod environment;
-mod evaluate;
 mod expression;
 mod inputs;
 mod policy;
@@ -28,8 +27,7 @@ mod types;
 
 pub use conditions::{ConditionsVerdict, MatchConditions};
 pub use environment::Environments;
-pub use evaluate::{AnnotationValue, Denial, Findings};
 pub use expression::Problem;
 pub use inputs::{Inputs, Pending};
-pub use policy::{FailurePolicy, MAX_VARIABLES, Policy};
+pub use policy::{AnnotationValue, Denial, FailurePolicy, Findings, MAX_VARIABLES, Policy};
 pub use type_check::{CheckedKind, ExpressionWarning, type_check};

@@ -3,6 +3,8 @@
 //! Invariants: every expression is compiled once; one that does not compile is an error wherever it
 //! would be evaluated; a variable sees those before it only.
 
+mod evaluate;
+
 use std::collections::HashSet;
 
 use quorate_cel::environment::Environment;
@@ -14,6 +16,8 @@ use quorate_meta::{Path, Reason, Value};
 use crate::conditions::MatchConditions;
 use crate::environment::{Age, Environments, ObjectTypes, OwnVariable, Uses, slots};
 use crate::expression::{Expected, Problem, compile};
+
+pub use evaluate::{AnnotationValue, Denial, Findings};
 
 /// Variables of one policy, at most.
 pub const MAX_VARIABLES: usize = 1_000;

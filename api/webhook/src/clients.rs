@@ -23,7 +23,7 @@ use super::{CallError, Failure, HTTP_1, HTTP_2, Place, ServerVerifier, certifica
 
 /// Clients that are kept.
 const MAX_CLIENTS: usize = 256;
-/// How long one is kept that nobody uses.
+/// How long one is kept that no call uses.
 const MAX_UNUSED: Duration = Duration::from_secs(600);
 
 /// A webhook's `clientConfig`.

@@ -19,7 +19,7 @@ use super::{Purpose, is_trust_anchor};
 pub struct ServerVerifier {
     provider: Arc<CryptoProvider>,
     authorities: Vec<CertificateDer<'static>>,
-    /// `None` when nobody is trusted.
+    /// `None` when no authority is trusted.
     chains: Option<Arc<WebPkiServerVerifier>>,
 }
 

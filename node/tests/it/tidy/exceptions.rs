@@ -35,7 +35,6 @@ pub(super) const STRAY_IMPLS: &[(&str, &str)] = &[
     ("quorate-cel", "TextTestKind"),
     ("quorate-meta", "LabelSelector"),
     ("quorate-meta", "Names"),
-    ("quorate-policy", "Policy"),
     ("quorate-schema", "Builder"),
     ("quorate-schema", "FieldSet"),
 ];

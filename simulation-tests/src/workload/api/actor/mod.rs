@@ -6,6 +6,7 @@
 
 mod choice;
 mod cleanup;
+pub(in crate::workload) mod definitions;
 mod pages;
 
 pub(crate) use choice::choose;

@@ -7,9 +7,9 @@
 use rand::Rng;
 use serde_json::{Value, json};
 
-use super::VERSIONS;
 use crate::api::{HOLD, ResourceKind, STAMP};
 use crate::workload::api::Actor;
+use crate::workload::definitions::VERSIONS;
 
 /// What the name of the column begins with that has the stamp in it.
 pub(crate) const COLUMN: &str = "S";

@@ -4,9 +4,9 @@
 use rand::Rng;
 use serde_json::{Value, json};
 
-use super::VERSIONS;
 use crate::api::{ApiRequest, At, ResourceKind, STAMP, Verb, version};
 use crate::workload::api::{Actor, LASTING, ObjectId, is_held};
+use crate::workload::definitions::VERSIONS;
 
 /// Names that all actors share, by kind.
 const SHARED_NAMES: u64 = 4;

@@ -12,12 +12,12 @@ use quorate_cel::program::{Budget, CALL_COST_MAX, Limits};
 use quorate_cel::value::Value as Read;
 use quorate_meta::Reason;
 
+use super::{Expression, FailurePolicy, Policy, Validation};
 use crate::budgets::{ANNOTATION_BYTES_MAX, MESSAGE_BYTES_MAX, VALIDATIONS_COST_MAX};
 use crate::conditions::ConditionsVerdict;
 use crate::environment::Environments;
 use crate::expression::{OUT_OF_BUDGET, failed};
 use crate::inputs::{Inputs, Pending};
-use crate::policy::{Expression, FailurePolicy, Policy, Validation};
 
 /// What a policy finds in a request.
 #[derive(Debug, Clone, Default, PartialEq)]

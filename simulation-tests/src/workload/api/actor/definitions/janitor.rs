@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::VERSIONS;
 use crate::api::{ApiRequest, ResourceKind, Verb};
 use crate::workload::api::{Actor, ClientSetup, HEALING, RETRY_PAUSE, is_held};
+use crate::workload::definitions::VERSIONS;
 
 /// How long definitions stay while nothing is wrong: long enough that all watchers are there.
 const REST: Duration = Duration::from_secs(2);
