@@ -1,9 +1,9 @@
 //! Validating admission policies: which of them a write is asked about, and what becomes of what
 //! they find.
 //!
-//! The way of a write: the [`index`] names the policies that may match; [`matching`] decides;
-//! [`params`] finds the parameters of each binding; the policy's expressions are evaluated, with
-//! [`request`] as what they see of the write; [`findings`] makes the refusal, the warnings and the
+//! The way of a write: the `index` names the policies that may match; `matching` decides;
+//! `params` finds the parameters of each binding; the policy's expressions are evaluated, with
+//! `request` as what they see of the write; `findings` makes the refusal, the warnings and the
 //! audit annotations.
 //!
 //! Invariants: policies are never asked about policies and their bindings, nor about

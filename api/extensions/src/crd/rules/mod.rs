@@ -2,7 +2,7 @@
 //! (KEP-2876), transition rules with `oldSelf`, and the ratcheting of unchanged values (KEP-4008).
 //!
 //! The rules of a version are compiled once, on the first write of an object; [`check`] runs them. A
-//! definition's own rules are held against the limits of cost when it is written ([`written`]).
+//! definition's own rules are held against the limits of cost when it is written (`written`).
 //!
 //! Invariants: a place's rules come before those of what is in it; all rules of an object share one
 //! budget, so that no definition makes a write slow.
