@@ -66,6 +66,8 @@ pub(crate) enum BrokenApi {
 
 /// What comes before the objects that stand for addresses.
 const ADDRESSES: &[u8] = b"o/networking.svc.io/ipaddresses/";
+/// What comes before the markers of definitions that take objects.
+const MARKERS: &[u8] = b"d/";
 /// How far ahead an early bookmark is.
 const EARLY_BY: u64 = 3;
 
@@ -219,7 +221,8 @@ impl BrokenApiStore {
                 txn.conditions.retain(|condition| !condition.key().starts_with(b"n/"));
             }
             BrokenApi::OpenDefinition => {
-                txn.conditions.retain(|condition| !condition.key().starts_with(b"d/"));
+                txn.conditions.retain(|condition| !condition.key().starts_with(MARKERS));
+                txn.operations.retain(|operation| !is_closing(operation));
             }
             BrokenApi::SharedAddress => txn.conditions.retain(|condition| !is_holding(condition.key())),
             BrokenApi::OverwritingCreate => txn.conditions.retain(|condition| {
@@ -247,6 +250,11 @@ impl BrokenApiStore {
             .is_ok_and(|object| object.owner_references().next().is_some());
         owned && key.iter().map(|byte| u32::from(*byte)).sum::<u32>().is_multiple_of(2)
     }
+}
+
+/// Whether it makes a definition take no more objects.
+fn is_closing(operation: &Operation) -> bool {
+    matches!(operation, Operation::Delete { key } if key.starts_with(MARKERS))
 }
 
 /// Whether it stands there by whom something is taken.
