@@ -20,7 +20,7 @@ struct Found {
 }
 
 /// What short runs have found, as they were run then.
-const SHORT: [Found; 3] = [
+const SHORT: [Found; 5] = [
     Found {
         seed: 5,
         options: &["--workload", "store", "--lose-quorum", "--seconds", "8"],
@@ -39,8 +39,24 @@ const SHORT: [Found; 3] = [
         what: "too little history was kept for the objects of a cluster's first second (the simulation's mistake)",
         test: "none but the seed; see LITTLE_API_HISTORY_BYTES in simulation-tests/src/run.rs",
     },
+    Found {
+        seed: 109,
+        options: &["--workload", "definitions", "--seconds", "20"],
+        what: "a definition whose storage version is not served could not be deleted, for its objects were found by no resource",
+        test: UNSERVED,
+    },
+    Found {
+        seed: 116,
+        options: &["--workload", "definitions", "--seconds", "20"],
+        what: "an object was created by the schema of a definition that had been deleted and created anew meanwhile",
+        test: ANEW,
+    },
 ];
 
+const UNSERVED: &str =
+    "api/tests/it/custom_storage.rs: objects_go_though_their_version_is_not_served";
+const ANEW: &str =
+    "api/tests/it/custom_storage.rs: nothing_is_created_by_a_definition_that_is_gone";
 const NOTE: &str = "none any more: the state has no keyspaces now";
 const HIDDEN: &str =
     "the tombstones of a removed keyspace hid the keyspaces of the next snapshot after a power cut";
