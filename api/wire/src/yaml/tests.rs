@@ -45,6 +45,13 @@ fn manifests() {
 }
 
 #[test]
+fn comments_may_be_as_long_as_they_like() {
+    let comments = "  # text\n".repeat(1_000);
+    let text = format!("a:\n{comments}  b: 1\n{comments}c: 2\n");
+    assert_eq!(read(&text), json!({"a": {"b": 1}, "c": 2}).into());
+}
+
+#[test]
 fn repeated_keys_are_named_and_the_last_wins() {
     let check = |text: &str, duplicates: &[&str], expect: serde_json::Value| {
         let (value, found) = parse(text.as_bytes()).expect(text);
