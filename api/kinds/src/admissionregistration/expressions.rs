@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 
 use quorate_meta::{Cause, name};
+use quorate_schema::structural::cel_types::escape_keyword;
 
 use crate::field::Field;
 use crate::rules;
@@ -28,31 +29,6 @@ pub(super) fn match_conditions(list: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Words that are no names in CEL.
-const RESERVED: [&str; 21] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
-
 /// Checks variables, of which there are at most so many and whose names are identifiers of CEL; of
 /// two of one name later expressions see the second.
 pub(super) fn variables(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
@@ -74,7 +50,7 @@ pub(super) fn expression(field: &Field<'_>, causes: &mut Vec<Cause>) {
 
 fn identifier(text: &str) -> Vec<String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let is_word = RESERVED.contains(&text);
+    let is_word = escape_keyword(text).is_some();
     let fits = !is_word
         && text.bytes().all(plain)
         && !text.starts_with(|char: char| char.is_ascii_digit());
