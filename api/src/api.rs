@@ -150,7 +150,9 @@ impl Api {
         let conversion = Webhooks { clients: webhooks, entropy: options.env.entropy.clone() };
         let custom_resources =
             Publisher::new(&catalogue, options.store.clone(), conversion).map(Arc::new);
-        let policies = PolicyIndex::new(&catalogue.load(), options.store.clone()).map(Arc::new);
+        let clock = options.env.clock.clone();
+        let policies =
+            PolicyIndex::new(&catalogue.load(), options.store.clone(), clock).map(Arc::new);
         let mut states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
         states.extend(policies.as_ref().map(|policies| policies.derived_state()));
         let store = recording_writes(options.store, states);

@@ -1,6 +1,7 @@
 //! The command line: every command and option, with its default and its unit. No behaviour.
 
 mod access;
+mod admission;
 mod cel;
 mod features;
 mod members;
@@ -12,6 +13,7 @@ mod tuning;
 use clap::{Parser, Subcommand};
 
 pub(crate) use access::{Access, static_tokens};
+pub(crate) use admission::Admission;
 pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
 pub(crate) use features::Features;
 pub(crate) use members::{Leader, Member, Token};
@@ -61,6 +63,9 @@ pub(crate) enum Command {
     SigningAuthority(crate::command::Rotation),
     /// Store all objects of a custom resource as its storage version.
     StorageMigrate(StorageMigrate),
+    /// Show what decides about writes besides the server's own rules, and suspend a part of it.
+    #[command(subcommand)]
+    Admission(Admission),
     /// Print a kubeconfig with a new client certificate.
     Kubeconfig(Kubeconfig),
     /// Evaluate expressions of the Common Expression Language, without a server.

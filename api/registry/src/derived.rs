@@ -33,7 +33,7 @@ use arc_swap::ArcSwap;
 use bytes::Bytes;
 use futures::future::select_all;
 use parking_lot::Mutex;
-use quorate_meta::{Status, Value};
+use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, HistoryError, Revision, Snapshot, Store, Watch};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
@@ -65,6 +65,8 @@ pub trait Derived: Clone + Default + Send + Sync + 'static {
 pub struct ObjectChange<'a> {
     /// The plural name of its resource.
     pub plural: &'a str,
+    /// The names of the cluster's profile.
+    pub names: &'static Names,
     /// Empty for a cluster-scoped object.
     pub namespace: &'a str,
     /// Its name.
@@ -331,6 +333,7 @@ impl<D: Derived> DerivedState<D> {
         let (plural, namespace) = (resource.plural.as_str(), namespace.unwrap_or_default());
         value.update(ObjectChange {
             plural,
+            names: resource.graph().names(),
             namespace,
             name,
             old: old.as_ref(),

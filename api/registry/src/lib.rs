@@ -20,6 +20,7 @@ pub mod patch;
 mod removal;
 pub mod selector;
 pub mod stored_codec;
+pub mod suspension;
 pub mod topology;
 pub mod write;
 

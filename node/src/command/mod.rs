@@ -1,5 +1,7 @@
 //! The commands, one file each.
 
+mod admission;
+mod api_client;
 mod cel;
 mod dev;
 mod init;
@@ -44,6 +46,7 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
             signing_key::run(KeyKind::Signers, command, &env).await
         }
         Command::StorageMigrate(options) => storage_migrate::run(&options, &env).await,
+        Command::Admission(command) => admission::run(&command, &env).await,
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Cel(command) => cel::run(command),
         Command::Bench(options) => bench::run(&options, &env).await,

@@ -6,58 +6,37 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use http::{Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
 use quorate_controllers::{Progress, Stage};
 use quorate_env::Env;
-use quorate_meta::Value;
-use quorate_webhook::{Connection, HTTP_1};
 use serde_json::json;
 
-use super::kubeconfig::certify;
-use crate::admin::Admin;
+use super::api_client::ApiClient;
 use crate::cli::StorageMigrate;
 use crate::error::Error;
-use crate::files::read_text;
-use crate::pki::{self, names};
 use crate::terminal::print_line;
 
 /// The user of the command, in audit logs.
 const USER: &str = "storage-migrate";
-/// Its group, which may do everything.
-const GROUP: &str = "system:masters";
 /// How often the command looks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
-/// Bytes of an answer at most: more than a definition may have.
-const MAX_ANSWER_BYTES: usize = 16 << 20;
 
 /// Asks, and looks on until the migration is done.
 pub(crate) async fn run(options: &StorageMigrate, env: &Env) -> Result<(), Error> {
-    let mut admin = Admin::connect(&options.target, env).await?;
-    let identity = certify(&mut admin, USER, Some(GROUP)).await?;
-    let authority = read_text(&admin.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
-    let tls = pki::client_config(&authority, Some(&identity), &HTTP_1)?;
-    let address = &admin.config.api.advertise;
-    let own = admin.config.naming.names();
-    let mut definition = DefinitionClient {
-        connection: Connection::open(&*env.network, address, tls).await?,
-        address,
-        path: format!(
-            "/apis/{}/v1/customresourcedefinitions/{}",
-            own.group("apiextensions"),
-            options.definition
-        ),
-    };
-    let found = Progress::of(own, &definition.send(Method::GET, None).await?);
+    let mut client = ApiClient::connect(&options.target, env, USER).await?;
+    let own = client.names;
+    let path = format!(
+        "/apis/{}/v1/customresourcedefinitions/{}",
+        own.group("apiextensions"),
+        options.definition
+    );
+    let found = Progress::of(own, &client.get(&path).await?);
     if found.is_none_or(|found| found.stage == Stage::Done) {
         let annotations = json!({ Progress::annotation(own): Progress::asked().to_string() });
-        let patch = json!({ "metadata": { "annotations": annotations } });
-        definition.send(Method::PATCH, Some(patch.to_string())).await?;
+        client.merge(&path, &json!({ "metadata": { "annotations": annotations } }).into()).await?;
     }
     let mut told = None;
     loop {
-        let object = definition.send(Method::GET, None).await?;
+        let object = client.get(&path).await?;
         let progress = Progress::of(own, &object).ok_or_else(|| {
             Error::failed(format_args!("the migration of {} was called off", options.definition))
         })?;
@@ -80,36 +59,6 @@ fn line(progress: &Progress) -> String {
         Stage::Asked => "waiting for the leader".to_owned(),
         Stage::Running => format!("{objects}, going on"),
         Stage::Done => format!("{objects}, done: {version} is the only stored version"),
-    }
-}
-
-/// A client of one definition.
-struct DefinitionClient<'a> {
-    connection: Connection,
-    address: &'a str,
-    path: String,
-}
-
-impl DefinitionClient<'_> {
-    /// The definition, after a change by a merge patch if there is a body.
-    async fn send(&mut self, method: Method, body: Option<String>) -> Result<Value, Error> {
-        let request = Request::builder()
-            .method(method)
-            .uri(&self.path)
-            .header("host", self.address)
-            .header("content-type", "application/merge-patch+json")
-            .body(Full::new(Bytes::from(body.unwrap_or_default())))
-            .map_err(Error::config)?;
-        let answer = self.connection.send(request).await.map_err(Error::failed)?;
-        let status = answer.status();
-        let body = Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await;
-        let body = body.map_err(Error::failed)?.to_bytes();
-        let body: Value = serde_json::from_slice(&body).map_err(Error::failed)?;
-        if status != StatusCode::OK {
-            let why = body.str_at(&["message"]).unwrap_or_default();
-            return Err(Error::failed(format_args!("{status}: {why}")));
-        }
-        Ok(body)
     }
 }
 

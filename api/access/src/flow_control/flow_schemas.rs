@@ -87,6 +87,7 @@ mod tests {
         let new = new.map(Value::from);
         schemas.update(ObjectChange {
             plural,
+            names: Naming::Svc.names(),
             namespace: "",
             name,
             old: None,

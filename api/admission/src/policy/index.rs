@@ -7,13 +7,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use quorate_meta::{Names, Value};
+use quorate_env::Clock;
+use quorate_meta::{Names, Time, Value};
 use quorate_policy::{Environments, FailurePolicy, Policy};
-use quorate_registry::Catalogue;
 use quorate_registry::derived::{
     Derived, DerivedState, DerivedStateOptions, Informed, ObjectChange,
 };
 use quorate_registry::error::Error;
+use quorate_registry::{Catalogue, suspension};
 use quorate_store::Store;
 
 use super::matching::MatchResources;
@@ -61,12 +62,15 @@ pub(super) struct Actions {
 pub(super) struct BoundPolicy {
     pub(super) policy: Arc<StoredPolicy>,
     pub(super) bindings: Vec<Arc<StoredBinding>>,
+    suspended_until: Option<Time>,
 }
 
 /// Every policy that is in force.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Policies {
     policies: BTreeMap<String, Arc<StoredPolicy>>,
+    /// Until when policies are suspended, by name.
+    suspended: BTreeMap<String, Time>,
     bindings: BTreeMap<String, Arc<StoredBinding>>,
     in_force: Arc<InForce>,
 }
@@ -82,8 +86,8 @@ struct InForce {
 }
 
 impl Policies {
-    /// The policies that may match a write of resources of this name, by name.
-    pub(super) fn of(&self, plural: &str) -> impl Iterator<Item = &BoundPolicy> {
+    /// The policies that may match a write of resources of this name at this moment, by name.
+    pub(super) fn of(&self, plural: &str, now: Time) -> impl Iterator<Item = &BoundPolicy> {
         let InForce { policies, by_plural, any } = &*self.in_force;
         let named = by_plural.get(plural).map(Vec::as_slice).unwrap_or_default();
         let mut places: Vec<usize> = Vec::new();
@@ -91,7 +95,8 @@ impl Policies {
             places = [named, any.as_slice()].concat();
             places.sort_unstable();
         }
-        places.into_iter().map(|place| &policies[place])
+        let found = places.into_iter().map(|place| &policies[place]);
+        found.filter(move |bound| bound.suspended_until.is_none_or(|until| until <= now))
     }
 
     /// Whether a write of resources of this name may match a policy.
@@ -104,6 +109,12 @@ impl Policies {
 impl Derived for Policies {
     fn update(&mut self, change: ObjectChange<'_>) {
         let name = change.name.to_owned();
+        if change.plural == POLICIES {
+            match change.new.and_then(|policy| suspension::until(change.names, policy)) {
+                Some(until) => drop(self.suspended.insert(name.clone(), until)),
+                None => drop(self.suspended.remove(&name)),
+            }
+        }
         let spec = change.new.map(|object| object.get("spec").unwrap_or(&Value::Null));
         match (change.plural, spec) {
             (POLICIES, Some(spec)) => {
@@ -137,7 +148,9 @@ impl Derived for Policies {
                     }
                 }
             }
-            in_force.policies.push(BoundPolicy { policy: policy.clone(), bindings });
+            let suspended_until = self.suspended.get(name).copied();
+            let policy = policy.clone();
+            in_force.policies.push(BoundPolicy { policy, bindings, suspended_until });
         }
         self.in_force = Arc::new(in_force);
     }
@@ -188,13 +201,18 @@ impl StoredBinding {
 pub struct PolicyIndex {
     names: &'static Names,
     policies: Arc<DerivedState<Policies>>,
+    clock: Arc<dyn Clock>,
     pub(super) environments: Environments,
 }
 
 impl PolicyIndex {
     /// An index for this catalogue. `None` when the catalogue has no policies.
     #[must_use]
-    pub fn new(catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<Self> {
+    pub fn new(
+        catalogue: &Catalogue,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+    ) -> Option<Self> {
         let names = catalogue.graph().names();
         let group = names.group(REGISTRATION);
         let find = |plural| catalogue.find(&group, "v1", plural).cloned();
@@ -205,7 +223,12 @@ impl PolicyIndex {
             resources,
             what: "admission policies",
         }));
-        Some(Self { names, policies, environments: Environments::new(names) })
+        Some(Self { names, policies, clock, environments: Environments::new(names) })
+    }
+
+    /// The time that suspensions are judged by.
+    pub(super) fn now(&self) -> Time {
+        Time::from_ms(self.clock.now_ms())
     }
 
     /// The names of the cluster's profile.

@@ -150,7 +150,7 @@ impl Judge<'_> {
         answers: &Arc<Answers>,
     ) -> Result<Report, Pending> {
         let (mut report, mut pending) = (Report::default(), false);
-        for bound in policies.of(&subject.attributes.target.resource.plural) {
+        for bound in policies.of(&subject.attributes.target.resource.plural, self.index.now()) {
             pending |= self.ask_one(bound, subject, answers, &mut report).is_err();
         }
         if pending { Err(Pending) } else { Ok(report) }

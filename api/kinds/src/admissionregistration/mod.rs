@@ -4,7 +4,9 @@
 //! webhooks are checked for presence only.
 
 mod expressions;
+mod lockout;
 mod match_resources;
+mod suspended;
 mod validating_admission_policy;
 mod validating_admission_policy_binding;
 mod webhook;

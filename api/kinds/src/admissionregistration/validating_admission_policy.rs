@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use quorate_meta::{Cause, Names, Value, name};
 use quorate_policy::{Environments, MAX_VARIABLES, Policy};
 
-use super::{expressions, match_resources};
+use super::{expressions, lockout, match_resources, suspended};
 use crate::field::Field;
 use crate::{conditions, rules};
 use quorate_registry::{Part, Strategy};
@@ -106,6 +106,11 @@ impl Strategy for ValidatingAdmissionPolicy {
             check_status(&Field::root(new).get("status"), &mut causes);
         }
         causes
+    }
+
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        let suspended = suspended::warning(names, old, new);
+        suspended.into_iter().chain(lockout::of_policy(names, new)).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Value};
 
-use super::webhook;
+use super::{lockout, suspended, webhook};
 use crate::field::Field;
 use quorate_registry::Strategy;
 
@@ -42,5 +42,10 @@ impl Strategy for WebhookConfiguration {
             }
         }
         causes
+    }
+
+    fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
+        let suspended = suspended::warning(names, old, new);
+        suspended.into_iter().chain(lockout::of_webhooks(names, new)).collect()
     }
 }

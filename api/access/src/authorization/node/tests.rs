@@ -227,7 +227,7 @@ proptest! {
             let (before, now) = (before.map(stored), now.map(stored));
             let (source, namespace, name) = key;
             let plural = SOURCES[source];
-            graph.update(ObjectChange { plural, namespace, name, old: before.as_ref(), new: now.as_ref(), at: quorate_store::Revision::ZERO });
+            graph.update(ObjectChange { plural, names: Naming::Svc.names(), namespace, name, old: before.as_ref(), new: now.as_ref(), at: quorate_store::Revision::ZERO });
         };
         for bytes in steps {
             let (key, now) = step(bytes);

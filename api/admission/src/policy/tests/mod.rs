@@ -3,6 +3,7 @@
 
 mod matching;
 mod params;
+mod suspension;
 
 use std::sync::Arc;
 
@@ -70,7 +71,8 @@ impl Cluster {
         let catalogue = CurrentCatalogue::new(builtin::catalogue_of(names));
         let store: Arc<dyn Store> =
             Arc::new(MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock)));
-        let index = PolicyIndex::new(&catalogue.load(), store.clone()).map(Arc::new);
+        let clock = SystemEnv::env().clock;
+        let index = PolicyIndex::new(&catalogue.load(), store.clone(), clock).map(Arc::new);
         let loaded = catalogue.load();
         let admission = Admission::new(names, catalogue, store).with_policies(index);
         let cluster = Self { admission, catalogue: loaded, author: Jane::default() };
@@ -99,12 +101,17 @@ impl Cluster {
 
     /// A policy for config maps with these further fields.
     async fn policy(&self, name: &str, spec: Json) {
+        self.annotated_policy(name, json!({}), spec).await;
+    }
+
+    async fn annotated_policy(&self, name: &str, annotations: Json, spec: Json) {
         let mut all =
             json!({"matchConstraints": {"resourceRules": [rule("configmaps", "CREATE")]}});
         for (field, value) in spec.as_object().unwrap() {
             all[field] = value.clone();
         }
-        let object = json!({"metadata": {"name": name}, "spec": all});
+        let metadata = json!({"name": name, "annotations": annotations});
+        let object = json!({"metadata": metadata, "spec": all});
         self.put("admissionregistration", index::POLICIES, None, object).await;
     }
 
