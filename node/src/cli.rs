@@ -6,6 +6,7 @@ mod cel;
 mod features;
 mod members;
 mod node;
+mod policy;
 mod query;
 mod sizes;
 mod tuning;
@@ -18,6 +19,7 @@ pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
 pub(crate) use features::Features;
 pub(crate) use members::{Leader, Member, Token};
 pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
+pub(crate) use policy::{Policy, PolicyTest};
 pub(crate) use query::{Kubeconfig, Output, Query, Status, StorageMigrate, Target};
 pub(crate) use sizes::bytes;
 pub(crate) use tuning::Tuning;
@@ -66,6 +68,9 @@ pub(crate) enum Command {
     /// Show what decides about writes besides the server's own rules, and suspend a part of it.
     #[command(subcommand)]
     Admission(Admission),
+    /// Rehearse admission policies.
+    #[command(subcommand)]
+    Policy(Policy),
     /// Print a kubeconfig with a new client certificate.
     Kubeconfig(Kubeconfig),
     /// Evaluate expressions of the Common Expression Language, without a server.

@@ -26,6 +26,7 @@ mod openapi;
 mod openid;
 mod options;
 mod patch;
+mod rehearsal;
 mod render;
 mod request;
 mod review;

@@ -15,7 +15,7 @@ use quorate_meta::Status;
 
 use super::{
     binding, create, delete, deletecollection, discovery, eviction, get, health, index, list,
-    openapi, openid, patch, review, scale, token_request, update, version, watch,
+    openapi, openid, patch, rehearsal, review, scale, token_request, update, version, watch,
 };
 use crate::Api;
 use crate::body::Body;
@@ -43,6 +43,8 @@ pub(crate) enum Route {
     OpenId(openid::OpenIdPage),
     /// To the health checks: of one name, or all.
     Health(Endpoint, Option<String>),
+    /// To the rehearsal of admission policies.
+    Rehearsal,
     /// To the version.
     Version,
     /// To the paths that there are.
@@ -77,9 +79,12 @@ impl Route {
             Self::Resource(_) => Some(Offer::Objects),
             Self::Discovery(page) if page.is_aggregated() => None,
             Self::Discovery(_) => Some(Offer::Document),
-            Self::OpenApi(_) | Self::OpenId(_) | Self::Health(..) | Self::Version | Self::Index => {
-                None
-            }
+            Self::OpenApi(_)
+            | Self::OpenId(_)
+            | Self::Health(..)
+            | Self::Rehearsal
+            | Self::Version
+            | Self::Index => None,
         }
     }
 }
@@ -91,7 +96,12 @@ pub(crate) fn find(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Resu
     }
     let route =
         find_page(api, catalogue, &info.path).ok_or_else(|| no_page(api, catalogue, &info.path))?;
-    if info.verb == Verb::Get || (info.verb == Verb::Head && matches!(route, Route::Health(..))) {
+    let is_served = match route {
+        Route::Rehearsal => info.verb == Verb::Create,
+        Route::Health(..) => matches!(info.verb, Verb::Get | Verb::Head),
+        _ => info.verb == Verb::Get,
+    };
+    if is_served {
         return Ok(route);
     }
     Err(Status::method_not_allowed().into())
@@ -105,6 +115,7 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
     match trimmed {
         "" => return Some(Route::Index),
         "/version" => return Some(Route::Version),
+        rehearsal::PATH => return Some(Route::Rehearsal),
         _ => {}
     }
     if let Some(page) = openapi::OpenApiPage::find(trimmed) {
@@ -216,6 +227,7 @@ fn dispatch<'a>(
         Route::Health(endpoint, check) => {
             async move { health::handle(api, request, endpoint, check.as_deref()).await }.boxed()
         }
+        Route::Rehearsal => rehearsal::handle(api, request).boxed(),
         Route::Version => ready(version::handle(api, request)).boxed(),
         Route::Index => ready(index::handle(api, request)).boxed(),
         Route::OpenId(page) => ready(openid::handle(api, page)).boxed(),

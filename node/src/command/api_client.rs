@@ -62,6 +62,16 @@ impl ApiClient {
         self.write(Method::PATCH, path, "application/merge-patch+json", patch).await
     }
 
+    /// Sends a body as JSON.
+    pub(super) async fn post(&mut self, path: &str, body: &Value) -> Result<Value, Error> {
+        self.write(Method::POST, path, "application/json", body).await
+    }
+
+    /// Replaces an object.
+    pub(super) async fn put(&mut self, path: &str, object: &Value) -> Result<Value, Error> {
+        self.write(Method::PUT, path, "application/json", object).await
+    }
+
     async fn write(
         &mut self,
         method: Method,

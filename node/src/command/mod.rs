@@ -8,6 +8,7 @@ mod init;
 mod join;
 mod kubeconfig;
 mod member;
+mod policy_test;
 mod recover;
 mod serve;
 mod signing_key;
@@ -20,7 +21,7 @@ pub(crate) use signing_key::Rotation;
 use quorate_env::SystemEnv;
 
 use crate::bench;
-use crate::cli::Command;
+use crate::cli::{Command, Policy};
 use crate::error::Error;
 use crate::signing_keys::KeyKind;
 use crate::terminal::print_line;
@@ -47,6 +48,7 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         }
         Command::StorageMigrate(options) => storage_migrate::run(&options, &env).await,
         Command::Admission(command) => admission::run(&command, &env).await,
+        Command::Policy(Policy::Test(options)) => policy_test::run(&options, &env).await,
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Cel(command) => cel::run(command),
         Command::Bench(options) => bench::run(&options, &env).await,

@@ -8,6 +8,7 @@
     reason = "a test says what it needs by failing"
 )]
 
+mod admission;
 mod apply;
 mod audit;
 mod cel;

@@ -111,6 +111,15 @@ impl Report {
         all
     }
 
+    /// Everything that is said of the write: an action, and the message of it.
+    pub(super) fn told(self) -> Vec<(&'static str, String)> {
+        let denied = self.refusal.map(|(message, _)| ("Deny", message));
+        let warned = self.warnings.into_iter().map(|message| ("Warn", message));
+        let message = |failure: &Value| failure.str_at(&["message"]).unwrap_or_default().to_owned();
+        let audited = self.failures.iter().map(|failure| ("Audit", message(failure)));
+        denied.into_iter().chain(warned).chain(audited).collect()
+    }
+
     /// The refusal, if there is one.
     pub(super) fn refusal(self, subject_of: &Refused<'_>) -> Result<(), Error> {
         let Some((message, reason)) = self.refusal else {

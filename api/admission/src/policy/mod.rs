@@ -19,6 +19,7 @@ mod index;
 mod matching;
 mod param_access;
 mod params;
+pub mod rehearsal;
 mod request;
 mod subject;
 #[cfg(test)]

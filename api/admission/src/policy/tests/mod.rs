@@ -3,6 +3,7 @@
 
 mod matching;
 mod params;
+mod rehearsal;
 mod suspension;
 
 use std::sync::Arc;

@@ -1,0 +1,116 @@
+//! Policies rehearsed over recorded changes and objects.
+
+use bytes::Bytes;
+use quorate_store::Revision;
+
+use super::*;
+use crate::policy::rehearsal::{Place, Rehearsal, Step};
+
+/// A policy against config maps of the name `x`, and its binding.
+fn candidates(action: &str) -> Vec<Value> {
+    let mut rule = rule("configmaps", "CREATE");
+    rule["operations"] = json!(["CREATE", "UPDATE", "DELETE"]);
+    let expression = "(object == null ? oldObject : object).metadata.name != 'x'";
+    let policy = json!({
+        "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": expression, "message": "no x"}],
+        },
+    });
+    let binding = json!({
+        "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "b"},
+        "spec": {"policyName": "p", "validationActions": [action]},
+    });
+    vec![policy.into(), binding.into()]
+}
+
+/// The findings of a step: action, operation, name, and whether it is a recorded write.
+fn shown(step: &Step) -> Vec<(&str, &str, &str, bool)> {
+    let verdicts = step.verdicts.iter();
+    verdicts
+        .map(|found| (found.action, found.operation, found.name.as_str(), found.revision.is_some()))
+        .collect()
+}
+
+async fn changed_cluster() -> Cluster {
+    let cluster = Cluster::new().await;
+    cluster.put("", "configmaps", Some("n"), map("x")).await;
+    cluster.put("", "configmaps", Some("n"), map("y")).await;
+    let mut changed = map("x");
+    changed["data"] = json!({"a": "b"});
+    cluster.put("", "configmaps", Some("n"), changed).await;
+    cluster
+}
+
+const FROM_THE_BEGINNING: Place = Place::Changes { after: None, since_ms: 0 };
+
+#[tokio::test]
+async fn changes_come_first_and_objects_then() {
+    let cluster = changed_cluster().await;
+    let key = cluster.resource("", "v1", "configmaps").key(Some("n"), "x");
+    let rehearsal = Rehearsal::new(&cluster.admission, &candidates("Deny")).unwrap();
+    let step = rehearsal.step(FROM_THE_BEGINNING).await.unwrap();
+    assert_eq!(shown(&step), [("Deny", "CREATE", "x", true), ("Deny", "UPDATE", "x", true)]);
+    assert_eq!(step.writes, 3, "the namespace is not matched");
+    assert!(step.verdicts[0].message.ends_with("denied request: no x"));
+    let objects = Place::Objects { after: Bytes::new() };
+    assert_eq!(step.next, Some(objects.clone()));
+    let step = rehearsal.step(objects).await.unwrap();
+    assert_eq!(shown(&step), [("Deny", "CREATE", "x", false)]);
+    assert_eq!((step.writes, step.next), (2, None));
+
+    let operations = vec![Operation::Delete { key }];
+    cluster.admission.store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
+    let step = rehearsal.step(FROM_THE_BEGINNING).await.unwrap();
+    assert_eq!(shown(&step).last(), Some(&("Deny", "DELETE", "x", true)));
+}
+
+#[tokio::test]
+async fn nothing_is_enforced() {
+    let cluster = changed_cluster().await;
+    let rehearsal = Rehearsal::new(&cluster.admission, &candidates("Deny")).unwrap();
+    rehearsal.step(FROM_THE_BEGINNING).await.unwrap();
+    assert_eq!(cluster.refusal(map("x")).await, "");
+    assert_eq!(*cluster.author.notes.lock(), Notes::default());
+}
+
+#[tokio::test]
+async fn actions_are_told_apart() {
+    let cluster = changed_cluster().await;
+    for action in ["Deny", "Warn", "Audit"] {
+        let rehearsal = Rehearsal::new(&cluster.admission, &candidates(action)).unwrap();
+        let step = rehearsal.step(Place::Objects { after: Bytes::new() }).await.unwrap();
+        assert_eq!(shown(&step), [(action, "CREATE", "x", false)]);
+    }
+}
+
+#[tokio::test]
+async fn times_and_places_leave_out_what_is_before() {
+    let cluster = changed_cluster().await;
+    let rehearsal = Rehearsal::new(&cluster.admission, &candidates("Deny")).unwrap();
+    let check = async |after: Option<u64>, since_ms: u64, expect: usize| {
+        let place = Place::Changes { after: after.map(Revision::new), since_ms };
+        assert_eq!(rehearsal.step(place).await.unwrap().writes, expect);
+    };
+    let newest = cluster.admission.store.snapshot().revision().get();
+    check(None, 0, 3).await;
+    check(None, u64::MAX, 0).await;
+    check(Some(newest - 1), 0, 1).await;
+    check(Some(newest), 0, 0).await;
+}
+
+#[tokio::test]
+async fn only_policies_are_candidates() {
+    let cluster = Cluster::new().await;
+    let check = |candidates: Vec<Value>, expect: &str| {
+        let refused = Rehearsal::new(&cluster.admission, &candidates).err().unwrap();
+        assert_eq!(refused.into_status().message, expect);
+    };
+    let other =
+        "only ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding can be rehearsed";
+    check(vec![map("x").into()], other);
+    check(vec![Value::Null], other);
+    check(candidates("Deny").split_off(1), "there is no policy to rehearse");
+    check(Vec::new(), "there is no policy to rehearse");
+}
