@@ -14,6 +14,8 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 /// The segment that stands for the group without a name.
 const CORE: &str = "core";
+/// The key of [`Key::AdmissionRules`].
+const ADMISSION_RULES: &[u8] = b"a/rules";
 
 /// A key of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +58,10 @@ pub enum Key<'a> {
         /// The value within the class.
         name: &'a str,
     },
+    /// `a/rules`: changed by every transaction that changes a policy or a configuration of webhooks.
+    /// A write that admission has judged is bound to its revision, so that what commits was judged
+    /// by all of those that are in force then. The value is empty.
+    AdmissionRules,
     /// `s/NAME`: data of the nodes themselves (tokens, certificates, sealed keys). `NAME` may hold
     /// further `/`.
     System {
@@ -79,6 +85,7 @@ impl<'a> Key<'a> {
             Self::Live { namespace } => join(b"n", &[namespace]),
             Self::LiveDefinition { name } => join(b"d", &[name]),
             Self::Allocation { class, name } => join(b"h", &[class, name]),
+            Self::AdmissionRules => Bytes::from_static(ADMISSION_RULES),
             Self::System { name } => join(b"s", &[name]),
         }
     }
@@ -86,6 +93,9 @@ impl<'a> Key<'a> {
     /// Reads a key back; `None` when it has another layout.
     #[must_use]
     pub fn parse(key: &'a [u8]) -> Option<Self> {
+        if key == ADMISSION_RULES {
+            return Some(Self::AdmissionRules);
+        }
         let (class, rest) = str::from_utf8(key).ok()?.split_once('/')?;
         match class {
             "o" => Self::parse_object(rest),
@@ -177,6 +187,7 @@ mod tests {
         check(Key::Live { namespace: "a" }, "n/a");
         check(Key::LiveDefinition { name: "ws.x.example" }, "d/ws.x.example");
         check(Key::Allocation { class: "address", name: "fd00::1" }, "h/address/fd00::1");
+        check(Key::AdmissionRules, "a/rules");
         check(Key::System { name: "tokens/a" }, "s/tokens/a");
     }
 
@@ -196,6 +207,8 @@ mod tests {
             "d/a/b",
             "h/address",
             "h/address/a/b",
+            "a/",
+            "a/rules/b",
             "x/y",
         ] {
             assert_eq!(Key::parse(key.as_bytes()), None, "{key}");

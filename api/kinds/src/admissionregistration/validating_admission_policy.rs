@@ -59,6 +59,10 @@ impl Strategy for ValidatingAdmissionPolicy {
         false
     }
 
+    fn is_admission_rule(&self) -> bool {
+        true
+    }
+
     fn unconditional_update(&self) -> bool {
         false
     }

@@ -21,6 +21,10 @@ impl Strategy for ValidatingAdmissionPolicyBinding {
         false
     }
 
+    fn is_admission_rule(&self) -> bool {
+        true
+    }
+
     fn unconditional_update(&self) -> bool {
         false
     }

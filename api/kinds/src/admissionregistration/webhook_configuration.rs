@@ -23,6 +23,10 @@ impl Strategy for WebhookConfiguration {
         false
     }
 
+    fn is_admission_rule(&self) -> bool {
+        true
+    }
+
     fn unconditional_update(&self) -> bool {
         false
     }

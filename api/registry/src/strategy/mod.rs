@@ -292,6 +292,12 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Vec::new()
     }
 
+    /// Whether objects of this kind decide about other writes, as policies do and configurations of
+    /// webhooks: every write is bound to the newest change of one.
+    fn is_admission_rule(&self) -> bool {
+        false
+    }
+
     /// The allocator of the values that only one object may have; `None` for kinds without such
     /// values.
     fn allocator(&self) -> Option<&dyn Allocator> {

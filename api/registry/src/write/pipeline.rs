@@ -10,14 +10,16 @@
 //!
 //! Not here: the loops that run a lost attempt again (`create`, `update`, `delete`).
 
+use bytes::Bytes;
 use quorate_meta::Value;
-use quorate_store::Entry;
+use quorate_store::{Condition, Entry, Operation};
 
 use super::allocation::Changes;
 use super::answer::Answer;
 use super::phase::{Phase, PhaseClock};
-use super::{DeleteOptions, Writer};
+use super::{DeleteOptions, Writer, state};
 use crate::error::Error;
+use crate::keys::Key;
 use crate::options::{Owners, Target, WriteOptions};
 use crate::{AdmissionOperation, Attributes, Mutation, Notes, Part, Terms};
 
@@ -167,13 +169,31 @@ impl Writer {
         let Some(admission) = &self.admission else {
             return Ok(Terms::default());
         };
+        // Read first: what admission decides by is of this state or a newer one.
+        let rules = self.admission_rules(write);
         let attributes = write.attributes(self, new);
         let terms = clock.run(Phase::Admit, admission.validate(&attributes)).await;
-        let terms = terms.inspect_err(|_| self.note_warnings(write, new))?;
+        let terms = terms.inspect_err(|_| self.note_warnings(write, new))?.and(rules);
         if !admission.is_counted(&attributes) {
             return Ok(terms);
         }
         Ok(terms.and(clock.run(Phase::Quota, admission.charge(&attributes)).await?))
+    }
+
+    /// What binds a write to the policies and webhooks of this moment; for a write that changes
+    /// them, the change that others are bound to.
+    fn admission_rules(&self, write: &Write<'_>) -> Terms {
+        let key = Key::AdmissionRules.encode();
+        if !write.target.resource.strategy.is_admission_rule() {
+            let revision = state::revision(self.store.snapshot().get(&key));
+            let conditions = vec![Condition::Modified { key, revision }];
+            return Terms { conditions, ..Terms::default() };
+        }
+        if write.part == Part::Status {
+            return Terms::default();
+        }
+        let operations = vec![Operation::Put { key, value: Bytes::new() }];
+        Terms { operations, ..Terms::default() }
     }
 
     /// Tells what the kind warns of in a write that is refused; one that is made has it in its

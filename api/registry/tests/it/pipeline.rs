@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use parking_lot::Mutex;
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::{Naming, Status, Value};
+use quorate_registry::keys::Key;
 use quorate_registry::write::{
     DeleteOptions, Outcome, Phase, Put, SubresourceRequest, Target, UpdateOptions, WriteOptions,
     Writer,
@@ -32,6 +34,8 @@ struct Recorder {
     refusal: Mutex<Option<&'static str>>,
     /// Conditions of the next terms.
     conditions: Mutex<Vec<Condition>>,
+    /// Where a policy is written while the next write is validated; from then on it refuses.
+    policy_in: Mutex<Option<Arc<MemoryStore>>>,
     /// The field that mutation sets in the object, as a patch from outside would.
     patch: Mutex<Option<(&'static str, Value)>>,
 }
@@ -78,6 +82,12 @@ impl Admission for Recorder {
             )
             .into());
         }
+        let policy_in = self.policy_in.lock().take();
+        if let Some(store) = policy_in {
+            let operations = vec![rules_change()];
+            store.txn(Txn { operations, ..Txn::default() }).await?;
+            *self.refusal.lock() = Some("a new policy");
+        }
         let conditions = std::mem::take(&mut *self.conditions.lock());
         Ok(Terms { conditions, warnings: vec!["careful".to_owned()], ..Terms::default() })
     }
@@ -92,10 +102,15 @@ impl Admission for Recorder {
     }
 }
 
+/// What every write of a policy does besides.
+fn rules_change() -> Operation {
+    Operation::Put { key: Key::AdmissionRules.encode(), value: Bytes::new() }
+}
+
 struct Cluster {
     writer: Writer,
     catalogue: Catalogue,
-    store: Arc<dyn Store>,
+    store: Arc<MemoryStore>,
     recorder: Arc<Recorder>,
 }
 
@@ -104,8 +119,7 @@ impl Cluster {
     async fn new(gates: &str) -> Self {
         let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
         let env = SystemEnv::env();
-        let store: Arc<dyn Store> =
-            Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
+        let store = Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone())));
         let recorder = Arc::new(Recorder::default());
         let writer =
             Writer::new(graph.names(), store.clone(), env).gated_by(gates.parse().unwrap());
@@ -235,6 +249,72 @@ async fn a_write_whose_terms_have_changed_passes_the_phases_again() {
     *cluster.recorder.conditions.lock() = vec![other];
     assert_eq!(cluster.delete().await, Ok(Outcome::Removed));
     assert_eq!(cluster.recorder.taken(), [expect("Delete"), expect("Delete")].concat());
+}
+
+#[tokio::test]
+async fn a_write_is_judged_again_when_a_policy_was_written_meanwhile() {
+    let cluster = Cluster::new("").await;
+    let meanwhile = || {
+        *cluster.recorder.refusal.lock() = None;
+        *cluster.recorder.policy_in.lock() = Some(cluster.store.clone());
+    };
+    meanwhile();
+    let object: Value = json!({"metadata": {"name": "s"}, "type": "Opaque"}).into();
+    let created = cluster.writer.create(cluster.secret(), object, WRITE).await;
+    assert_eq!(created.unwrap_err().into_status().code, 403);
+    assert_eq!(cluster.stored(cluster.secret()), None);
+
+    *cluster.recorder.refusal.lock() = None;
+    cluster.create().await;
+    let stored = cluster.stored(cluster.secret());
+    meanwhile();
+    let change = |old: Option<&Value>| {
+        let mut new = old.unwrap().clone();
+        new.set_at(&["metadata", "labels", "a"], "b");
+        Ok(new)
+    };
+    let updated = cluster.writer.update(cluster.secret(), REPLACE, change).await;
+    assert_eq!(updated.unwrap_err().into_status().code, 403);
+    assert_eq!(cluster.stored(cluster.secret()), stored);
+    meanwhile();
+    assert_eq!(cluster.delete().await, Err(403));
+    assert_eq!(cluster.stored(cluster.secret()), stored);
+}
+
+#[tokio::test]
+async fn policies_change_the_rules_and_their_status_does_not() {
+    let cluster = Cluster::new("").await;
+    let revision = || {
+        let snapshot = cluster.store.snapshot();
+        snapshot.get(&Key::AdmissionRules.encode()).map(|entry| entry.modified)
+    };
+    assert_eq!(revision(), None);
+    let target = cluster.target("admissionregistration", "validatingadmissionpolicies", "p");
+    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]});
+    let object = json!({"metadata": {"name": "p"}, "spec": {
+        "matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}],
+    }});
+    cluster.writer.create(target, object.into(), WRITE).await.unwrap();
+    let created = revision();
+    assert_eq!(created, Some(cluster.store.snapshot().revision()));
+    let status = |old: Option<&Value>| {
+        let mut new = old.unwrap().clone();
+        new.set_at(&["status", "observedGeneration"], 1);
+        Ok(new)
+    };
+    let options = UpdateOptions { part: Part::Status, ..REPLACE };
+    cluster.writer.update(target, options, status).await.unwrap();
+    assert_eq!(revision(), created);
+    let spec = |old: Option<&Value>| {
+        let mut new = old.unwrap().clone();
+        new.set_at(&["spec", "failurePolicy"], "Ignore");
+        Ok(new)
+    };
+    cluster.writer.update(target, REPLACE, spec).await.unwrap();
+    assert!(revision() > created);
+    let updated = revision();
+    cluster.writer.delete(target, &DeleteOptions::default()).await.unwrap();
+    assert!(revision() > updated);
 }
 
 #[tokio::test]
