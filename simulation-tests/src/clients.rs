@@ -21,7 +21,8 @@ use crate::rounds::Rounds;
 use crate::trace::Trace;
 use crate::workload::api::{self, ClientSetup};
 use crate::workload::{
-    self, Decision, Seen, StoreCall, Workload, definitions, watcher::Watcher, writer::Writer,
+    self, Decision, Seen, StoreCall, Workload, definitions, policies, watcher::Watcher,
+    writer::Writer,
 };
 
 /// Clients that write and read.
@@ -51,6 +52,8 @@ pub(crate) enum Clients {
     Api(api::ApiProgress),
     /// Of custom resources of the API.
     Definitions(api::ApiProgress),
+    /// Of the API and its admission policies.
+    Policies(api::ApiProgress),
 }
 
 impl Clients {
@@ -104,7 +107,11 @@ impl Clients {
             })
         };
         let with_definitions = options.workload == Workload::Definitions;
-        let choose = if with_definitions { definitions::choose } else { api::choose };
+        let choose = match options.workload {
+            Workload::Definitions => definitions::choose,
+            Workload::Policies => policies::choose,
+            Workload::Store | Workload::Api => api::choose,
+        };
         for number in 1..=WRITERS {
             add(sim, &format!("actor{number}"), api::act(setup(number)?, choose));
         }
@@ -122,7 +129,11 @@ impl Clients {
                 add(sim, &name, api::watch(setup));
             }
         }
-        Ok(if with_definitions { Self::Definitions(progress) } else { Self::Api(progress) })
+        Ok(match options.workload {
+            Workload::Definitions => Self::Definitions(progress),
+            Workload::Policies => Self::Policies(progress),
+            Workload::Store | Workload::Api => Self::Api(progress),
+        })
     }
 
     /// Their hosts.
@@ -134,7 +145,7 @@ impl Clients {
             Self::Store(_) => {
                 name("writer", 1..=WRITERS).chain(name("watcher", 1..=WATCHERS)).collect()
             }
-            Self::Api(_) | Self::Definitions(_) => {
+            Self::Api(_) | Self::Definitions(_) | Self::Policies(_) => {
                 name("actor", 1..=WRITERS).chain(name("watcher", 1..=API_WATCHERS)).collect()
             }
         }
@@ -144,7 +155,7 @@ impl Clients {
     pub(crate) fn rest(&self) -> bool {
         match self {
             Self::Store(progress) => progress.is_over(WRITERS, WATCHERS),
-            Self::Api(progress) | Self::Definitions(progress) => {
+            Self::Api(progress) | Self::Definitions(progress) | Self::Policies(progress) => {
                 progress.is_over(WRITERS + 1, API_WATCHERS)
             }
         }
@@ -154,7 +165,9 @@ impl Clients {
     pub(crate) fn begin_round(&self) {
         match self {
             Self::Store(progress) => progress.begin_round(),
-            Self::Api(progress) | Self::Definitions(progress) => progress.begin_round(),
+            Self::Api(progress) | Self::Definitions(progress) | Self::Policies(progress) => {
+                progress.begin_round();
+            }
         }
     }
 
@@ -162,7 +175,9 @@ impl Clients {
     pub(crate) fn unfinished(&self, state: &Snapshot) -> Option<String> {
         match self {
             Self::Store(_) => None,
-            Self::Api(_) | Self::Definitions(_) => checkers::api::unfinished(state),
+            Self::Api(_) | Self::Definitions(_) | Self::Policies(_) => {
+                checkers::api::unfinished(state)
+            }
         }
     }
 
@@ -193,6 +208,15 @@ impl Clients {
                 });
                 let mut counts = checkers::api::counts(&records);
                 counts.extend(checkers::definitions::counts(&records));
+                (found, counts)
+            }
+            Self::Policies(progress) => {
+                let records = progress.take();
+                let found = checkers::check_api(histories, &records, samples, |first| {
+                    checkers::policies::check(first, &records, retention)
+                });
+                let mut counts = checkers::api::counts(&records);
+                counts.extend(checkers::policies::counts(&records));
                 (found, counts)
             }
         }

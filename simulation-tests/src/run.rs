@@ -190,7 +190,7 @@ fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Bo
     if rng.random_ratio(1, 3) {
         retention.bytes = rng.random_range(match scenario.workload {
             Workload::Store => LITTLE_HISTORY_BYTES,
-            Workload::Api | Workload::Definitions => LITTLE_API_HISTORY_BYTES,
+            Workload::Api | Workload::Definitions | Workload::Policies => LITTLE_API_HISTORY_BYTES,
         });
     }
     // A quarter of the runs have logs that grow for minutes: only there does a disk become full,

@@ -62,10 +62,14 @@ pub(crate) enum BrokenApi {
     EndlessWatch,
     /// Watches tell no deletion.
     SilentRemoval,
+    /// Writes do not look whether policies have changed since they were judged.
+    StalePolicies,
 }
 
 /// What comes before the objects that stand for addresses.
 const ADDRESSES: &[u8] = b"o/networking.svc.io/ipaddresses/";
+/// The key that writes are bound to policies by.
+const RULES: &[u8] = b"a/rules";
 /// What comes before the markers of definitions that take objects.
 const MARKERS: &[u8] = b"d/";
 /// How far ahead an early bookmark is.
@@ -183,11 +187,12 @@ impl LineFault {
 pub(super) fn store(broken: Option<BrokenApi>, store: Arc<dyn Store>) -> Arc<dyn Store> {
     use BrokenApi::{
         IgnoredFinalizer, OpenDefinition, OpenNamespace, OverwritingCreate, SharedAddress,
+        StalePolicies,
     };
     match broken {
         Some(
             broken @ (IgnoredFinalizer | OpenDefinition | OpenNamespace | OverwritingCreate
-            | SharedAddress),
+            | SharedAddress | StalePolicies),
         ) => Arc::new(BrokenApiStore { store, broken }),
         _ => store,
     }
@@ -224,6 +229,7 @@ impl BrokenApiStore {
                 txn.conditions.retain(|condition| !condition.key().starts_with(MARKERS));
                 txn.operations.retain(|operation| !is_closing(operation));
             }
+            BrokenApi::StalePolicies => txn.conditions.retain(|condition| condition.key() != RULES),
             BrokenApi::SharedAddress => txn.conditions.retain(|condition| !is_holding(condition.key())),
             BrokenApi::OverwritingCreate => txn.conditions.retain(|condition| {
                 let free = matches!(condition, Condition::Modified { revision, .. } if *revision == Revision::ZERO);

@@ -11,6 +11,10 @@ pub(crate) enum ResourceKind {
     Services,
     /// The definitions of the custom ones.
     Definitions,
+    /// Validating admission policies.
+    Policies,
+    /// Their bindings.
+    PolicyBindings,
     /// Custom, in namespaces.
     Widgets,
     /// Custom, in no namespace, of the same group.
@@ -32,6 +36,8 @@ impl ResourceKind {
             Self::Secrets => "secrets",
             Self::Services => "services",
             Self::Definitions => "customresourcedefinitions",
+            Self::Policies => "validatingadmissionpolicies",
+            Self::PolicyBindings => "validatingadmissionpolicybindings",
             Self::Widgets => "widgets",
             Self::Gadgets => "gadgets",
         }
@@ -45,6 +51,8 @@ impl ResourceKind {
             Self::Secrets => "Secret",
             Self::Services => "Service",
             Self::Definitions => "CustomResourceDefinition",
+            Self::Policies => "ValidatingAdmissionPolicy",
+            Self::PolicyBindings => "ValidatingAdmissionPolicyBinding",
             Self::Widgets => "Widget",
             Self::Gadgets => "Gadget",
         }
@@ -55,6 +63,7 @@ impl ResourceKind {
         match self {
             Self::Namespaces | Self::ConfigMaps | Self::Secrets | Self::Services => "",
             Self::Definitions => "apiextensions.svc.io",
+            Self::Policies | Self::PolicyBindings => "admissionregistration.svc.io",
             Self::Widgets | Self::Gadgets => CUSTOM_GROUP,
         }
     }
@@ -66,7 +75,14 @@ impl ResourceKind {
 
     /// Whether its objects are in namespaces.
     pub(crate) fn is_namespaced(self) -> bool {
-        !matches!(self, Self::Namespaces | Self::Definitions | Self::Gadgets)
+        !matches!(
+            self,
+            Self::Namespaces
+                | Self::Definitions
+                | Self::Policies
+                | Self::PolicyBindings
+                | Self::Gadgets
+        )
     }
 
     /// The name of the definition of a custom kind.

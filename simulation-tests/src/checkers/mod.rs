@@ -10,6 +10,7 @@
 pub(crate) mod api;
 pub(crate) mod definitions;
 pub(crate) mod logs;
+pub(crate) mod policies;
 
 mod fingerprint;
 mod history;

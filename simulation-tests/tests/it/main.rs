@@ -5,6 +5,7 @@
 
 mod api;
 mod definitions;
+mod policies;
 mod seeds;
 
 use std::process::Command;

@@ -8,7 +8,9 @@ mod exchange;
 mod watcher;
 
 pub(crate) use actor::Actor;
-pub(in crate::workload) use actor::{HEALING, ObjectId, RETRY_PAUSE, definitions, is_held};
+pub(in crate::workload) use actor::{
+    HEALING, ObjectId, RETRY_PAUSE, definitions, is_held, policies,
+};
 pub(crate) use actor::{act, choose, clear_up};
 pub(crate) use exchange::{ApiCall, ApiExchange, ApiProgress, ApiRecords, WatchRun};
 pub(crate) use watcher::watch;

@@ -8,6 +8,7 @@ mod choice;
 mod cleanup;
 pub(in crate::workload) mod definitions;
 mod pages;
+pub(in crate::workload) mod policies;
 
 pub(crate) use choice::choose;
 pub(crate) use cleanup::clear_up;
