@@ -12,6 +12,8 @@
 //!
 //! Not here: webhooks.
 
+#[expect(dead_code, reason = "the sequence has no step yet but the plugins")]
+mod mutation;
 mod plugin;
 pub mod plugins;
 pub mod policy;
@@ -26,13 +28,14 @@ use async_trait::async_trait;
 use quorate_meta::{Names, Value};
 use quorate_store::Store;
 
+use mutation::Pass;
 use plugin::Plugin;
 use plugins::quota::{self, ResourceQuota};
 use plugins::{COUNTED, PLUGINS, Row};
 use policy::{Judge, PolicyIndex};
 use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
-use quorate_registry::{Attributes, CurrentCatalogue, Mutation, Terms};
+use quorate_registry::{Attributes, CurrentCatalogue, Terms};
 pub use quota_lock::QuotaLocks;
 use snapshot_view::SnapshotView;
 
@@ -101,6 +104,26 @@ impl Admission {
         .await
     }
 
+    /// The mutating parts of the plugins.
+    async fn mutate_by_plugins(
+        &self,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
+        if self.handled(|row| row.mutates, attributes).next().is_none() {
+            return Ok(());
+        }
+        let given = &*object;
+        let mutated = self.ask(|view| {
+            let mut object = given.clone();
+            self.handled(|row| row.mutates, attributes)
+                .try_for_each(|row| row.traced(row.plugin.mutate(view, attributes, &mut object)))?;
+            Ok(object)
+        });
+        *object = mutated.await?;
+        Ok(())
+    }
+
     /// The terms of the validating parts of the plugins.
     async fn ask_plugins(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
         let Some(new) = attributes.new else {
@@ -136,23 +159,14 @@ impl Admission {
 
 #[async_trait]
 impl quorate_registry::Admission for Admission {
-    async fn mutate(
-        &self,
-        attributes: &Attributes<'_>,
-        object: &mut Value,
-    ) -> Result<Mutation, Error> {
-        if self.handled(|row| row.mutates, attributes).next().is_none() {
-            return Ok(Mutation::Canonical);
+    async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
+        let mut pass = Pass::default();
+        loop {
+            self.mutate_by_plugins(attributes, object).await?;
+            if !pass.begin_second() {
+                return Ok(());
+            }
         }
-        let given = &*object;
-        let mutated = self.ask(|view| {
-            let mut object = given.clone();
-            self.handled(|row| row.mutates, attributes)
-                .try_for_each(|row| row.traced(row.plugin.mutate(view, attributes, &mut object)))?;
-            Ok(object)
-        });
-        *object = mutated.await?;
-        Ok(Mutation::Canonical)
     }
 
     async fn validate(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {

@@ -19,6 +19,7 @@ pub(crate) fn attributes(target: Target<'_>) -> Attributes<'_> {
         target,
         subresource: "",
         part: Some(Part::Main),
+        body: None,
         old: None,
         new: None,
         dry_run: false,

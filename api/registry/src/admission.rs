@@ -10,10 +10,12 @@
 //!
 //! Not here: the rules of a single kind, which are its strategy's.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use async_trait::async_trait;
-use quorate_meta::Value;
+use quorate_meta::{Cause, Names, Status, Value};
+use quorate_schema::managed::Managed;
+use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_store::{Condition, Operation, Revision, Snapshot};
 use tokio::sync::OwnedMutexGuard;
 
@@ -23,20 +25,29 @@ use crate::error::Error;
 use crate::options::{DeleteOptions, Target};
 use crate::permission::UserInfo;
 
+/// Metadata that says which object it is.
+const IDENTITY: [&str; 3] = ["name", "namespace", "uid"];
+/// Metadata that only the server sets.
+const SERVER_SET: [&str; 6] = [
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "resourceVersion",
+    "selfLink",
+];
+
 /// The admission controllers of a server, asked as one.
 #[async_trait]
 pub trait Admission: Debug + Send + Sync {
     /// Mutating admission: changes the object before its strategy prepares and validates it, once
-    /// for each generated name that is tried. A deletion has no new object: it passes null, which
-    /// stays as it is.
+    /// for each generated name that is tried. The object is in canonical form with its defaults,
+    /// before and after ([`Attributes::settle`]). A deletion has no new object: it passes null,
+    /// which stays as it is.
     ///
     /// # Errors
     /// The refusal: in general a 403.
-    async fn mutate(
-        &self,
-        attributes: &Attributes<'_>,
-        object: &mut Value,
-    ) -> Result<Mutation, Error>;
+    async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error>;
 
     /// Validating admission: admits or refuses a valid object (a deletion: the object that is
     /// deleted).
@@ -81,6 +92,8 @@ pub struct Attributes<'a> {
     /// The part of the object that is written; `None` where nothing of it is: on connections and
     /// for subresources with a body of their own (`token`, `eviction`, a POST of a `binding`).
     pub part: Option<Part>,
+    /// The type of the body, where the object is one of a subresource and nothing of `target`.
+    pub body: Option<BodyType<'a>>,
     /// The object before the write; `None` for a creation.
     pub old: Option<&'a Value>,
     /// The object after the write; `None` for a deletion, and while it is mutated.
@@ -104,17 +117,82 @@ impl Attributes<'_> {
     pub fn is_main(&self) -> bool {
         self.part == Some(Part::Main)
     }
+
+    /// Brings an object, or the body, into form after a policy or webhook (`by`) has changed it from
+    /// `before`: prunes it, sets its defaults, and restores the metadata that only the server sets.
+    ///
+    /// # Errors
+    /// 500 when it does not have the types of its schema, 422 when it has become another object.
+    pub fn settle(
+        &self,
+        names: &Names,
+        by: &str,
+        before: &Value,
+        object: &mut Value,
+    ) -> Result<(), Error> {
+        let resource = self.target.resource;
+        let (graph, ty, kind) = match self.body {
+            Some(body) => (body.graph, body.ty, self.subresource),
+            None => (&**resource.graph(), resource.ty(), resource.kind.as_str()),
+        };
+        quorate_schema::decode(graph, ty, object)
+            .map_err(|error| Error::internal(error.for_kind(kind, &resource.api_version)))?;
+        apply_defaults(graph, ty, object);
+        if self.body.is_none() {
+            resource.strategy.default(names, object);
+            self.check_identity(by, before, object)?;
+            restore(before, object);
+        }
+        Ok(())
+    }
+
+    /// Refuses an object that has become another one.
+    fn check_identity(&self, by: &str, before: &Value, object: &Value) -> Result<(), Error> {
+        let text = |object, field| Value::str_at(object, &["metadata", field]).unwrap_or_default();
+        let changed =
+            IDENTITY.iter().filter(|field| text(before, **field) != text(object, **field));
+        let why = format!("field is immutable, and {by} has changed it");
+        let causes: Vec<Cause> = changed
+            .map(|field| Cause::invalid(&*format!("metadata.{field}"), text(object, *field), &why))
+            .collect();
+        if causes.is_empty() {
+            return Ok(());
+        }
+        let kind = self.target.resource.group_kind();
+        Err(Status::invalid(&kind, text(before, "name"), causes).into())
+    }
 }
 
-/// The result of mutating admission.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mutation {
-    /// The object is in canonical form with its defaults: unchanged, or changed by a built-in
-    /// plugin.
-    #[default]
-    Canonical,
-    /// A patch from outside of the server changed the object: it is pruned and defaulted again.
-    Patched,
+/// Restores the metadata that only the server sets, and managed fields that cannot be read.
+fn restore(before: &Value, object: &mut Value) {
+    let managed = &["metadata", "managedFields"];
+    let unreadable =
+        object.at(managed) != before.at(managed) && Managed::decode(object.at(managed)).is_err();
+    for field in SERVER_SET.iter().chain(unreadable.then_some(&managed[1])) {
+        match before.at(&["metadata", field]) {
+            Some(value) => {
+                object.set_at(&["metadata", field], value.clone());
+            }
+            None => {
+                object.remove_at(&["metadata", field]);
+            }
+        }
+    }
+}
+
+/// The type of the body of a request on a subresource.
+#[derive(Clone, Copy)]
+pub struct BodyType<'a> {
+    /// The schema that knows it.
+    pub graph: &'a Graph,
+    /// The type in it.
+    pub ty: TypeId,
+}
+
+impl Debug for BodyType<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BodyType").field("ty", &self.ty).finish_non_exhaustive()
+    }
 }
 
 /// The terms under which a write is admitted.

@@ -31,7 +31,7 @@ mod permission;
 mod resource;
 pub mod strategy;
 
-pub use admission::{Admission, AdmissionOperation, Attributes, Mutation, Terms};
+pub use admission::{Admission, AdmissionOperation, Attributes, BodyType, Terms};
 pub use author::{Author, Notes};
 pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
 pub use conversion::{Conversion, RemoteConversion, StoredForm, VersionReader};

@@ -21,7 +21,7 @@ use super::{DeleteOptions, Writer, state};
 use crate::error::Error;
 use crate::keys::Key;
 use crate::options::{Owners, Target, WriteOptions};
-use crate::{AdmissionOperation, Attributes, Mutation, Notes, Part, Terms};
+use crate::{AdmissionOperation, Attributes, Notes, Part, Terms};
 
 /// One write of one object, as the phases see it.
 #[derive(Clone, Copy)]
@@ -84,6 +84,7 @@ impl<'a> Write<'a> {
             target: self.target,
             subresource: self.part.subresource(),
             part: Some(self.part),
+            body: None,
             old: self.old,
             new,
             dry_run: self.options.dry_run,
@@ -121,8 +122,9 @@ impl Writer {
     ) -> Result<(), Error> {
         let now = self.now();
         clock.measure(Phase::Prepare, || self.prepare(write, object, now));
-        let mutation = clock.run(Phase::Mutate, self.mutate(write, object)).await?;
-        clock.measure(Phase::Default, || self.complete(write, object, mutation, now))
+        clock.run(Phase::Mutate, self.mutate(write, object)).await?;
+        clock.measure(Phase::Default, || self.complete(write, object, now));
+        Ok(())
     }
 
     /// Validate: the kind's rules, and the permissions that the write needs; the answer are warnings.
@@ -207,10 +209,10 @@ impl Writer {
         }
     }
 
-    async fn mutate(&self, write: &Write<'_>, object: &mut Value) -> Result<Mutation, Error> {
-        let Some(admission) = &self.admission else {
-            return Ok(Mutation::Canonical);
-        };
-        admission.mutate(&write.attributes(self, None), object).await
+    async fn mutate(&self, write: &Write<'_>, object: &mut Value) -> Result<(), Error> {
+        match &self.admission {
+            Some(admission) => admission.mutate(&write.attributes(self, None), object).await,
+            None => Ok(()),
+        }
     }
 }

@@ -4,14 +4,12 @@
 //! Invariant: it is the same for creations, changes and batches.
 
 use quorate_meta::{Time, Value};
-use quorate_schema::apply_defaults;
 
 use super::pipeline::Write;
 use super::{Writer, metadata};
-use crate::error::Error;
+use crate::Part;
 use crate::options::{Owners, Target};
 use crate::ownership::FieldManager;
-use crate::{Mutation, Part};
 
 impl Writer {
     /// Sets the identity of a new object. Runs once, however often a name must be generated.
@@ -35,24 +33,10 @@ impl Writer {
         }
     }
 
-    /// The default phase: prunes and defaults an object that a patch has changed, and sets or
-    /// clears what the client does not decide.
-    pub(super) fn complete(
-        &self,
-        write: &Write<'_>,
-        object: &mut Value,
-        mutation: Mutation,
-        now: Time,
-    ) -> Result<(), Error> {
+    /// The default phase: sets or clears what the client does not decide.
+    pub(super) fn complete(&self, write: &Write<'_>, object: &mut Value, now: Time) {
         let Write { target, part, old, .. } = *write;
-        let (resource, strategy) = (target.resource, &target.resource.strategy);
-        if mutation == Mutation::Patched {
-            quorate_schema::decode(resource.graph(), resource.ty(), object).map_err(|error| {
-                Error::internal(error.for_kind(&resource.kind, &resource.api_version))
-            })?;
-            apply_defaults(resource.graph(), resource.ty(), object);
-            strategy.default(self.names, object);
-        }
+        let strategy = &target.resource.strategy;
         match old {
             Some(old) => strategy.prepare_update(self.names, part, old, object),
             None => strategy.prepare_create(self.names, object),
@@ -68,6 +52,5 @@ impl Writer {
             Some(_) => {}
             None => strategy.created_by(self.user(), object),
         }
-        Ok(())
     }
 }

@@ -6,12 +6,12 @@
 //! Not here: what the request does, which is its handler's.
 
 use quorate_meta::Value;
-use quorate_schema::{Graph, TypeId, apply_defaults};
+use quorate_schema::{Graph, TypeId};
 
 use super::Writer;
 use crate::error::Error;
 use crate::options::{Target, WriteOptions};
-use crate::{AdmissionOperation, Attributes, Mutation};
+use crate::{AdmissionOperation, Attributes, BodyType};
 
 /// A request on a subresource with a body of its own.
 #[derive(Clone, Copy)]
@@ -61,6 +61,7 @@ impl Writer {
             target,
             subresource,
             part: None,
+            body: Some(BodyType { graph, ty }),
             old: None,
             new: None,
             dry_run: options.dry_run,
@@ -69,12 +70,7 @@ impl Writer {
             user: self.user(),
             author: self.author.as_deref(),
         };
-        if admission.mutate(&attributes, body).await? == Mutation::Patched {
-            quorate_schema::decode(graph, ty, body).map_err(|error| {
-                Error::internal(error.for_kind(subresource, &target.resource.api_version))
-            })?;
-            apply_defaults(graph, ty, body);
-        }
+        admission.mutate(&attributes, body).await?;
         Ok(admission.validate(&Attributes { new: Some(body), ..attributes }).await?.warnings)
     }
 }

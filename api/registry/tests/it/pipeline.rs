@@ -15,8 +15,7 @@ use quorate_registry::write::{
     Writer,
 };
 use quorate_registry::{
-    Admission, AdmissionOperation, Attributes, Catalogue, Error, Mutation, Part, Terms,
-    stored_codec,
+    Admission, AdmissionOperation, Attributes, Catalogue, Error, Part, Terms, stored_codec,
 };
 use quorate_schema::Graph;
 use quorate_store::{Condition, MemoryOptions, MemoryStore, Operation, Revision, Store, Txn};
@@ -37,7 +36,7 @@ struct Recorder {
     /// Where a policy is written while the next write is validated; from then on it refuses.
     policy_in: Mutex<Option<Arc<MemoryStore>>>,
     /// The field that mutation sets in the object, as a patch from outside would.
-    patch: Mutex<Option<(&'static str, Value)>>,
+    patch: Mutex<Option<(&'static [&'static str], Value)>>,
 }
 
 impl Recorder {
@@ -58,18 +57,15 @@ impl Recorder {
 
 #[async_trait]
 impl Admission for Recorder {
-    async fn mutate(
-        &self,
-        attributes: &Attributes<'_>,
-        object: &mut Value,
-    ) -> Result<Mutation, Error> {
+    async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
         self.record("mutate", attributes);
-        let Some((field, value)) = self.patch.lock().clone() else {
-            return Ok(Mutation::Canonical);
+        let Some((path, value)) = self.patch.lock().clone() else {
+            return Ok(());
         };
-        object.set_at(&[field], value);
+        let before = object.clone();
+        object.set_at(path, value);
         object.remove_at(&["type"]);
-        Ok(Mutation::Patched)
+        attributes.settle(Naming::Svc.names(), "the recorder", &before, object)
     }
 
     async fn validate(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
@@ -320,14 +316,38 @@ async fn policies_change_the_rules_and_their_status_does_not() {
 #[tokio::test]
 async fn a_patched_object_is_pruned_and_gets_its_defaults_again() {
     let cluster = Cluster::new("").await;
-    *cluster.recorder.patch.lock() = Some(("unknown", Value::from("x")));
+    *cluster.recorder.patch.lock() = Some((&["unknown"], Value::from("x")));
     cluster.create().await;
     let stored = cluster.stored(cluster.secret()).unwrap();
     assert_eq!((stored.get("unknown"), stored.str_at(&["type"])), (None, Some("Opaque")));
-    *cluster.recorder.patch.lock() = Some(("immutable", Value::from(json!({}))));
+    *cluster.recorder.patch.lock() = Some((&["immutable"], Value::from(json!({}))));
     let object = json!({"metadata": {"name": "t"}, "type": "Opaque"}).into();
     let refused = cluster.writer.create(cluster.secret(), object, WRITE).await;
     assert_eq!(refused.unwrap_err().into_status().code, 500);
+}
+
+#[tokio::test]
+async fn a_patch_makes_no_other_object() {
+    let refused = async |path: &'static [&'static str]| {
+        let cluster = Cluster::new("").await;
+        *cluster.recorder.patch.lock() = Some((path, Value::from("other")));
+        let object = json!({"metadata": {"name": "s"}, "type": "Opaque"}).into();
+        let refused = cluster.writer.create(cluster.secret(), object, WRITE).await;
+        refused.map_err(|error| error.into_status().message)
+    };
+    for field in [["metadata", "name"], ["metadata", "namespace"], ["metadata", "uid"]] {
+        let field: &'static [&'static str] = Box::leak(Box::new(field));
+        let message = refused(field).await.unwrap_err();
+        let expect = format!(
+            "metadata.{}: Invalid value: \"other\": field is immutable, and the recorder has changed it",
+            field[1]
+        );
+        assert!(message.contains(&expect), "{message}");
+    }
+    for field in ["creationTimestamp", "resourceVersion", "selfLink"] {
+        let path: &'static [&'static str] = Box::leak(Box::new(["metadata", field]));
+        refused(path).await.unwrap();
+    }
 }
 
 #[tokio::test]

@@ -87,6 +87,7 @@ pub(in crate::tidy) const ACCESS: &[(&str, &[&str])] = &[
     ("request", &[]),
 ];
 pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
+    ("mutation", &[]),
     ("plugin", &["snapshot_view"]),
     ("plugins", &["plugin", "rules", "snapshot_view", "tests"]),
     ("policy", &["snapshot_view", "tests"]),
