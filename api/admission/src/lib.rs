@@ -12,6 +12,7 @@
 //!
 //! Not here: webhooks.
 
+mod matching;
 #[expect(dead_code, reason = "the sequence has no step yet but the plugins")]
 mod mutation;
 mod plugin;

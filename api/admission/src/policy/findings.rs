@@ -11,7 +11,7 @@ use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Resource};
 
 use super::index::{Actions, StoredBinding, StoredPolicy};
-use super::subject::name_of;
+use crate::matching::subject::name_of;
 
 /// What policies say of one write.
 #[derive(Debug, Default)]

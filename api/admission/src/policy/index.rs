@@ -17,7 +17,7 @@ use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, suspension};
 use quorate_store::Store;
 
-use super::matching::MatchResources;
+use crate::matching::match_resources::MatchResources;
 use super::params::{ParamKind, ParamRef};
 
 /// The neutral name of their group.

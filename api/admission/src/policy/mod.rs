@@ -1,27 +1,23 @@
 //! Validating admission policies: which of them a write is asked about, and what becomes of what
 //! they find.
 //!
-//! The way of a write: the `index` names the policies that may match; `matching` decides;
-//! `params` finds the parameters of each binding; the policy's expressions are evaluated, with
-//! `request` as what they see of the write; `findings` makes the refusal, the warnings and the
-//! audit annotations.
+//! The way of a write: the `index` names the policies that may match; `params` finds the parameters
+//! of each binding; the policy's expressions are evaluated; `findings` makes the refusal, the
+//! warnings and the audit annotations.
 //!
 //! Invariants: policies are never asked about policies and their bindings, nor about
 //! reviews of access, so that a policy can always be mended; a refusal is told only from a state
 //! that is known to be current; a cluster without policies pays a comparison of two numbers for a
 //! write.
 //!
-//! Not here: the expressions (`quorate-policy`).
+//! Not here: what matches and what expressions see of a write (`matching`), and the expressions
+//! (`quorate-policy`).
 
-mod access;
 mod findings;
 mod index;
-mod matching;
 mod param_access;
 mod params;
 pub mod rehearsal;
-mod request;
-mod subject;
 #[cfg(test)]
 mod tests;
 
@@ -29,18 +25,18 @@ use std::sync::Arc;
 
 use quorate_cel::library::authorizer::Answers;
 use quorate_meta::Value;
-use quorate_policy::{Inputs, Pending};
+use quorate_policy::Pending;
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Author, CurrentCatalogue, Notes, Resource};
 use quorate_store::Store;
 
+use crate::matching::questions::Questions;
+use crate::matching::seen::Seen;
+use crate::matching::subject::Subject;
 use crate::snapshot_view::SnapshotView;
-use access::Questions;
 use findings::{Refused, Report};
 pub use index::PolicyIndex;
 use index::{BoundPolicy, Policies, StoredBinding};
-use matching::MatchedAs;
-use subject::Subject;
 
 /// Resources, by neutral group and plural name, that no policy is asked about.
 const EXEMPT: [(&str, &str); 10] = [
@@ -221,74 +217,4 @@ fn params(
         (Some(kind), Some(reference)) => reference.objects(kind, subject),
         _ => Ok(vec![Value::Null]),
     }
-}
-
-/// What expressions see of a write that is matched as some resource.
-struct Seen<'s> {
-    /// Old and new object, where they have to be converted.
-    converted: Option<[Value; 2]>,
-    old: &'s Value,
-    new: &'s Value,
-    request: Value,
-    request_resource: quorate_cel::library::authorizer::ResourceTarget,
-}
-
-impl<'s> Seen<'s> {
-    fn of(subject: &Subject<'s>, matched: &MatchedAs) -> Self {
-        const ABSENT: &Value = &Value::Null;
-        let Attributes { old, new, target, .. } = *subject.attributes;
-        let (old, new) = (old.unwrap_or(ABSENT), new.unwrap_or(ABSENT));
-        let (converted, resource) = match matched {
-            MatchedAs::Itself => (None, target.resource),
-            MatchedAs::Equivalent(other) => {
-                let convert = |object: &Value| convert(target.resource, other, object);
-                (Some([convert(old), convert(new)]), &**other)
-            }
-        };
-        Self {
-            converted,
-            old,
-            new,
-            request: request::request(subject, resource),
-            request_resource: request::request_resource(subject),
-        }
-    }
-
-    fn inputs<'i>(
-        &'i self,
-        subject: &'i Subject<'_>,
-        params: &'i Value,
-        answers: &'i Arc<Answers>,
-    ) -> Inputs<'i> {
-        let (old_object, object) = match &self.converted {
-            Some([old, new]) => (old, new),
-            None => (self.old, self.new),
-        };
-        Inputs {
-            object,
-            old_object,
-            request: &self.request,
-            namespace: subject.namespace_object(),
-            params,
-            answers,
-            request_resource: &self.request_resource,
-        }
-    }
-}
-
-/// An object in the form of another version of its resource.
-fn convert(from: &Resource, to: &Resource, object: &Value) -> Value {
-    let mut object = object.clone();
-    if object.is_null() {
-        return object;
-    }
-    if let Some(form) = &from.stored_form {
-        form.conversion.to_stored(&mut object);
-    }
-    if let Some(form) = &to.stored_form {
-        form.conversion.to_served(&mut object);
-    }
-    object.set_at(&["apiVersion"], to.api_version.as_str());
-    object.set_at(&["kind"], to.kind.as_str());
-    object
 }

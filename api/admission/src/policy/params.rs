@@ -7,7 +7,7 @@
 use quorate_meta::{LabelSelector, Value};
 use quorate_registry::{Resource, stored_codec};
 
-use super::subject::{Subject, has_labels};
+use crate::matching::subject::{Subject, has_labels};
 
 /// The `paramKind` of a policy.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,10 +21,10 @@ use quorate_registry::error::Error;
 use quorate_registry::{keys, stored_codec};
 use quorate_store::{HistoryError, Revision};
 
-use super::access::Questions;
 use super::index::{BINDINGS, POLICIES, Policies};
 use super::{Judge, PolicyIndex};
 use crate::Admission;
+use crate::matching::questions::Questions;
 pub use place::{InvalidPlace, Place};
 use write::RecordedWrite;
 

@@ -87,10 +87,11 @@ pub(in crate::tidy) const ACCESS: &[(&str, &[&str])] = &[
     ("request", &[]),
 ];
 pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
+    ("matching", &["snapshot_view"]),
     ("mutation", &[]),
     ("plugin", &["snapshot_view"]),
     ("plugins", &["plugin", "rules", "snapshot_view", "tests"]),
-    ("policy", &["snapshot_view", "tests"]),
+    ("policy", &["matching", "snapshot_view", "tests"]),
     ("quota_lock", &[]),
     ("rules", &["tests"]),
     ("snapshot_view", &[]),

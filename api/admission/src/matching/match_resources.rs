@@ -16,7 +16,7 @@ const ALL: &str = "*";
 
 /// The `matchConstraints` of a policy or `matchResources` of a binding.
 #[derive(Debug, Default)]
-pub(super) struct MatchResources {
+pub(crate) struct MatchResources {
     rules: Vec<NamedRule>,
     excluded: Vec<NamedRule>,
     /// `None` for one that cannot be read.
@@ -48,7 +48,7 @@ enum RuleScope {
 
 /// As what a write matches.
 #[derive(Debug, Clone)]
-pub(super) enum MatchedAs {
+pub(crate) enum MatchedAs {
     /// As the resource that is written.
     Itself,
     /// As another version of it.
@@ -57,11 +57,11 @@ pub(super) enum MatchedAs {
 
 /// Why it cannot be said whether something matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unreadable(pub(super) &'static str);
+pub(crate) struct Unreadable(pub(crate) &'static str);
 
 impl MatchResources {
     /// Reads the fields of a `MatchResources`; an absent one matches everything.
-    pub(super) fn read(fields: Option<&Value>) -> Self {
+    pub(crate) fn read(fields: Option<&Value>) -> Self {
         let rules = |field| {
             let list = fields.and_then(|fields| fields.get(field)?.as_list()).unwrap_or_default();
             list.iter().map(NamedRule::read).collect()
@@ -81,7 +81,7 @@ impl MatchResources {
     }
 
     /// The plural names of the resources that the rules may match; `None` for any.
-    pub(super) fn plurals(&self) -> Option<Vec<&str>> {
+    pub(crate) fn plurals(&self) -> Option<Vec<&str>> {
         let resources = self.rules.iter().flat_map(|rule| &rule.resources);
         let names: Option<Vec<&str>> =
             resources.map(|(name, _)| (name != ALL).then_some(name.as_str())).collect();
@@ -92,7 +92,7 @@ impl MatchResources {
     ///
     /// # Errors
     /// When a selector cannot be read that has to decide.
-    pub(super) fn matched(&self, subject: &Subject<'_>) -> Result<Option<MatchedAs>, Unreadable> {
+    pub(crate) fn matched(&self, subject: &Subject<'_>) -> Result<Option<MatchedAs>, Unreadable> {
         // Rules are cheaper to look at than labels of a namespace.
         let Some(matched) = self.matched_by_rules(subject) else {
             return Ok(None);

@@ -12,21 +12,21 @@ use quorate_registry::{AdmissionOperation, Attributes, Resource};
 use crate::snapshot_view::{SnapshotView, is_of};
 
 /// One write in one state.
-pub(super) struct Subject<'a> {
-    pub(super) attributes: &'a Attributes<'a>,
-    pub(super) view: &'a SnapshotView<'a>,
+pub(crate) struct Subject<'a> {
+    pub(crate) attributes: &'a Attributes<'a>,
+    pub(crate) view: &'a SnapshotView<'a>,
     namespace: OnceCell<Value>,
     equivalents: OnceCell<Vec<Arc<Resource>>>,
 }
 
 impl<'a> Subject<'a> {
-    pub(super) fn new(attributes: &'a Attributes<'a>, view: &'a SnapshotView<'a>) -> Self {
+    pub(crate) fn new(attributes: &'a Attributes<'a>, view: &'a SnapshotView<'a>) -> Self {
         let (namespace, equivalents) = (OnceCell::new(), OnceCell::new());
         Self { attributes, view, namespace, equivalents }
     }
 
     /// The operation, as rules name it.
-    pub(super) fn operation(&self) -> &'static str {
+    pub(crate) fn operation(&self) -> &'static str {
         match self.attributes.operation {
             AdmissionOperation::Create => "CREATE",
             AdmissionOperation::Update => "UPDATE",
@@ -36,7 +36,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The name of the object.
-    pub(super) fn name(&self) -> &'a str {
+    pub(crate) fn name(&self) -> &'a str {
         name_of(self.attributes)
     }
 
@@ -47,7 +47,7 @@ impl<'a> Subject<'a> {
 
     /// The namespace of the write: that of the object, for a Namespace its own name, and empty for
     /// what has none.
-    pub(super) fn namespace(&self) -> &'a str {
+    pub(crate) fn namespace(&self) -> &'a str {
         if self.is_namespace() {
             return self.name();
         }
@@ -55,7 +55,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The Namespace that the object is in; null for what is in none.
-    pub(super) fn namespace_object(&self) -> &Value {
+    pub(crate) fn namespace_object(&self) -> &Value {
         self.namespace.get_or_init(|| {
             let name = self.attributes.target.namespace.filter(|_| !self.is_namespace());
             let found = name.and_then(|name| {
@@ -67,7 +67,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Other versions of the resource that is written.
-    pub(super) fn equivalents(&self) -> &[Arc<Resource>] {
+    pub(crate) fn equivalents(&self) -> &[Arc<Resource>] {
         let written = self.attributes.target.resource;
         self.equivalents.get_or_init(|| {
             let others = self.view.resources().filter(|other| {
@@ -80,7 +80,7 @@ impl<'a> Subject<'a> {
 
     /// Whether the labels of the namespace match: of a Namespace that is written, those that it
     /// gets. What is in no namespace matches always.
-    pub(super) fn is_in_namespace_of(&self, selector: &LabelSelector) -> bool {
+    pub(crate) fn is_in_namespace_of(&self, selector: &LabelSelector) -> bool {
         if self.is_namespace() {
             let Attributes { old, new, .. } = self.attributes;
             return new.or(*old).is_some_and(|object| has_labels(object, selector));
@@ -89,19 +89,19 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether the labels of the object match, before or after the write.
-    pub(super) fn has_object_of(&self, selector: &LabelSelector) -> bool {
+    pub(crate) fn has_object_of(&self, selector: &LabelSelector) -> bool {
         let Attributes { old, new, .. } = self.attributes;
         [new, old].into_iter().flatten().any(|object| has_labels(object, selector))
     }
 
     /// The names of the cluster's profile.
-    pub(super) fn names(&self) -> &'static Names {
+    pub(crate) fn names(&self) -> &'static Names {
         self.view.names
     }
 }
 
 /// The name of the object of a write.
-pub(super) fn name_of<'a>(attributes: &Attributes<'a>) -> &'a str {
+pub(crate) fn name_of<'a>(attributes: &Attributes<'a>) -> &'a str {
     match attributes.target.name {
         "" => attributes.new.and_then(|new| new.str_at(&["metadata", "name"])).unwrap_or_default(),
         name => name,
@@ -109,7 +109,7 @@ pub(super) fn name_of<'a>(attributes: &Attributes<'a>) -> &'a str {
 }
 
 /// Whether the labels of an object match.
-pub(super) fn has_labels(object: &Value, selector: &LabelSelector) -> bool {
+pub(crate) fn has_labels(object: &Value, selector: &LabelSelector) -> bool {
     let labels = object.at(&["metadata", "labels"]).and_then(Value::as_map);
     let entries = labels.into_iter().flat_map(|labels| labels.iter());
     selector.matches(entries.map(|(key, value)| (key, value.as_str().unwrap_or_default())))

@@ -11,7 +11,7 @@ use quorate_cel::library::authorizer::{
 use quorate_registry::{AccessCheck, AccessTarget, Author};
 
 /// The questions of one write, and their answers.
-pub(super) struct Questions<'q> {
+pub(crate) struct Questions<'q> {
     author: Option<&'q dyn Author>,
     answers: Arc<Answers>,
 }
@@ -29,17 +29,17 @@ impl Authorizer for OwnWrites {
 }
 
 impl<'q> Questions<'q> {
-    pub(super) fn new(author: Option<&'q dyn Author>) -> Self {
+    pub(crate) fn new(author: Option<&'q dyn Author>) -> Self {
         let answers = Arc::new(Answers::of(OwnWrites { has_author: author.is_some() }));
         Self { author, answers }
     }
 
-    pub(super) fn answers(&self) -> &Arc<Answers> {
+    pub(crate) fn answers(&self) -> &Arc<Answers> {
         &self.answers
     }
 
     /// Answers every question that expressions have met.
-    pub(super) async fn answer(&self) {
+    pub(crate) async fn answer(&self) {
         for question in self.answers.take_questions() {
             let decision = match self.author {
                 Some(author) => author.decide(&check(&question)).await,

@@ -14,7 +14,7 @@ const OWN_USER: &str = "system:apiserver";
 const OWN_GROUP: &str = "system:masters";
 
 /// The fields of the request of a write that is matched as a resource.
-pub(super) fn request(subject: &Subject<'_>, matched: &Resource) -> Value {
+pub(crate) fn request(subject: &Subject<'_>, matched: &Resource) -> Value {
     let attributes = subject.attributes;
     let written = attributes.target.resource;
     let subresource = attributes.subresource;
@@ -43,7 +43,7 @@ pub(super) fn request(subject: &Subject<'_>, matched: &Resource) -> Value {
 }
 
 /// What `authorizer.requestResource` asks about.
-pub(super) fn request_resource(subject: &Subject<'_>) -> ResourceTarget {
+pub(crate) fn request_resource(subject: &Subject<'_>) -> ResourceTarget {
     let target = subject.attributes.target;
     ResourceTarget {
         group: target.resource.group.clone(),
