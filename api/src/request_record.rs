@@ -23,6 +23,9 @@ use quorate_access::flow_control::Flow;
 use quorate_access::request::RequestInfo;
 use quorate_registry::Notes;
 
+/// How long a request may take when its client asks for no less.
+const LIMIT: Duration = Duration::from_secs(60);
+
 /// A point that a request reaches on its way through the filters, in their order. There are few,
 /// because each takes a reading of the clock: those before which a request may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -210,9 +213,9 @@ impl<'a> RequestRecord<'a> {
         }
     }
 
-    /// The moment at which the request came in, by the monotonic clock.
-    pub(crate) fn received(&self) -> Instant {
-        self.received
+    /// The end of the request's time.
+    pub(crate) fn deadline(&self) -> Instant {
+        self.received + self.info.time_asked().map_or(LIMIT, |asked| LIMIT.min(asked))
     }
 
     /// The request reaches a milestone now; gives the moment.

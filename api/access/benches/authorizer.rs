@@ -20,7 +20,7 @@ use quorate_meta::{Naming, Value};
 use quorate_registry::Catalogue;
 use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::keys::Key;
-use quorate_registry::write::{Put, Target, WriteOptions, Writer};
+use quorate_registry::write::{GivenOptions, Put, Target, WriteOptions, Writer};
 use quorate_schema::Graph;
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use serde_json::json;
@@ -75,7 +75,7 @@ async fn fill(catalogue: &Catalogue, writer: &Writer, store: &dyn Store) {
             });
             puts.push(put(bindings, name, object.into()));
         }
-        let options = WriteOptions { dry_run: false, manager: "bench" };
+        let options = WriteOptions { dry_run: false, manager: "bench", given: GivenOptions::NONE };
         writer.put_all(puts, options).await.unwrap().unwrap();
     }
 }

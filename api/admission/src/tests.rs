@@ -9,7 +9,7 @@ use tokio::time::{Duration, Instant};
 
 use super::*;
 use quorate_kinds::builtin;
-use quorate_registry::write::Target;
+use quorate_registry::write::{GivenOptions, Target};
 use quorate_registry::{AdmissionOperation, Part, UserInfo, stored_codec};
 
 /// The attributes of the creation of an object by a user.
@@ -22,8 +22,9 @@ pub(crate) fn attributes(target: Target<'_>) -> Attributes<'_> {
         body: None,
         old: None,
         new: None,
+        revision: None,
         dry_run: false,
-        manager: "m",
+        given: GivenOptions { field_manager: "m", field_validation: "" },
         delete_options: None,
         user: Some(UserInfo { name: "u", uid: "", groups: &[], extra: &[] }),
         author: None,

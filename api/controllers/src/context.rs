@@ -14,7 +14,7 @@ use crate::cluster::Cluster;
 use quorate_extensions::crd::publisher::Publisher;
 use quorate_registry::error::Error;
 use quorate_registry::write::{
-    DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer,
+    DeleteOptions, GivenOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer,
 };
 use quorate_registry::{CurrentCatalogue, NAMESPACES, Part, Resource, stored_codec};
 
@@ -48,7 +48,7 @@ impl Context {
     }
 
     pub(super) fn options(&self) -> WriteOptions<'static> {
-        WriteOptions { dry_run: false, manager: self.manager }
+        WriteOptions { dry_run: false, manager: self.manager, given: GivenOptions::NONE }
     }
 
     /// A resource of the core group; every cluster has those that controllers ask for.

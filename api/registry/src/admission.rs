@@ -22,7 +22,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::strategy::Part;
 use crate::author::Author;
 use crate::error::Error;
-use crate::options::{DeleteOptions, Target};
+use crate::options::{DeleteOptions, GivenOptions, Target};
 use crate::permission::UserInfo;
 
 /// Metadata that says which object it is.
@@ -98,10 +98,12 @@ pub struct Attributes<'a> {
     pub old: Option<&'a Value>,
     /// The object after the write; `None` for a deletion, and while it is mutated.
     pub new: Option<&'a Value>,
+    /// The revision of the object before.
+    pub revision: Option<Revision>,
     /// Whether nothing is written in the end.
     pub dry_run: bool,
-    /// The field manager.
-    pub manager: &'a str,
+    /// The options that the client has given, but those of a deletion.
+    pub given: GivenOptions<'a>,
     /// The options of a deletion.
     pub delete_options: Option<&'a DeleteOptions>,
     /// The user; `None` for the server's own writes (controllers, bootstrap), which the built-in

@@ -12,6 +12,7 @@ use std::fmt::Debug;
 
 use async_trait::async_trait;
 use quorate_meta::Value;
+use tokio::time::Instant;
 
 use crate::error::Error;
 use crate::options::Target;
@@ -45,6 +46,9 @@ pub trait Author: Debug + Send + Sync {
 
     /// The authorizer's decision about a question of an admission policy.
     async fn decide(&self, check: &AccessCheck) -> AccessDecision;
+
+    /// The end of the request's time; `None` where it has none.
+    fn deadline(&self) -> Option<Instant>;
 
     /// Takes note of what admission tells besides its decision, also where it refuses.
     fn note(&self, notes: Notes);

@@ -33,6 +33,22 @@ pub struct WriteOptions<'a> {
     pub dry_run: bool,
     /// The field manager of the fields that the write sets.
     pub manager: &'a str,
+    /// The options that the client has given.
+    pub given: GivenOptions<'a>,
+}
+
+/// Options as a client gives them; empty where it leaves them to the server. Admission is told them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GivenOptions<'a> {
+    /// `fieldManager`.
+    pub field_manager: &'a str,
+    /// `fieldValidation`.
+    pub field_validation: &'a str,
+}
+
+impl GivenOptions<'_> {
+    /// No options.
+    pub const NONE: Self = Self { field_manager: "", field_validation: "" };
 }
 
 /// Options of a change.
@@ -71,6 +87,9 @@ pub struct DeleteOptions {
     pub propagation: Option<Propagation>,
     /// The grace period in seconds; `None` leaves it to the object.
     pub grace_seconds: Option<i64>,
+    /// Whether the request is about a collection. Admission is not told the name of the object then,
+    /// nor the uid that it was chosen by.
+    pub of_collection: bool,
 }
 
 /// Whether a write changes `metadata.managedFields`.

@@ -42,7 +42,7 @@ where
     let mut body = pin!(body);
     let info = RequestInfo::parse(api.names, &method, &uri);
     let mut exchange = Exchange::new(api, identity, (&uri, &info), headers);
-    let end = deadline::of(&exchange);
+    let end = exchange.record.deadline();
 
     // The request's way in: each filter lets it through or ends it.
     let (x, incoming) = (&mut exchange, body.as_mut());

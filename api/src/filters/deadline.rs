@@ -3,8 +3,6 @@
 //! Invariant: the deadline is over the filters and the handler, not over a body that is made while
 //! the client reads: a watch and a long list go on at the client's pace.
 
-use std::time::Duration;
-
 use http::Response;
 use tokio::time::{Instant, timeout_at};
 
@@ -12,14 +10,6 @@ use super::Exchange;
 use super::error_response::Failure;
 use crate::body::Body;
 use quorate_registry::error::Error;
-
-/// How long a request may take when its client asks for no less.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// The end of the request's time.
-pub(super) fn of(x: &Exchange<'_>) -> Instant {
-    x.record.received() + x.record.info().time_asked().map_or(LIMIT, |asked| LIMIT.min(asked))
-}
 
 /// Refuses a `timeout` parameter that is no duration.
 pub(super) fn check_parameter(x: &Exchange<'_>) -> Result<(), Error> {
@@ -37,6 +27,8 @@ pub(super) async fn enforce(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use tokio::time::sleep;
 
     use super::*;
@@ -48,7 +40,7 @@ mod tests {
                 sleep(Duration::from_secs(takes)).await;
                 Ok(Response::new(Body::empty()))
             };
-            let answer = enforce(Instant::now() + LIMIT, answer).await;
+            let answer = enforce(Instant::now() + Duration::from_secs(60), answer).await;
             let in_time = match answer {
                 Ok(_) => true,
                 Err(Failure::TimedOut) => false,

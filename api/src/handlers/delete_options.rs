@@ -63,6 +63,7 @@ fn from_query(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
         preconditions: Preconditions::default(),
         propagation,
         grace_seconds,
+        of_collection: false,
     };
     Ok(Asked {
         options,
@@ -117,7 +118,8 @@ fn from_body(api: &Api, request: &Request<'_>) -> Result<Asked, Error> {
         uid: precondition("uid"),
         resource_version: precondition("resourceVersion"),
     };
-    let options = DeleteOptions { dry_run, preconditions, propagation, grace_seconds };
+    let options =
+        DeleteOptions { dry_run, preconditions, propagation, grace_seconds, of_collection: false };
     Ok(Asked {
         options,
         accepted_while_held: orphan_dependents == Some(false),

@@ -136,6 +136,7 @@ async fn delete_one(
     let uid = delete.preconditions.uid.clone().unwrap_or_else(|| own.clone());
     let options = DeleteOptions {
         preconditions: Preconditions { uid: Some(uid), resource_version },
+        of_collection: true,
         ..delete.clone()
     };
     let error = match writer.delete(target, &options).await {

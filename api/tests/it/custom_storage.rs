@@ -2,7 +2,7 @@
 //! and cleaned up whichever is.
 
 use http::Method;
-use quorate_registry::write::{Target, WriteOptions};
+use quorate_registry::write::{GivenOptions, Target, WriteOptions};
 use serde_json::{Value, json};
 
 use crate::controllers::{until, until_body};
@@ -192,7 +192,13 @@ async fn nothing_is_created_by_a_definition_that_is_gone() {
         let writer = server.api.writer();
         let target = Target { resource: &old, namespace: Some("a"), name };
         let object: Value = serde_json::from_str(&widget(name, json!({"old": "1"}))).unwrap();
-        writer.create(target, object.into(), WriteOptions { dry_run: false, manager: "m" }).await
+        writer
+            .create(
+                target,
+                object.into(),
+                WriteOptions { dry_run: false, manager: "m", given: GivenOptions::NONE },
+            )
+            .await
     };
     assert!(create_by_old("x").await.is_ok());
     server.send(Method::DELETE, DEFINITION, &[], "").await;

@@ -22,7 +22,7 @@ use crate::authentication::User;
 use quorate_kinds::builtin;
 use quorate_registry::Catalogue;
 use quorate_registry::derived::{Informer, InformerOptions};
-use quorate_registry::write::{Put, Target, WriteOptions, Writer};
+use quorate_registry::write::{GivenOptions, Put, Target, WriteOptions, Writer};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -138,7 +138,7 @@ impl Cluster {
     async fn put(&self, plural: &str, name: &str, mut object: serde_json::Value) {
         object["metadata"] = json!({"name": name});
         let put = Put { target: self.target(plural, name), replaces: None, object: object.into() };
-        let options = WriteOptions { dry_run: false, manager: "test" };
+        let options = WriteOptions { dry_run: false, manager: "test", given: GivenOptions::NONE };
         self.writer.put_all(vec![put], options).await.unwrap().unwrap();
     }
 

@@ -99,8 +99,13 @@ fn options(subject: &Subject<'_>) -> Option<Value> {
     if attributes.dry_run {
         options.insert("dryRun", Value::List(vec![Value::from("All")]));
     }
-    if !attributes.manager.is_empty() {
-        options.insert("fieldManager", attributes.manager);
+    let given = attributes.given;
+    for (field, text) in
+        [("fieldManager", given.field_manager), ("fieldValidation", given.field_validation)]
+    {
+        if !text.is_empty() {
+            options.insert(field, text);
+        }
     }
     if let Some(deletion) = attributes.delete_options {
         if let Some(seconds) = deletion.grace_seconds {
@@ -108,13 +113,17 @@ fn options(subject: &Subject<'_>) -> Option<Value> {
         }
         let mut preconditions = Map::new();
         let given = &deletion.preconditions;
-        for (field, value) in [("uid", &given.uid), ("resourceVersion", &given.resource_version)] {
+        let uid = given.uid.as_ref().filter(|_| !deletion.of_collection);
+        for (field, value) in [("uid", uid), ("resourceVersion", given.resource_version.as_ref())] {
             if let Some(value) = value {
                 preconditions.insert(field, value.as_str());
             }
         }
         if !preconditions.is_empty() {
             options.insert("preconditions", Value::Map(preconditions));
+        }
+        if let Some(propagation) = deletion.propagation {
+            options.insert("propagationPolicy", propagation.name());
         }
     }
     Some(Value::Map(options))

@@ -100,8 +100,11 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The name of the object of a write.
+/// The name of the object of a write; empty for one of a collection that is deleted.
 pub(crate) fn name_of<'a>(attributes: &Attributes<'a>) -> &'a str {
+    if attributes.delete_options.is_some_and(|options| options.of_collection) {
+        return "";
+    }
     match attributes.target.name {
         "" => attributes.new.and_then(|new| new.str_at(&["metadata", "name"])).unwrap_or_default(),
         name => name,

@@ -17,8 +17,8 @@ use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, suspension};
 use quorate_store::Store;
 
-use crate::matching::match_resources::MatchResources;
 use super::params::{ParamKind, ParamRef};
+use crate::matching::match_resources::MatchResources;
 
 /// The neutral name of their group.
 const REGISTRATION: &str = "admissionregistration";

@@ -37,6 +37,12 @@ impl Propagation {
         }
     }
 
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
     /// The policy of `orphanDependents`, the deprecated field.
     #[must_use]
     pub fn of_orphan_dependents(orphan: bool) -> Self {

@@ -98,8 +98,9 @@ impl Writer {
         if held && decided && terminating {
             return Ok(Attempt::Done(unchanged(entry, clock)));
         }
-        let mut terms =
-            self.admit_deletion(&Write::delete(target, &object, options), clock).await?;
+        let mut terms = self
+            .admit_deletion(&Write::delete(target, (&object, entry.modified), options), clock)
+            .await?;
         let warnings = std::mem::take(&mut terms.warnings);
         if let Some(marked) = marked {
             metadata::set_finalizers(&mut object, marked);

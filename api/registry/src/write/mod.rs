@@ -36,7 +36,9 @@ use quorate_store::Store;
 use crate::features::Gates;
 use crate::{Admission, Author};
 
-pub use crate::options::{DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions};
+pub use crate::options::{
+    DeleteOptions, GivenOptions, Preconditions, Target, UpdateOptions, WriteOptions,
+};
 pub use answer::{Answer, Outcome};
 pub use batch::Put;
 pub use check::{MAX_MANAGER_BYTES, check_manager, embedded_metadata};

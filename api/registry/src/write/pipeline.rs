@@ -12,7 +12,7 @@
 
 use bytes::Bytes;
 use quorate_meta::Value;
-use quorate_store::{Condition, Entry, Operation};
+use quorate_store::{Condition, Entry, Operation, Revision};
 
 use super::allocation::Changes;
 use super::answer::Answer;
@@ -20,7 +20,7 @@ use super::phase::{Phase, PhaseClock};
 use super::{DeleteOptions, Writer, state};
 use crate::error::Error;
 use crate::keys::Key;
-use crate::options::{Owners, Target, WriteOptions};
+use crate::options::{GivenOptions, Owners, Target, WriteOptions};
 use crate::{AdmissionOperation, Attributes, Notes, Part, Terms};
 
 /// One write of one object, as the phases see it.
@@ -31,6 +31,8 @@ pub(super) struct Write<'a> {
     pub(super) part: Part,
     /// The object before; `None` for a creation.
     pub(super) old: Option<&'a Value>,
+    /// The revision of the object before.
+    pub(super) revision: Option<Revision>,
     pub(super) options: WriteOptions<'a>,
     /// The fields that the request names; `None` when it is the whole object.
     pub(super) named: Option<&'a Value>,
@@ -51,6 +53,7 @@ impl<'a> Write<'a> {
             target,
             part: Part::Main,
             old: None,
+            revision: None,
             options,
             named: None,
             owners,
@@ -62,18 +65,17 @@ impl<'a> Write<'a> {
     /// The deletion of an object.
     pub(super) fn delete(
         target: Target<'a>,
-        object: &'a Value,
+        (object, revision): (&'a Value, Revision),
         options: &'a DeleteOptions,
     ) -> Self {
+        let write =
+            WriteOptions { dry_run: options.dry_run, manager: "", given: GivenOptions::NONE };
         Self {
             operation: AdmissionOperation::Delete,
             old: Some(object),
+            revision: Some(revision),
             delete_options: Some(options),
-            ..Self::create(
-                target,
-                WriteOptions { dry_run: options.dry_run, manager: "" },
-                Owners::Settled,
-            )
+            ..Self::create(target, write, Owners::Settled)
         }
     }
 
@@ -88,7 +90,8 @@ impl<'a> Write<'a> {
             old: self.old,
             new,
             dry_run: self.options.dry_run,
-            manager: self.options.manager,
+            revision: self.revision,
+            given: self.options.given,
             delete_options: self.delete_options,
             user: writer.user(),
             author: writer.author.as_deref(),

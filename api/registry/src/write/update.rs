@@ -245,7 +245,7 @@ impl Writer {
         let repeated = owners::dedup(&mut new);
         check_revision(target, entry.modified, options, &old, &new)?;
         metadata::of(&mut old).remove("resourceVersion");
-        let write = plan.write(target, &old);
+        let write = plan.write(target, (&old, entry.modified));
         self.shape(&write, &mut new, clock).await?;
         let judged = self.judge(&write, &new, clock).await?;
         let strategy = &target.resource.strategy;
@@ -316,12 +316,17 @@ impl Writer {
 }
 
 impl Plan<'_> {
-    fn write<'s>(&'s self, target: Target<'s>, old: &'s Value) -> Write<'s> {
+    fn write<'s>(
+        &'s self,
+        target: Target<'s>,
+        (old, revision): (&'s Value, Revision),
+    ) -> Write<'s> {
         let UpdateOptions { write, part, named, .. } = self.options;
         Write {
             operation: AdmissionOperation::Update,
             part,
             old: Some(old),
+            revision: Some(revision),
             named,
             ..Write::create(target, write, self.owners)
         }

@@ -16,7 +16,9 @@ use serde_json::{Value as Json, json};
 use quorate_kinds::builtin;
 use quorate_registry::allocation::Allocation;
 use quorate_registry::keys::Key;
-use quorate_registry::write::{Answer, DeleteOptions, Target, UpdateOptions, WriteOptions, Writer};
+use quorate_registry::write::{
+    Answer, DeleteOptions, GivenOptions, Target, UpdateOptions, WriteOptions, Writer,
+};
 use quorate_registry::{Catalogue, Error, Part, Resource, stored_codec};
 
 use crate::awkward_store::Awkward;
@@ -28,7 +30,8 @@ struct Cluster {
     store: Arc<Awkward>,
 }
 
-const OPTIONS: WriteOptions<'_> = WriteOptions { dry_run: false, manager: "test" };
+const OPTIONS: WriteOptions<'_> =
+    WriteOptions { dry_run: false, manager: "test", given: GivenOptions::NONE };
 
 /// A cluster whose Services get six addresses, and a writer that other tasks interrupt at every
 /// step.

@@ -56,7 +56,7 @@ async fn check(error: Error, code: u16) {
     store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
     let store = Arc::new(Failing { store, error, proposed: AtomicUsize::new(0) });
     let writer = Writer::new(graph.names(), store.clone(), env);
-    let options = WriteOptions { dry_run: false, manager: "test" };
+    let options = WriteOptions { dry_run: false, manager: "test", given: GivenOptions::NONE };
     let update = UpdateOptions {
         write: options,
         part: quorate_registry::Part::Main,
@@ -172,7 +172,11 @@ async fn an_object_is_created_in_a_namespace_that_is_replaced_meanwhile() {
         let target = Target { resource, namespace: Some("n"), name: "" };
         let object = Value::from(json!({"metadata": metadata}));
         writer
-            .create(target, object, WriteOptions { dry_run: false, manager: "test" })
+            .create(
+                target,
+                object,
+                WriteOptions { dry_run: false, manager: "test", given: GivenOptions::NONE },
+            )
             .await
             .unwrap();
         assert_eq!(store.proposed.load(Ordering::Relaxed), 2);
@@ -220,7 +224,7 @@ async fn a_change_that_is_always_overtaken_is_given_up() {
         Arc::new(Contested { store, key: target.key(), value, proposed: AtomicUsize::new(0) });
     store.write_again().await;
     let writer = Writer::new(graph.names(), store.clone(), env);
-    let write = WriteOptions { dry_run: false, manager: "test" };
+    let write = WriteOptions { dry_run: false, manager: "test", given: GivenOptions::NONE };
     let part = quorate_registry::Part::Main;
     let options = UpdateOptions { write, part, if_match: None, replaces: false, named: None };
     // The object of a patch that does not change `resourceVersion`.

@@ -11,8 +11,8 @@ use quorate_kinds::builtin;
 use quorate_meta::{Naming, Status, Value};
 use quorate_registry::keys::Key;
 use quorate_registry::write::{
-    DeleteOptions, Outcome, Phase, Put, SubresourceRequest, Target, UpdateOptions, WriteOptions,
-    Writer,
+    DeleteOptions, GivenOptions, Outcome, Phase, Put, SubresourceRequest, Target, UpdateOptions,
+    WriteOptions, Writer,
 };
 use quorate_registry::{
     Admission, AdmissionOperation, Attributes, Catalogue, Error, Part, Terms, stored_codec,
@@ -21,7 +21,8 @@ use quorate_schema::Graph;
 use quorate_store::{Condition, MemoryOptions, MemoryStore, Operation, Revision, Store, Txn};
 use serde_json::json;
 
-const WRITE: WriteOptions<'_> = WriteOptions { dry_run: false, manager: "test" };
+const WRITE: WriteOptions<'_> =
+    WriteOptions { dry_run: false, manager: "test", given: GivenOptions::NONE };
 const REPLACE: UpdateOptions<'_> =
     UpdateOptions { write: WRITE, part: Part::Main, if_match: None, replaces: true, named: None };
 

@@ -17,8 +17,10 @@ use quorate_registry::{Catalogue, Error, Part, Resource, Strategy, stored_codec}
 
 use crate::awkward_store::{Awkward, anybody};
 
-const WRITE: WriteOptions<'_> = WriteOptions { dry_run: false, manager: "test" };
-const DRY: WriteOptions<'_> = WriteOptions { dry_run: true, manager: "test" };
+const WRITE: WriteOptions<'_> =
+    WriteOptions { dry_run: false, manager: "test", given: GivenOptions::NONE };
+const DRY: WriteOptions<'_> =
+    WriteOptions { dry_run: true, manager: "test", given: GivenOptions::NONE };
 const REPLACE: UpdateOptions<'_> =
     UpdateOptions { write: WRITE, part: Part::Main, if_match: None, replaces: true, named: None };
 

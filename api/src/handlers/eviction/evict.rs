@@ -15,7 +15,7 @@ use super::{budget, pod};
 use crate::Api;
 use quorate_registry::error::Error;
 use quorate_registry::write::{
-    DeleteOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer,
+    DeleteOptions, GivenOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer,
 };
 use quorate_registry::{Catalogue, Part, Resource, stored_codec};
 
@@ -161,7 +161,11 @@ impl Eviction<'_> {
     }
 
     fn status_update(&self) -> UpdateOptions<'_> {
-        let write = WriteOptions { dry_run: self.options.dry_run, manager: self.manager };
+        let write = WriteOptions {
+            dry_run: self.options.dry_run,
+            manager: self.manager,
+            given: GivenOptions::NONE,
+        };
         UpdateOptions { write, part: Part::Status, if_match: None, replaces: false, named: None }
     }
 

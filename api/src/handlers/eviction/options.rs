@@ -42,7 +42,7 @@ pub(super) fn of(
         resource_version: precondition("resourceVersion"),
     };
     let grace_seconds = given("gracePeriodSeconds").and_then(Value::as_i64);
-    Ok(DeleteOptions { dry_run, preconditions, propagation, grace_seconds })
+    Ok(DeleteOptions { dry_run, preconditions, propagation, grace_seconds, of_collection: false })
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use quorate_meta::Value;
 use quorate_meta::well_known::{GROUP_SERVICE_ACCOUNTS, USER_SERVICE_ACCOUNT_PREFIX};
+use tokio::time::Instant;
 
 use crate::Api;
 use crate::handlers::Request;
@@ -22,6 +23,7 @@ use quorate_registry::{
 struct Requester {
     api: Arc<Api>,
     user: Arc<User>,
+    deadline: Instant,
     notes: Arc<Mutex<Notes>>,
 }
 
@@ -68,6 +70,10 @@ impl Author for Requester {
         AccessDecision { allowed: decision.is_allowed(), reason: decision.reason, error }
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        Some(self.deadline)
+    }
+
     fn note(&self, notes: Notes) {
         self.notes.lock().add(notes);
     }
@@ -112,6 +118,7 @@ fn action(check: &AccessCheck) -> Action<'_> {
 /// A writer on behalf of the user of a request.
 pub(in crate::handlers) fn writer_for(api: &Arc<Api>, request: &Request<'_>) -> Writer {
     let notes = request.record.shared_notes().clone();
-    let requester = Requester { api: Arc::clone(api), user: Arc::clone(request.user), notes };
+    let (user, deadline) = (Arc::clone(request.user), request.record.deadline());
+    let requester = Requester { api: Arc::clone(api), user, deadline, notes };
     api.writer().on_behalf_of(Arc::new(requester))
 }

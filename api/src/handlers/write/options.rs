@@ -4,7 +4,7 @@ use quorate_meta::{Cause, GroupKind, Names, Status};
 
 use crate::handlers::Request;
 use quorate_registry::error::Error;
-use quorate_registry::write::{MAX_MANAGER_BYTES, WriteOptions, check_manager};
+use quorate_registry::write::{GivenOptions, MAX_MANAGER_BYTES, WriteOptions, check_manager};
 
 /// The options of every patch.
 const PATCH: &str = "PatchOptions";
@@ -28,6 +28,8 @@ pub(in crate::handlers) struct Parameters {
     pub(in crate::handlers) dry_run: bool,
     pub(in crate::handlers) manager: String,
     pub(in crate::handlers) validation: FieldValidation,
+    /// `fieldManager` and `fieldValidation` as they are given.
+    given: [String; 2],
     /// Conflicts of an apply are won; nothing else can be forced.
     pub(in crate::handlers) force: bool,
 }
@@ -84,11 +86,15 @@ impl Parameters {
         };
         refuse(names, kind, causes)?;
         let manager = if asked.is_empty() { from_user_agent(request) } else { asked.to_owned() };
-        Ok(Self { dry_run, manager, validation, force: query.flag("force") == Some(true) })
+        let force = query.flag("force") == Some(true);
+        let given = [asked, query.text("fieldValidation")].map(str::to_owned);
+        Ok(Self { dry_run, manager, validation, given, force })
     }
 
     pub(in crate::handlers) fn write(&self) -> WriteOptions<'_> {
-        WriteOptions { dry_run: self.dry_run, manager: &self.manager }
+        let [field_manager, field_validation] = &self.given;
+        let given = GivenOptions { field_manager, field_validation };
+        WriteOptions { dry_run: self.dry_run, manager: &self.manager, given }
     }
 }
 

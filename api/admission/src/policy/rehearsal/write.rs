@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use quorate_meta::Value;
 use quorate_registry::error::Error;
-use quorate_registry::write::Target;
+use quorate_registry::write::{GivenOptions, Target};
 use quorate_registry::{AdmissionOperation, Attributes, Catalogue, Part, Resource, stored_codec};
 use quorate_store::{Entry, Event, Revision};
 
@@ -75,10 +75,12 @@ impl<'w> RecordedWrite<'w> {
             },
             subresource: self.part.subresource(),
             part: Some(self.part),
+            body: None,
             old: self.old.as_ref(),
             new: self.new.as_ref(),
+            revision: None,
             dry_run: false,
-            manager: "",
+            given: GivenOptions::NONE,
             delete_options: None,
             user: None,
             author: None,

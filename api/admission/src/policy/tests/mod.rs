@@ -20,6 +20,7 @@ use quorate_registry::{
 };
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Txn};
 use serde_json::{Value as Json, json};
+use tokio::time::Instant;
 
 use super::*;
 use crate::Admission;
@@ -52,6 +53,10 @@ impl Author for Jane {
     async fn decide(&self, check: &AccessCheck) -> AccessDecision {
         let named = matches!(&check.target, AccessTarget::Resource { name, .. } if name == "a");
         AccessDecision { allowed: check.verb == "approve" && named, ..AccessDecision::default() }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        None
     }
 
     fn note(&self, notes: Notes) {
