@@ -4,8 +4,6 @@
 //! workload's number of replicas under the conditions that the scale brings along (its version and
 //! identity), and its writer owns that field as of `scale`.
 
-mod places;
-
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -27,10 +25,10 @@ use crate::handlers::write::{decode, identity};
 use crate::negotiation::Shape;
 use crate::respond;
 use crate::respond::warnings;
-use places::{Places, replicas};
 use quorate_access::request::Verb;
 use quorate_registry::error::Error;
 use quorate_registry::ownership::FieldManager;
+use quorate_registry::scale::{ScalePlaces, replicas};
 use quorate_registry::write::{Answer, Target, UpdateOptions};
 use quorate_registry::{Part, Resource, stored_codec};
 
@@ -100,7 +98,7 @@ async fn get(
     let missing = || Status::not_found(&resource.group_resource(), name);
     let entry = entry.ok_or_else(|| freshness::failure(api, snapshot.revision(), missing()))?;
     let object = stored_codec::decode_converted(resource, entry).await?;
-    let scale = Places::of(resource).read(&object)?;
+    let scale = ScalePlaces::of(resource).read(&object)?;
     let mut response = shown(api, request, form, &scale, entry.modified)?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
@@ -176,7 +174,7 @@ async fn apply(
         let manager = FieldManager { resource, part, manager: &parameters.manager, now };
         let mut object = manager.apply(live, wanted, parameters.force).map_err(apply::refusal)?;
         body.check(parameters.validation)?;
-        Places::of(resource).check_applied(&object)?;
+        ScalePlaces::of(resource).check_applied(&object)?;
         identity::set_namespace(resource, request.namespace(), &mut object)?;
         identity::check_name(name, &object)?;
         decode::complete(api.names, resource, &mut object);
@@ -209,7 +207,7 @@ fn wanted(resource: &Resource, form: &Resource, scale: &Value) -> Result<Config,
             wanted.set_at(&["metadata", field], value.clone());
         }
     }
-    let places = Places::of(resource);
+    let places = ScalePlaces::of(resource);
     if !places.are_custom() {
         check(form, scale.str_at(&["metadata", "name"]).unwrap_or_default(), scale)?;
     }
@@ -230,7 +228,7 @@ where
     F: FnMut(&Value) -> Result<Value, Error> + Send,
 {
     let (resource, name) = (request.resource()?, request.name()?);
-    let places = Places::of(resource);
+    let places = ScalePlaces::of(resource);
     let target = Target { resource, namespace: request.namespace(), name };
     let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
     let options =
@@ -267,7 +265,7 @@ async fn scaled(
         Entry { value: answer.value.clone(), created: answer.revision, modified: answer.revision };
     let resource = request.resource()?;
     let object = stored_codec::decode_converted(resource, &entry).await?;
-    let scale = Places::of(resource).read(&object)?;
+    let scale = ScalePlaces::of(resource).read(&object)?;
     let mut response = shown(api, request, form, &scale, answer.revision)?;
     warnings::add(&mut response, &answer.warnings);
     Ok(response)

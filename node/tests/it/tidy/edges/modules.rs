@@ -57,6 +57,7 @@ pub(in crate::tidy) const REGISTRY: &[(&str, &[&str])] = &[
     ("permission", &[]),
     ("removal", &[]),
     ("resource", &["conversion", "keys", "removal", "strategy"]),
+    ("scale", &["error", "resource", "strategy"]),
     ("selector", &[]),
     ("stored_codec", &["conversion", "error", "resource", "strategy"]),
     ("strategy", &["allocation", "gated_fields", "keys", "permission"]),

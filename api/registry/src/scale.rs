@@ -4,8 +4,9 @@
 //! Invariant: of a custom resource every value has its type, or there is no scale of the object.
 
 use quorate_meta::{LabelSelector, Map, Status, Value};
-use quorate_registry::error::Error;
-use quorate_registry::{Resource, ScalePaths};
+
+use crate::error::Error;
+use crate::{Resource, ScalePaths};
 
 /// What a scale wants that has been made of an object without a number; no client can want it.
 const UNSET: i64 = i32::MIN as i64;
@@ -13,23 +14,29 @@ const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 /// The places of one resource.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Places<'r> {
+pub struct ScalePlaces<'r> {
     /// `None` for built-in resources.
     paths: Option<&'r ScalePaths>,
 }
 
-impl<'r> Places<'r> {
-    pub(super) fn of(resource: &'r Resource) -> Self {
+impl<'r> ScalePlaces<'r> {
+    /// Those of a resource.
+    #[must_use]
+    pub fn of(resource: &'r Resource) -> Self {
         Self { paths: resource.strategy.scale_paths() }
     }
 
     /// Whether the number is checked as a part of the object, not of the scale.
-    pub(super) fn are_custom(self) -> bool {
+    #[must_use]
+    pub fn are_custom(self) -> bool {
         self.paths.is_some()
     }
 
     /// The scale of an object that clients see.
-    pub(super) fn read(self, object: &Value) -> Result<Value, Error> {
+    ///
+    /// # Errors
+    /// 500 when the object has a value of another type, or no number.
+    pub fn read(self, object: &Value) -> Result<Value, Error> {
         let scale = self.begin(object)?;
         if replicas(&scale) == UNSET {
             let path = self.paths.map_or("", |paths| &paths.spec_replicas);
@@ -41,7 +48,10 @@ impl<'r> Places<'r> {
     }
 
     /// The scale that a change begins with; it may want nothing yet.
-    pub(super) fn begin(self, object: &Value) -> Result<Value, Error> {
+    ///
+    /// # Errors
+    /// 500 when the object has a value of another type.
+    pub fn begin(self, object: &Value) -> Result<Value, Error> {
         let Some(paths) = self.paths else {
             let selector = object.at(&["spec", "selector"]).map(selector_text).unwrap_or_default();
             let running = number(object, &["status", "replicas"]);
@@ -54,7 +64,10 @@ impl<'r> Places<'r> {
     }
 
     /// Gives an object the number that a scale wants.
-    pub(super) fn write(self, scale: &Value, object: &mut Value) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// 400 when it wants none, 500 when the object has no place for it.
+    pub fn write(self, scale: &Value, object: &mut Value) -> Result<(), Error> {
         let Some(paths) = self.paths else {
             object.set_at(&REPLICAS, replicas(scale));
             return Ok(());
@@ -70,7 +83,7 @@ impl<'r> Places<'r> {
     }
 
     /// Gives a part of an object the number that an applied scale wants, if it does.
-    pub(super) fn want(self, scale: &Value, part: &mut Value) {
+    pub fn want(self, scale: &Value, part: &mut Value) {
         if let Some(asked) = scale.at(&REPLICAS).filter(|asked| !asked.is_null()) {
             match self.paths {
                 Some(paths) => paths.want(part, asked.clone()),
@@ -80,7 +93,10 @@ impl<'r> Places<'r> {
     }
 
     /// Refuses an object that an applied scale has left without a number.
-    pub(super) fn check_applied(self, object: &Value) -> Result<(), Error> {
+    ///
+    /// # Errors
+    /// 400 for such an object.
+    pub fn check_applied(self, object: &Value) -> Result<(), Error> {
         match self.paths {
             Some(paths) if paths.wanted(object).map_err(failure)?.is_none() => Err(unset(paths)),
             _ => Ok(()),
@@ -94,7 +110,8 @@ fn unset(paths: &ScalePaths) -> Error {
 }
 
 /// What a scale wants.
-pub(super) fn replicas(scale: &Value) -> i64 {
+#[must_use]
+pub fn replicas(scale: &Value) -> i64 {
     number(scale, &REPLICAS)
 }
 
@@ -146,7 +163,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const BUILT_IN: Places<'static> = Places { paths: None };
+    const BUILT_IN: ScalePlaces<'static> = ScalePlaces { paths: None };
 
     fn paths() -> ScalePaths {
         ScalePaths {
@@ -177,7 +194,7 @@ mod tests {
     #[test]
     fn scales_of_custom_objects() {
         let paths = paths();
-        let custom = Places { paths: Some(&paths) };
+        let custom = ScalePlaces { paths: Some(&paths) };
         let check =
             |object: serde_json::Value, spec: serde_json::Value, status: serde_json::Value| {
                 let scale = custom.read(&object.into()).expect("a scale");
@@ -212,7 +229,7 @@ mod tests {
     #[test]
     fn a_custom_object_gets_its_number() {
         let paths = paths();
-        let custom = Places { paths: Some(&paths) };
+        let custom = ScalePlaces { paths: Some(&paths) };
         let scale = json!({"spec": {"replicas": 4}}).into();
         let mut object = json!({"spec": {"x": 1}}).into();
         custom.write(&scale, &mut object).expect("it is written");
