@@ -1,4 +1,4 @@
-//! Match resources: which writes a policy or binding is asked about.
+//! Match resources: which writes a policy, binding or webhook is asked about.
 //!
 //! Invariants: the namespace's and the object's labels decide before the rules; a selector that
 //! cannot be read is an error only of a write that the rules match. What is matched may be another
@@ -14,7 +14,8 @@ use super::subject::Subject;
 /// Every group, version, resource or subresource.
 const ALL: &str = "*";
 
-/// The `matchConstraints` of a policy or `matchResources` of a binding.
+/// The `matchConstraints` of a policy, `matchResources` of a binding, or rules and selectors of a
+/// webhook.
 #[derive(Debug, Default)]
 pub(crate) struct MatchResources {
     rules: Vec<NamedRule>,
@@ -62,6 +63,15 @@ pub(crate) struct Unreadable(pub(crate) &'static str);
 impl MatchResources {
     /// Reads the fields of a `MatchResources`; an absent one matches everything.
     pub(crate) fn read(fields: Option<&Value>) -> Self {
+        Self::read_with(fields, "resourceRules")
+    }
+
+    /// Reads the same fields of a webhook, which has some `rules`.
+    pub(crate) fn of_webhook(webhook: &Value) -> Self {
+        Self::read_with(Some(webhook), "rules")
+    }
+
+    fn read_with(fields: Option<&Value>, rules_field: &str) -> Self {
         let rules = |field| {
             let list = fields.and_then(|fields| fields.get(field)?.as_list()).unwrap_or_default();
             list.iter().map(NamedRule::read).collect()
@@ -72,7 +82,7 @@ impl MatchResources {
         };
         let policy = fields.and_then(|fields| fields.str_at(&["matchPolicy"]));
         Self {
-            rules: rules("resourceRules"),
+            rules: rules(rules_field),
             excluded: rules("excludeResourceRules"),
             namespaces: selector("namespaceSelector"),
             objects: selector("objectSelector"),

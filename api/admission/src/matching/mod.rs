@@ -6,6 +6,7 @@
 //!
 //! Not here: which policies and webhooks there are.
 
+pub(crate) mod by_plural;
 pub(crate) mod match_resources;
 pub(crate) mod questions;
 pub(crate) mod request;

@@ -3,7 +3,7 @@
 //! Invariants: a policy without a binding is not asked; policies, and the bindings of each, are
 //! asked in the order of their names; a policy is compiled once, when a write first matches it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -18,6 +18,7 @@ use quorate_registry::{Catalogue, suspension};
 use quorate_store::Store;
 
 use super::params::{ParamKind, ParamRef};
+use crate::matching::by_plural::ByPlural;
 use crate::matching::match_resources::MatchResources;
 
 /// The neutral name of their group.
@@ -79,30 +80,20 @@ pub(super) struct Policies {
 struct InForce {
     /// By name.
     policies: Vec<BoundPolicy>,
-    /// Places of those that name a resource, by its plural name.
-    by_plural: HashMap<String, Vec<usize>>,
-    /// Places of those that may match any resource.
-    any: Vec<usize>,
+    by_plural: ByPlural,
 }
 
 impl Policies {
     /// The policies that may match a write of resources of this name at this moment, by name.
     pub(super) fn of(&self, plural: &str, now: Time) -> impl Iterator<Item = &BoundPolicy> {
-        let InForce { policies, by_plural, any } = &*self.in_force;
-        let named = by_plural.get(plural).map(Vec::as_slice).unwrap_or_default();
-        let mut places: Vec<usize> = Vec::new();
-        if !(named.is_empty() && any.is_empty()) {
-            places = [named, any.as_slice()].concat();
-            places.sort_unstable();
-        }
-        let found = places.into_iter().map(|place| &policies[place]);
+        let InForce { policies, by_plural } = &*self.in_force;
+        let found = by_plural.places(plural).into_iter().map(|place| &policies[place]);
         found.filter(move |bound| bound.suspended_until.is_none_or(|until| until <= now))
     }
 
     /// Whether a write of resources of this name may match a policy.
     pub(super) fn may_match(&self, plural: &str) -> bool {
-        let InForce { by_plural, any, .. } = &*self.in_force;
-        !any.is_empty() || by_plural.contains_key(plural)
+        self.in_force.by_plural.may_match(plural)
     }
 }
 
@@ -139,15 +130,7 @@ impl Derived for Policies {
         let mut in_force = InForce::default();
         for (name, bindings) in bound {
             let Some(policy) = self.policies.get(name) else { continue };
-            let place = in_force.policies.len();
-            match policy.constraints.plurals() {
-                None => in_force.any.push(place),
-                Some(plurals) => {
-                    for plural in plurals.into_iter().collect::<BTreeSet<_>>() {
-                        in_force.by_plural.entry(plural.to_owned()).or_default().push(place);
-                    }
-                }
-            }
+            in_force.by_plural.add(in_force.policies.len(), policy.constraints.plurals());
             let suspended_until = self.suspended.get(name).copied();
             let policy = policy.clone();
             in_force.policies.push(BoundPolicy { policy, bindings, suspended_until });
