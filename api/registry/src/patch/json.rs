@@ -132,6 +132,26 @@ impl JsonPatch {
         named
     }
 
+    /// Why an operation cannot be carried out, in the words of Kubernetes' servers. Nothing of the
+    /// values is told.
+    #[must_use]
+    pub fn explain(&self, Rejected { index }: Rejected) -> String {
+        let missing = |operation: &str, path: &Pointer| {
+            format!(
+                "{operation} operation does not apply: doc is missing path: {path}: missing value"
+            )
+        };
+        match self.operations.get(index) {
+            Some(Operation::Add(path, _)) => missing("add", path),
+            Some(Operation::Remove(path)) => missing("remove", path),
+            Some(Operation::Replace(path, _)) => missing("replace", path),
+            Some(Operation::Move { from, .. }) => missing("move", from),
+            Some(Operation::Copy { from, .. }) => missing("copy", from),
+            Some(Operation::Test(path, _)) => format!("testing value {path} failed: test failed"),
+            Some(Operation::Nonsense) | None => format!("operation {index} is not valid"),
+        }
+    }
+
     /// Carries out every operation in order.
     pub fn apply(&self, target: &mut Value) -> Result<(), Rejected> {
         let mut budget = Budget { copied: MAX_COPIED, shifted: MAX_SHIFTED };

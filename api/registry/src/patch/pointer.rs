@@ -2,6 +2,8 @@
 //!
 //! Invariant: a change that fails leaves the tree as it was.
 
+use std::fmt;
+
 use quorate_meta::Value;
 
 /// The decoded steps of a pointer; empty for the whole document.
@@ -117,6 +119,14 @@ impl Pointer {
             }
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for Pointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
     }
 }
 

@@ -180,3 +180,26 @@ fn unknown_members_are_named() {
     let patch = json!([{"op": "test", "path": "", "because": 1}, {"op": "remove", "path": "/a", "x": 1, "from": ""}]);
     assert_eq!(JsonPatch::parse(patch.into()).unwrap().unknown_members(), ["[0].because", "[1].x"]);
 }
+
+#[test]
+fn why_an_operation_cannot_be_carried_out() {
+    let check = |operation: serde_json::Value, expect: &str| {
+        let patch = JsonPatch::parse(json!([operation]).into()).unwrap();
+        let mut target = json!({"a": 1}).into();
+        let rejected = patch.apply(&mut target).unwrap_err();
+        assert_eq!(patch.explain(rejected), expect);
+    };
+    let missing = |operation: &str| {
+        format!("{operation} operation does not apply: doc is missing path: /b/c~1d: missing value")
+    };
+    for (operation, value) in [("add", true), ("remove", false), ("replace", true)] {
+        let mut asked = json!({"op": operation, "path": "/b/c~1d"});
+        if value {
+            asked["value"] = json!("x");
+        }
+        check(asked, &missing(operation));
+    }
+    check(json!({"op": "move", "from": "/b/c~1d", "path": "/e"}), &missing("move"));
+    check(json!({"op": "test", "path": "/a", "value": 2}), "testing value /a failed: test failed");
+    check(json!({"op": "twist", "path": "/a"}), "operation 0 is not valid");
+}
