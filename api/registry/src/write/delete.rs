@@ -13,6 +13,7 @@ use super::answer::{Answer, Outcome};
 use super::phase::PhaseClock;
 use super::pipeline::{Admitted, Attempt, Write};
 use super::refusal::{not_found, quota_contended, stale};
+use super::state::revision;
 use super::{Writer, metadata};
 use crate::error::Error;
 use crate::options::{DeleteOptions, Preconditions, Target};
@@ -62,13 +63,19 @@ impl Writer {
                     (entry, is_current) = (self.current().await?.get(&key).cloned(), true);
                 }
                 Err(error @ (Error::Store(_) | Error::History(_))) => return Err(error),
-                // The outcome may follow from an old state: try again from the current one.
-                Err(_) | Ok(Attempt::Done(_)) if !is_current => {
-                    entry = self.current().await?.get(&key).cloned();
-                    is_current = true;
+                Ok(Attempt::Done(answer)) if is_current => return Ok(answer),
+                Err(error) if is_current => return Err(error),
+                // The outcome may follow from an old state: compare the current one.
+                told => {
+                    let current = self.current().await?.get(&key).cloned();
+                    if revision(current.as_ref()) == revision(entry.as_ref()) {
+                        return told.map(|attempt| match attempt {
+                            Attempt::Done(answer) => answer,
+                            Attempt::Overtaken(_) | Attempt::Terms => unreachable!("handled above"),
+                        });
+                    }
+                    (entry, is_current) = (current, true);
                 }
-                Ok(Attempt::Done(answer)) => return Ok(answer),
-                Err(error) => return Err(error),
             }
         }
         Err(if terms_changed > 0 { quota_contended(target) } else { stale(target) })
