@@ -16,6 +16,8 @@ mod place;
 mod pool;
 mod server_verifier;
 mod status;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod tls;

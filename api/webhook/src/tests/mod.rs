@@ -1,7 +1,5 @@
 //! Webhooks that are kind, slow, and hostile.
 
-mod server;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +9,8 @@ use quorate_env::SystemEnv;
 use quorate_meta::Value;
 use serde_json::json;
 
-use self::server::{Does, Server};
 use super::*;
+use crate::testing::{Does, Server};
 
 const LIMIT: usize = 1 << 20;
 

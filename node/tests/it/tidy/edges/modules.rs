@@ -97,6 +97,7 @@ pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
     ("rules", &["tests"]),
     ("snapshot_view", &[]),
     ("tests", &[]),
+    ("webhook", &["matching", "mutation", "snapshot_view"]),
 ];
 pub(in crate::tidy) const POLICY: &[(&str, &[&str])] = &[
     ("budgets", &[]),
@@ -319,7 +320,8 @@ pub(in crate::tidy) const WEBHOOK: &[(&str, &[&str])] = &[
     ("pool", &["connection"]),
     ("server_verifier", &["trust_anchor"]),
     ("status", &[]),
-    ("tests", &[]),
+    ("testing", &[]),
+    ("tests", &["testing"]),
     ("tls", &["server_verifier"]),
     ("trust_anchor", &[]),
     ("validation", &[]),

@@ -1,4 +1,5 @@
-//! A webhook server that does what a script says: real TLS on loopback, HTTP/2 or HTTP/1.1.
+//! A webhook server for tests, which does what a script says: real TLS on loopback, HTTP/2 or
+//! HTTP/1.1.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -31,9 +32,11 @@ type Body = BoxBody<Bytes, String>;
 
 /// What the server does with one request.
 #[derive(Debug, Clone)]
-pub(super) enum Does {
+pub enum Does {
     /// Answers with this status and text.
     Answers(u16, &'static str),
+    /// Answers with what this makes of the body of the request.
+    Makes(fn(&[u8]) -> String),
     /// Answers with a body of this length, and closes nothing.
     Fills(usize),
     /// Answers with a body that never ends, a byte at a time.
@@ -48,11 +51,15 @@ pub(super) enum Does {
 
 /// One request.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asked {
-    pub(super) version: http::Version,
-    pub(super) uri: String,
-    pub(super) content_type: String,
-    pub(super) body: Bytes,
+pub struct Asked {
+    /// The version of HTTP.
+    pub version: http::Version,
+    /// Path and query.
+    pub uri: String,
+    /// The header.
+    pub content_type: String,
+    /// The body.
+    pub body: Bytes,
 }
 
 #[derive(Debug, Default)]
@@ -63,20 +70,30 @@ struct Seen {
 }
 
 /// The server; it stops when this is dropped.
-pub(super) struct Server {
-    pub(super) address: String,
-    pub(super) authority: String,
+#[derive(Debug)]
+pub struct Server {
+    /// `host:port`.
+    pub address: String,
+    /// The certificate of the authority that its own is from, in PEM.
+    pub authority: String,
     seen: Arc<Seen>,
     accepting: JoinHandle<()>,
 }
 
 impl Server {
     /// A server of HTTP/2 and HTTP/1.1.
-    pub(super) async fn start() -> Self {
+    ///
+    /// # Panics
+    /// When there is no port for it.
+    pub async fn start() -> Self {
         Self::start_with(&[b"h2", b"http/1.1"]).await
     }
 
-    pub(super) async fn start_with(protocols: &[&[u8]]) -> Self {
+    /// A server of these protocols.
+    ///
+    /// # Panics
+    /// When there is no port for it.
+    pub async fn start_with(protocols: &[&[u8]]) -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
@@ -104,28 +121,28 @@ impl Server {
     }
 
     /// What is done with the next requests; those after them hang.
-    pub(super) fn then(&self, script: &[Does]) {
+    pub fn then(&self, script: &[Does]) {
         self.seen.script.lock().extend(script.iter().cloned());
     }
 
     /// What was sent since the last time this was asked.
-    pub(super) fn asked(&self) -> Vec<Asked> {
+    pub fn asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.seen.asked.lock())
     }
 
     /// Connections that were ever opened.
-    pub(super) fn connections(&self) -> usize {
+    pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)
     }
 
     /// A `clientConfig` with its URL.
-    pub(super) fn url(&self, path: &str) -> Value {
+    pub fn url(&self, path: &str) -> Value {
         let bundle = STANDARD.encode(&self.authority);
         json!({"url": format!("https://{}{path}", self.address), "caBundle": bundle}).into()
     }
 
     /// A `clientConfig` of the Service with this name.
-    pub(super) fn service(&self, name: &str) -> Value {
+    pub fn service(&self, name: &str) -> Value {
         let bundle = STANDARD.encode(&self.authority);
         let service = json!({"namespace": "ns", "name": name, "path": "/convert"});
         json!({"service": service, "caBundle": bundle}).into()
@@ -170,12 +187,13 @@ async fn answer(seen: Arc<Seen>, request: Request<Incoming>) -> Result<Response<
         version: head.version,
         uri: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
         content_type: content_type.unwrap_or_default().to_owned(),
-        body,
+        body: body.clone(),
     });
     let next = seen.script.lock().pop_front();
     let whole = |bytes: Bytes| Full::new(bytes).map_err(|never| match never {}).boxed();
     let (status, body): (u16, Body) = match next {
         Some(Does::Answers(status, text)) => (status, whole(text.into())),
+        Some(Does::Makes(answer)) => (200, whole(answer(&body).into())),
         Some(Does::Fills(length)) => (200, whole(vec![b' '; length].into())),
         Some(Does::Trickles) => {
             let drops = tokio_stream::iter(0..).then(async |_: u32| {
