@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use quorate_meta::Value;
@@ -61,6 +62,21 @@ pub struct Notes {
     pub warnings: Vec<String>,
     /// Annotations of the request's audit events, by key.
     pub annotations: BTreeMap<String, String>,
+    /// The same for events that have the body of the request as well.
+    pub request_annotations: BTreeMap<String, String>,
+    /// What the request has waited for, in order.
+    pub waits: Vec<AdmissionWait>,
+}
+
+/// The time that a request has spent on one webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AdmissionWait {
+    /// The configuration of the webhook.
+    pub configuration: String,
+    /// The webhook.
+    pub webhook: String,
+    /// How long it took; those that were asked side by side took it at the same time.
+    pub took: Duration,
 }
 
 impl Notes {
@@ -74,6 +90,10 @@ impl Notes {
         for (key, value) in more.annotations {
             self.annotations.entry(key).or_insert(value);
         }
+        for (key, value) in more.request_annotations {
+            self.request_annotations.entry(key).or_insert(value);
+        }
+        self.waits.extend(more.waits);
     }
 }
 
@@ -86,6 +106,7 @@ mod tests {
         let notes = |warning: &str, value: &str| Notes {
             warnings: vec![warning.to_owned()],
             annotations: BTreeMap::from([("k".to_owned(), value.to_owned())]),
+            ..Notes::default()
         };
         let mut all = notes("a", "1");
         all.add(notes("b", "2"));

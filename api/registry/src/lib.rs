@@ -33,7 +33,7 @@ mod resource;
 pub mod strategy;
 
 pub use admission::{Admission, AdmissionOperation, Attributes, BodyType, Terms};
-pub use author::{Author, Notes};
+pub use author::{AdmissionWait, Author, Notes};
 pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
 pub use conversion::{Conversion, RemoteConversion, StoredForm, VersionReader};
 pub use error::Error;

@@ -160,7 +160,10 @@ impl Told {
         }
         // Policies may quote what they have read.
         if !self.scope.private {
-            for (key, value) in &record.notes().annotations {
+            let notes = record.notes();
+            let with_bodies = self.scope.level >= Level::Request;
+            let more = notes.request_annotations.iter().filter(|_| with_bodies);
+            for (key, value) in notes.annotations.iter().chain(more) {
                 self.draft.annotate(key, value);
             }
         }

@@ -91,7 +91,8 @@ impl Judge<'_> {
         let names = self.index.names();
         if let Some(author) = attributes.author {
             let annotations = report.annotations(names).into_iter().collect();
-            let notes = Notes { warnings: std::mem::take(&mut report.warnings), annotations };
+            let warnings = std::mem::take(&mut report.warnings);
+            let notes = Notes { warnings, annotations, ..Notes::default() };
             if notes != Notes::default() {
                 author.note(notes);
             }
