@@ -29,6 +29,7 @@ use quorate_access::flow_control::FlowControl;
 use quorate_access::flow_control::{InFlight, InFlightLimits};
 use quorate_admission::Admission;
 use quorate_admission::policy::PolicyIndex;
+use quorate_admission::webhook::{NoMetrics, WebhookIndex, WebhookIndexOptions};
 use quorate_extensions::crd::conversion::Webhooks;
 use quorate_extensions::crd::publisher::Publisher;
 use quorate_extensions::services::ServiceAddresses;
@@ -147,19 +148,29 @@ impl Api {
             services: Arc::new(ServiceAddresses::new(&catalogue.load(), options.store.clone())),
             roots: options.webhook_roots,
         }));
-        let conversion = Webhooks { clients: webhooks, entropy: options.env.entropy.clone() };
+        let conversion =
+            Webhooks { clients: webhooks.clone(), entropy: options.env.entropy.clone() };
         let custom_resources =
             Publisher::new(&catalogue, options.store.clone(), conversion).map(Arc::new);
         let clock = options.env.clock.clone();
         let policies =
-            PolicyIndex::new(&catalogue.load(), options.store.clone(), clock).map(Arc::new);
+            PolicyIndex::new(&catalogue.load(), options.store.clone(), clock.clone()).map(Arc::new);
+        let webhooks = WebhookIndexOptions {
+            store: options.store.clone(),
+            clients: webhooks,
+            clock,
+            entropy: options.env.entropy.clone(),
+            metrics: Arc::new(NoMetrics),
+        };
+        let webhooks = WebhookIndex::new(&catalogue.load(), webhooks).map(Arc::new);
         let mut states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
         states.extend(policies.as_ref().map(|policies| policies.derived_state()));
+        states.extend(webhooks.as_ref().map(|webhooks| webhooks.derived_state()));
         let store = recording_writes(options.store, states);
         let admission = Admission::new(names, catalogue.clone(), store.clone());
         Arc::new(Self {
             names,
-            admission: Arc::new(admission.with_policies(policies)),
+            admission: Arc::new(admission.with_policies(policies).with_webhooks(webhooks)),
             audit: options.audit,
             authentication: Authentication::new(names, options.authentication),
             store,
@@ -189,7 +200,7 @@ impl Api {
     pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
         let custom_resources = self.custom_resources.as_deref();
         let mut states = derived_states(&self.authorizer, &self.flow_control, custom_resources);
-        states.extend(self.admission.derived_state());
+        states.extend(self.admission.derived_states());
         states
     }
 

@@ -1,5 +1,5 @@
 //! Admission: the built-in plugins (the namespace's defaults, limits and Pod Security levels, the
-//! default classes, quotas), and the validating policies of the cluster.
+//! default classes, quotas), and the policies and webhooks of the cluster.
 //!
 //! One plugin per file, in the order of `PLUGINS`, each with the writes that it handles: the
 //! mutating parts set defaults, the validating parts check the valid object, and ResourceQuota
@@ -10,10 +10,7 @@
 //! known to be current, and a write that was admitted by an older state is bound to the revisions
 //! of the quotas that it is charged to.
 //!
-//! Not here: webhooks.
-
 mod matching;
-#[expect(dead_code, reason = "the sequence has no step yet but the plugins")]
 mod mutation;
 mod plugin;
 pub mod plugins;
@@ -21,6 +18,7 @@ pub mod policy;
 mod quota_lock;
 mod rules;
 mod snapshot_view;
+pub mod webhook;
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,6 +37,7 @@ use quorate_registry::error::Error;
 use quorate_registry::{Attributes, CurrentCatalogue, Terms};
 pub use quota_lock::QuotaLocks;
 use snapshot_view::SnapshotView;
+use webhook::{WebhookIndex, WebhookPhase};
 
 /// All plugins over one store.
 pub struct Admission {
@@ -47,6 +46,7 @@ pub struct Admission {
     store: Arc<dyn Store>,
     quota_locks: Arc<QuotaLocks>,
     policies: Option<Arc<PolicyIndex>>,
+    webhooks: Option<Arc<WebhookIndex>>,
 }
 
 impl Admission {
@@ -57,7 +57,8 @@ impl Admission {
         catalogue: Arc<CurrentCatalogue>,
         store: Arc<dyn Store>,
     ) -> Self {
-        Self { names, catalogue, store, quota_locks: Arc::default(), policies: None }
+        let quota_locks = Arc::default();
+        Self { names, catalogue, store, quota_locks, policies: None, webhooks: None }
     }
 
     /// The same, which asks admission policies too.
@@ -66,10 +67,23 @@ impl Admission {
         Self { policies, ..self }
     }
 
+    /// The same, which asks admission webhooks too.
+    #[must_use]
+    pub fn with_webhooks(self, webhooks: Option<Arc<WebhookIndex>>) -> Self {
+        Self { webhooks, ..self }
+    }
+
     /// What it derives from stored objects, for the informer of the node.
     #[must_use]
-    pub fn derived_state(&self) -> Option<Arc<dyn Informed>> {
-        self.policies.as_ref().map(|policies| policies.derived_state())
+    pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
+        let policies = self.policies.as_ref().map(|policies| policies.derived_state());
+        let webhooks = self.webhooks.as_ref().map(|webhooks| webhooks.derived_state());
+        policies.into_iter().chain(webhooks).collect()
+    }
+
+    fn webhook_phase(&self) -> Option<WebhookPhase<'_>> {
+        let index = self.webhooks.as_deref()?;
+        Some(WebhookPhase { index, catalogue: &self.catalogue, store: &self.store })
     }
 
     /// The locks of writes that are charged to quotas.
@@ -164,6 +178,9 @@ impl quorate_registry::Admission for Admission {
         let mut pass = Pass::default();
         loop {
             self.mutate_by_plugins(attributes, object).await?;
+            if let Some(webhooks) = self.webhook_phase() {
+                webhooks.mutate(attributes, object, pass.webhooks()).await?;
+            }
             if !pass.begin_second() {
                 return Ok(());
             }
@@ -175,6 +192,9 @@ impl quorate_registry::Admission for Admission {
         if let Some(index) = &self.policies {
             let (catalogue, store) = (&*self.catalogue, &self.store);
             Judge { index, catalogue, store }.judge(attributes).await?;
+        }
+        if let Some(webhooks) = self.webhook_phase() {
+            webhooks.validate(attributes).await?;
         }
         Ok(terms)
     }

@@ -56,6 +56,16 @@ pub(crate) enum MatchedAs {
     Equivalent(Arc<Resource>),
 }
 
+impl MatchedAs {
+    /// The resource, of a write of `written`.
+    pub(crate) fn resource<'r>(&'r self, written: &'r Resource) -> &'r Resource {
+        match self {
+            Self::Itself => written,
+            Self::Equivalent(other) => other,
+        }
+    }
+}
+
 /// Why it cannot be said whether something matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unreadable(pub(crate) &'static str);

@@ -1,8 +1,9 @@
 //! What a write is to the policies and webhooks of the cluster: what matches it, and what they see of
 //! it.
 //!
-//! `match_resources` decides by rules and selectors about the `subject`; `seen` is what expressions
-//! read of it, with `request` as the fields of an AdmissionRequest and `questions` for the authorizer.
+//! `match_resources` decides by rules and selectors about the `subject`; `versioned` are its objects
+//! as what matches, and `seen` is what expressions read of it, with `request` as the fields of an
+//! AdmissionRequest and `questions` for the authorizer.
 //!
 //! Not here: which policies and webhooks there are.
 
@@ -12,3 +13,4 @@ pub(crate) mod questions;
 pub(crate) mod request;
 pub(crate) mod seen;
 pub(crate) mod subject;
+pub(crate) mod versioned;

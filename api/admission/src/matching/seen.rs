@@ -12,6 +12,7 @@ use quorate_registry::{Attributes, Resource};
 use super::match_resources::MatchedAs;
 use super::request;
 use super::subject::Subject;
+use super::versioned::Versioned;
 
 /// What expressions see of a write that is matched as some resource.
 pub(crate) struct Seen<'s> {
@@ -45,6 +46,21 @@ impl<'s> Seen<'s> {
         }
     }
 
+    /// The write as a resource, with the objects in its form.
+    pub(crate) fn with(
+        subject: &Subject<'s>,
+        as_resource: &Resource,
+        objects: &'s Versioned,
+    ) -> Self {
+        Self {
+            converted: None,
+            old: &objects.old,
+            new: &objects.new,
+            request: request::request(subject, as_resource),
+            request_resource: request::request_resource(subject),
+        }
+    }
+
     /// The variables of expressions, with a parameter object; null stands for none.
     pub(crate) fn inputs<'i>(
         &'i self,
@@ -69,7 +85,7 @@ impl<'s> Seen<'s> {
 }
 
 /// An object in the form of another version of its resource.
-fn convert(from: &Resource, to: &Resource, object: &Value) -> Value {
+pub(crate) fn convert(from: &Resource, to: &Resource, object: &Value) -> Value {
     let mut object = object.clone();
     if object.is_null() {
         return object;

@@ -80,6 +80,8 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-policy",
             "quorate-registry",
             "quorate-store",
+            "quorate-webhook",
+            "quorate-wire",
         ],
         tests: &["quorate-kinds"],
         modules: Some(ADMISSION),
