@@ -3,16 +3,14 @@
 
 Usage: parity.py PARITY_DIR QUORATE_BINARY [AREA ...]
 parity.txt lists what has been reached, one scenario a line, with the options that its cluster needs; it only grows. Scenarios that agree
-and are not listed are named at the end, to be added. Without options whole areas are run, each that has a scenario in the list, less those
-of which most is not reached; further ones can be tried by naming them.
+and are not listed are named at the end, to be added. Without options whole areas are run, each that has a scenario in the list; further
+ones can be tried by naming them.
 """
 import contextlib, json, pathlib, re, socket, subprocess, sys, tempfile, time
 
 HERE = pathlib.Path(__file__).parent
 # How old a cluster with options is when scenarios begin: older than a history of one second.
 AGE_SECONDS = 2
-# Areas of which only what is listed is run: the rest would wait for what is not built.
-PARTLY_REACHED = {'webhook'}
 
 
 def free_port():
@@ -70,10 +68,8 @@ def main():
     listed = set().union(*by_options.values())
     good, bad, output = set(), set(), ''
     for options, names in sorted(by_options.items()):
-        single = {name for name in names if options or name.split('/')[0] in PARTLY_REACHED}
-        choices = [['--area', name.split('/')[0], '--only', name.split('/')[1]] for name in sorted(single)]
-        whole = {name.split('/')[0] for name in names - single} | (set() if options else set(sys.argv[3:]))
-        choices += [['--area', area] for area in sorted(whole)]
+        if options: choices = [['--area', name.split('/')[0], '--only', name.split('/')[1]] for name in sorted(names)]
+        else: choices = [['--area', area] for area in sorted({name.split('/')[0] for name in names} | set(sys.argv[3:]))]
         with cluster(binary, options) as server:
             for chosen in choices:
                 agree, differ, printed = run(parity, server, chosen)
