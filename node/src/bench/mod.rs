@@ -11,6 +11,7 @@
 //! resources. It measures durable servers only: there is nothing to turn fsync off with. It does
 //! not judge.
 
+mod definition;
 mod idle;
 mod latency;
 mod load;
@@ -46,7 +47,7 @@ pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
     }
     if options.versus_config_maps {
         let folder = options.data_dir.as_path();
-        let config_maps = objects.config_map_of_same_size()?;
+        let config_maps = definition::config_maps_of_same_size(&objects, options, env).await?;
         return versus::run(options, [(folder, config_maps), (folder, objects)], env).await;
     }
     let cluster = MeasuredCluster::prepare(options, &options.data_dir, objects, env).await?;

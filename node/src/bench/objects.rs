@@ -68,15 +68,16 @@ impl ObjectTemplate {
         Ok(Self { kind, payload: random.iter().map(letter).collect() })
     }
 
-    /// ConfigMaps that have as many bytes as these objects.
-    pub(super) fn config_map_of_same_size(&self) -> Result<Self, Error> {
-        let of = |payload: String| Self { kind: ObjectKind::ConfigMap, payload };
-        let size = |template: &Self| template.object(0, 0, "").len();
-        let wanted = size(self).checked_sub(size(&of(String::new())));
-        let wanted =
-            wanted.ok_or_else(|| Error::config("the sample is smaller than a ConfigMap"))?;
+    /// ConfigMaps with so many bytes of data, the payload of these objects as often as it takes.
+    pub(super) fn config_map(&self, bytes: usize) -> Self {
         let source = if self.payload.is_empty() { "0123456789" } else { &self.payload };
-        Ok(of(source.chars().cycle().take(wanted).collect()))
+        let payload = source.chars().cycle().take(bytes).collect();
+        Self { kind: ObjectKind::ConfigMap, payload }
+    }
+
+    /// The merge patch that changes the stamp of an object's writer and nothing else.
+    pub(super) fn stamp(turn: u32) -> String {
+        format!(r#"{{"metadata":{{"annotations":{{"bench/turn":"{turn}"}}}}}}"#)
     }
 
     /// The definition that the objects need, as the path of its collection and its JSON.

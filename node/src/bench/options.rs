@@ -64,8 +64,8 @@ pub(crate) struct Options {
     /// its own, with the payload in an annotation.
     #[arg(long, value_name = "FILE", requires = "definition")]
     pub(crate) sample: Option<PathBuf>,
-    /// Measure ConfigMaps of as many bytes in turn with the objects of the definition; the last
-    /// lines say how these do beside the ConfigMaps.
+    /// Measure ConfigMaps in turn with the objects of the definition, such that both are answered
+    /// in as many bytes; the last lines say how these do beside the ConfigMaps.
     #[arg(long, requires = "definition", conflicts_with = "versus")]
     pub(crate) versus_config_maps: bool,
     /// How many objects there are to read, update and list.

@@ -16,11 +16,12 @@ use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_env::Env;
-use quorate_meta::well_known::MEDIA_APPLY_PATCH;
+use quorate_meta::well_known::{MEDIA_APPLY_PATCH, MEDIA_MERGE_PATCH};
 use quorate_webhook::Connection;
 use tokio::time::{Instant, sleep};
 
 use super::Options;
+use super::definition;
 use super::objects::ObjectTemplate;
 use super::servers::Servers;
 use crate::error::Error;
@@ -29,10 +30,9 @@ use crate::error::Error;
 const PREPARATION_CLIENTS: u32 = 64;
 /// How long removing what was made may take.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
-/// How long it may take until a definition that was created is served.
-const SERVING_LIMIT: Duration = Duration::from_secs(60);
 /// Between two checks whether objects are served, or namespaces gone.
-const POLL_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const POLL_PAUSE: Duration = Duration::from_millis(100);
+
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
@@ -109,7 +109,7 @@ impl Workspace {
             page_size: options.page_size,
         };
         let mut connection = servers.connect(env, 0).await?;
-        workspace.define(servers, &mut connection).await?;
+        definition::define(&workspace.template, servers, &mut connection).await?;
         for name in [&workspace.namespace, &workspace.created] {
             let body = format!(
                 r#"{{"apiVersion":"v1","kind":"Namespace","metadata":{{"name":"{name}"}}}}"#
@@ -166,7 +166,7 @@ impl Workspace {
             Kind::Create => {
                 self.create(&self.created, server, number, &format!("new-{client}-{turn}"))
             }
-            Kind::Update | Kind::Watch => request(
+            Kind::Update => request(
                 Method::PUT,
                 server,
                 &format!("{collection}/{name}"),
@@ -174,16 +174,11 @@ impl Workspace {
             ),
             Kind::Apply => {
                 let path = format!("{collection}/{name}?fieldManager=bench&force=true");
-                let mut apply = request(
-                    Method::PATCH,
-                    server,
-                    &path,
-                    self.template.object(number, turn, &name),
-                );
-                apply
-                    .headers_mut()
-                    .insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_APPLY_PATCH));
-                apply
+                patch(server, &path, MEDIA_APPLY_PATCH, self.template.object(number, turn, &name))
+            }
+            Kind::Watch => {
+                let path = format!("{collection}/{name}");
+                patch(server, &path, MEDIA_MERGE_PATCH, ObjectTemplate::stamp(turn))
             }
             Kind::Get => get(format!("{collection}/{name}")),
             Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),
@@ -247,34 +242,19 @@ impl Workspace {
         let collection = self.template.collection(namespace);
         request(Method::POST, server, &collection, self.template.object(number, 0, name))
     }
-
-    /// Creates the definition of the objects unless it is there, and waits until they are served.
-    async fn define(&self, servers: &Servers, connection: &mut Connection) -> Result<(), Error> {
-        let Some((path, definition)) = self.template.definition() else { return Ok(()) };
-        let server = servers.server(0);
-        let collection = self.template.collection(&self.namespace);
-        let list = || request(Method::GET, server, &collection, String::new());
-        if status(connection, list()).await?.is_success() {
-            return Ok(());
-        }
-        let create = request(Method::POST, server, path, definition.to_owned());
-        must_succeed(connection, create).await?;
-        let deadline = Instant::now() + SERVING_LIMIT;
-        while !status(connection, list()).await?.is_success() {
-            if Instant::now() >= deadline {
-                return Err(Error::failed(format_args!("{collection} is not served")));
-            }
-            sleep(POLL_PAUSE).await;
-        }
-        Ok(())
-    }
 }
 
 fn object_name(number: u32) -> String {
     format!("object-{number:08}")
 }
 
-fn request(method: Method, server: &str, path: &str, body: String) -> Request<Full<Bytes>> {
+/// A request with a body in JSON, which may be empty.
+pub(super) fn request(
+    method: Method,
+    server: &str,
+    path: &str,
+    body: String,
+) -> Request<Full<Bytes>> {
     Request::builder()
         .method(method)
         .uri(format!("https://{server}{path}"))
@@ -286,8 +266,14 @@ fn request(method: Method, server: &str, path: &str, body: String) -> Request<Fu
         .expect("the parts of the request are well formed")
 }
 
+fn patch(server: &str, path: &str, media: &'static str, body: String) -> Request<Full<Bytes>> {
+    let mut patch = request(Method::PATCH, server, path, body);
+    patch.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    patch
+}
+
 /// How a request is answered.
-async fn status(
+pub(super) async fn status(
     connection: &mut Connection,
     request: Request<Full<Bytes>>,
 ) -> Result<StatusCode, Error> {
@@ -296,17 +282,18 @@ async fn status(
     Ok(head.status)
 }
 
-async fn must_succeed(
+/// The body of the answer to a request that is not refused.
+pub(super) async fn must_succeed(
     connection: &mut Connection,
     request: Request<Full<Bytes>>,
-) -> Result<(), Error> {
+) -> Result<Bytes, Error> {
     let what = format!("{} {}", request.method(), request.uri().path());
     let wrong = |error: &dyn fmt::Display| Error::failed(format_args!("{what}: {error}"));
     let answer = connection.send(request).await.map_err(|error| wrong(&error))?;
     let status = answer.status();
     let body = answer.into_body().collect().await.map_err(|error| wrong(&error))?.to_bytes();
     if status.is_success() {
-        Ok(())
+        Ok(body)
     } else {
         Err(wrong(&format_args!("{status} {}", String::from_utf8_lossy(&body))))
     }

@@ -33,15 +33,20 @@ fn a_custom_object_is_the_sample_under_its_own_name() {
 }
 
 #[test]
-fn config_maps_of_the_same_size_have_as_many_bytes() {
+fn each_config_map_has_as_many_bytes_and_a_payload_of_its_own() {
     for payload in ["", "abc"] {
-        let custom = custom(payload);
-        let config_maps = custom.config_map_of_same_size().expect("the sample is large enough");
-        for number in [0, 1, 170] {
-            let size = |template: &ObjectTemplate| template.object(number, 2, "name").len();
-            assert_eq!(size(&config_maps), size(&custom), "{payload} {number}");
-        }
+        let config_maps = custom(payload).config_map(25);
+        let empty = custom(payload).config_map(0).object(0, 0, "name").len();
+        let all = [0, 1, 2].map(|number| config_maps.object(number, 0, "name"));
+        assert!(all.iter().all(|object| object.len() == empty + 25), "{payload}");
+        assert!(all[0] != all[1].replace(r#""shard":"1""#, r#""shard":"0""#), "{payload}");
+        assert_eq!(config_maps.collection("n"), "/api/v1/namespaces/n/configmaps");
     }
+}
+
+#[test]
+fn a_stamp_is_a_patch_of_every_object() {
+    assert_eq!(ObjectTemplate::stamp(7), r#"{"metadata":{"annotations":{"bench/turn":"7"}}}"#);
 }
 
 #[test]
