@@ -1,5 +1,7 @@
 //! The path of a field during a walk, as one buffer that grows and shrinks: `spec.ports[0].name`.
 
+use std::fmt::{self, Write as _};
+
 /// The initial capacity, in bytes.
 const ORDINARY_BYTES: usize = 64;
 
@@ -35,15 +37,19 @@ impl FieldPath {
     /// Adds a list index; returns the mark to truncate to.
     pub(crate) fn push_index(&mut self, index: usize) -> usize {
         let mark = self.text.len();
-        self.text.push_str(&format!("[{index}]"));
+        self.push_in_brackets(format_args!("{index}"));
         mark
     }
 
     /// Adds a map key in brackets; returns the mark to truncate to.
     pub(crate) fn push_index_key(&mut self, key: &str) -> usize {
         let mark = self.text.len();
-        self.text.push_str(&format!("[{key}]"));
+        self.push_in_brackets(format_args!("{key}"));
         mark
+    }
+
+    fn push_in_brackets(&mut self, step: fmt::Arguments<'_>) {
+        write!(self.text, "[{step}]").expect("a String takes any text");
     }
 
     /// Goes back to what the path was when `mark` was returned.
