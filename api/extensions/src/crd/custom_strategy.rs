@@ -130,7 +130,7 @@ impl Strategy for CustomStrategy {
             object.remove_at(&["status"]);
             // A default of the status is there from the beginning.
             let structural = self.compiled.structural();
-            if structural.has_defaults() {
+            if structural.has_status_defaults() {
                 apply_defaults(structural.graph(), structural.ty(), object);
             }
         }

@@ -20,9 +20,13 @@ pub(crate) enum Defaults {
     Filled,
 }
 
-/// Settles the fields of an object of a custom resource, at every depth.
+/// Settles the fields of an object of a custom resource, at every depth. Defaults are filled into what is settled but for them:
+/// then there is nothing to do where there are none.
 pub(crate) fn settle(graph: &Graph, ty: &TypeDef, map: &mut Map, defaults: Defaults) {
     if defaults == Defaults::Filled {
+        if !ty.fills {
+            return;
+        }
         for field in &ty.properties {
             let Some(default) = &field.default else {
                 continue;
@@ -116,12 +120,17 @@ struct MetadataCheck<'g> {
 
 impl<'g> MetadataCheck<'g> {
     fn message(&mut self, ty: &'g TypeDef, map: &Map) -> Result<(), DecodeError> {
-        let embeds = ty.properties.iter().find_map(|field| self.metadata(field));
+        let embeds = ty.property("metadata").and_then(|field| self.metadata(field));
         let is_root = self.path.as_str().is_empty();
         for (name, value) in map.iter() {
             let Some(field) = ty.property(name) else {
                 continue;
             };
+            // The metadata itself is of a built-in type.
+            let is_said = embeds.is_some() && matches!(name, "apiVersion" | "kind" | "metadata");
+            if !is_said && !self.has_objects(&field.shape) {
+                continue;
+            }
             let mark = self.path.push_key(name);
             match (embeds, name) {
                 (Some(_), "apiVersion" | "kind")
@@ -142,12 +151,14 @@ impl<'g> MetadataCheck<'g> {
         Ok(())
     }
 
+    fn has_objects(&self, shape: &Shape) -> bool {
+        shape.message().is_some_and(|id| self.graph.ty(id).has_objects)
+    }
+
     /// The built-in type of the field, when it is the metadata of an object.
     fn metadata(&self, field: &Field) -> Option<&'g TypeDef> {
         match field.shape {
-            Shape::Message(id) if field.name == "metadata" => {
-                Some(self.graph.ty(id)).filter(|ty| ty.custom.is_none())
-            }
+            Shape::Message(id) => Some(self.graph.ty(id)).filter(|ty| ty.custom.is_none()),
             _ => None,
         }
     }

@@ -122,6 +122,8 @@ impl Builder {
             atomic: false,
             mixed: None,
             custom: None,
+            fills: false,
+            has_objects: false,
             unions: Vec::new(),
             fields: Vec::with_capacity(decl.fields.len()),
             properties: Vec::new(),

@@ -16,6 +16,11 @@ impl TypeId {
         self.0 as usize
     }
 
+    /// How many places after `first` it is; `None` when it comes before.
+    pub(crate) fn since(self, first: Self) -> Option<usize> {
+        self.index().checked_sub(first.index())
+    }
+
     /// The number `count` places on.
     pub(crate) fn after(self, count: usize) -> Self {
         Self(u32::try_from(self.index() + count).expect("a graph has fewer than 2^32 types"))
@@ -41,6 +46,10 @@ pub struct TypeDef {
     pub mixed: Option<Mixed>,
     /// Part of a custom resource, and what becomes of fields that it does not have; `None` for built-in types.
     pub custom: Option<Unknowns>,
+    /// Of a custom resource: something in it, at any depth, has a default.
+    pub fills: bool,
+    /// Of a custom resource: it is an object with metadata, or has one in it.
+    pub has_objects: bool,
     /// Fields of which one is chosen by a discriminator.
     pub unions: Vec<Union>,
     /// Fields as declared, inline messages as one field: the protobuf form.
@@ -77,6 +86,8 @@ impl TypeDef {
             atomic: false,
             mixed: None,
             custom: Some(unknowns),
+            fills: false,
+            has_objects: false,
             unions: Vec::new(),
             fields: Vec::new(),
             properties,
@@ -160,6 +171,13 @@ impl Field {
     /// A field of a custom resource: absent differs from zero, `null` is dropped, nothing has a default.
     pub(crate) fn custom(name: Text, shape: Shape) -> Self {
         Self { name, shape, pointer: true, ..blank() }
+    }
+
+    /// Whether the field, or something in it, has a default; `ty` gives the types of custom resources.
+    pub(crate) fn fills_by<'t>(&self, ty: impl Fn(TypeId) -> Option<&'t TypeDef>) -> bool {
+        self.default.is_some()
+            || self.elements.iter().any(|element| element.default.is_some())
+            || self.shape.message().and_then(ty).is_some_and(|ty| ty.fills)
     }
 }
 

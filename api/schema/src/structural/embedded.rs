@@ -17,6 +17,9 @@ pub(super) fn validate(
     object: &Value,
     metadata: CheckMetadata<'_>,
 ) -> Vec<Cause> {
+    if !compiled.below.has_embedded(compiled.root) {
+        return Vec::new();
+    }
     let mut walk =
         EmbeddedCheck { compiled, metadata, path: FieldPath::default(), told: Told::default() };
     walk.node(compiled.root, object);
@@ -32,6 +35,9 @@ struct EmbeddedCheck<'c> {
 
 impl EmbeddedCheck<'_> {
     fn node(&mut self, id: NodeId, value: &Value) {
+        if !self.compiled.below.has_embedded(id) {
+            return;
+        }
         let node = self.compiled.node(id);
         match (value, node.items) {
             (Value::Map(map), _) => self.object(node, map),

@@ -11,6 +11,7 @@
 //! the machinery's types with its base. Not here: regular expressions (the caller compiles them), rules in CEL, what the strategy of
 //! custom resources checks of names and metadata.
 
+mod below;
 pub mod cel_types;
 mod embedded;
 pub mod field_path;
@@ -42,6 +43,7 @@ pub use node::{
 };
 
 use crate::graph::{Graph, TypeId};
+use below::Below;
 use patterns::Patterns;
 pub use place::Place;
 use source::{Source, Words};
@@ -64,7 +66,7 @@ pub struct Structural {
     ty: TypeId,
     nodes: Vec<SchemaNode>,
     root: NodeId,
-    has_defaults: bool,
+    below: Below,
 }
 
 /// Checks and compiles an `openAPIV3Schema` that stands at `path` (`spec.validation.openAPIV3Schema`).
@@ -136,7 +138,7 @@ impl Structural {
         let nodes =
             vec![SchemaNode { ty: ValueType::Object, preserves: true, ..SchemaNode::default() }];
         let (graph, ty) = types::layer(base, &nodes, root);
-        Self { graph: Arc::new(graph), ty, nodes, root, has_defaults: false }
+        Self { graph: Arc::new(graph), ty, below: Below::of(&nodes), nodes, root }
     }
 
     fn new(root: Source<'_>, base: &Arc<Graph>, patterns: &mut Patterns<'_>) -> Self {
@@ -144,8 +146,7 @@ impl Structural {
         let root = parser.schema(root);
         let nodes = parser.finish();
         let (graph, ty) = types::layer(base, &nodes, root);
-        let has_defaults = nodes.iter().any(|node| node.default.is_some());
-        Self { graph: Arc::new(graph), ty, nodes, root, has_defaults }
+        Self { graph: Arc::new(graph), ty, below: Below::of(&nodes), nodes, root }
     }
 
     /// The version's graph.
@@ -173,9 +174,16 @@ impl Structural {
         &self.nodes[id.0 as usize]
     }
 
-    /// Whether anything has a default; else objects read need none filled in.
+    /// Whether anything has a default.
     pub fn has_defaults(&self) -> bool {
-        self.has_defaults
+        self.nodes.iter().any(|node| node.default.is_some())
+    }
+
+    /// Whether the status, or something in it, has a default.
+    pub fn has_status_defaults(&self) -> bool {
+        self.graph
+            .property(self.ty, "status")
+            .is_some_and(|field| field.fills_by(|id| Some(self.graph.ty(id))))
     }
 
     /// What is wrong with an object. Its metadata is left to the rules that all kinds share.

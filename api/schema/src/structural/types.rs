@@ -147,7 +147,19 @@ impl<'n> Layer<'n> {
             fields.extend(self.meta_fields(meta));
         }
         let id = self.first.after(self.types.len());
-        self.types.push(TypeDef { atomic: is_atomic, ..TypeDef::custom(id, unknowns, fields) });
+        let ty_of = |id: TypeId| self.types.get(id.since(self.first)?);
+        let fills = fields.iter().any(|field| field.fills_by(ty_of));
+        let has_objects = meta != Meta::None
+            || fields
+                .iter()
+                .filter_map(|field| ty_of(field.shape.message()?))
+                .any(|ty| ty.has_objects);
+        self.types.push(TypeDef {
+            atomic: is_atomic,
+            fills,
+            has_objects,
+            ..TypeDef::custom(id, unknowns, fields)
+        });
         id
     }
 

@@ -15,6 +15,9 @@ use crate::path::FieldPath;
 
 /// The elements that come more than once, at every depth.
 pub(super) fn duplicates(compiled: &Structural, value: &Value) -> Vec<Cause> {
+    if !compiled.below.has_unique(compiled.root) {
+        return Vec::new();
+    }
     let mut walk = UniquenessCheck { compiled, path: FieldPath::default(), told: Told::default() };
     walk.node(compiled.root, value);
     walk.told.into_causes()
@@ -28,6 +31,9 @@ struct UniquenessCheck<'c> {
 
 impl<'c> UniquenessCheck<'c> {
     fn node(&mut self, id: NodeId, value: &Value) {
+        if !self.compiled.below.has_unique(id) {
+            return;
+        }
         let node = self.compiled.node(id);
         match value {
             Value::List(items) => self.list(node, items),

@@ -56,9 +56,11 @@ fn defaults_are_filled_in() {
         "deep":{"type":"object","default":{},"properties":{"in":{"type":"object","default":{},"properties":{"s":{"type":"string","default":"y"}}}}},
         "absent":{"type":"object","properties":{"s":{"type":"string","default":"z"}}},
         "items":{"type":"array","items":{"type":"object","properties":{"n":{"type":"string"},"k":{"type":"string","default":"kk"}}}},
-        "map":{"type":"object","additionalProperties":{"type":"object","properties":{"k":{"type":"integer","default":7}}}}}"#,
+        "map":{"type":"object","additionalProperties":{"type":"object","properties":{"k":{"type":"integer","default":7}}}},
+        "plain":{"type":"object","properties":{"rows":{"type":"array","items":{"type":"array","items":
+        {"type":"object","properties":{"k":{"type":"integer","default":8}}}}}}}}"#,
     );
-    assert!(schema.has_defaults());
+    assert!(schema.has_defaults() && !schema.has_status_defaults());
     let check = |spec: &str, expect: &str| assert_eq!(settled(&schema, spec).1, expect);
     let all = r#"{"deep":{"in":{"s":"y"}},"i":0,"l":["p"],"s":"x"}"#;
     check("{}", all);
@@ -67,6 +69,10 @@ fn defaults_are_filled_in() {
     check(
         r#"{"absent":{}}"#,
         r#"{"absent":{"s":"z"},"deep":{"in":{"s":"y"}},"i":0,"l":["p"],"s":"x"}"#,
+    );
+    check(
+        r#"{"plain":{"rows":[[],[{}]]}}"#,
+        r#"{"deep":{"in":{"s":"y"}},"i":0,"l":["p"],"plain":{"rows":[[],[{"k":8}]]},"s":"x"}"#,
     );
     check(
         r#"{"items":[{"n":"a","k":null},{"k":"own"}],"map":{"a":{},"b":{"k":null}}}"#,
@@ -93,7 +99,8 @@ fn null_is_kept_where_the_schema_allows_it() {
 fn metadata_has_its_type_everywhere() {
     let schema = of_spec(
         r#"{"r":{"type":"object","x-svc-embedded-type":true,"properties":{"spec":{"type":"object","properties":{"a":{"type":"string"}}}}},
-        "open":{"type":"object","x-svc-embedded-type":true,"x-svc-preserve-unknown-fields":true}}"#,
+        "open":{"type":"object","x-svc-embedded-type":true,"x-svc-preserve-unknown-fields":true},
+        "deep":{"type":"object","additionalProperties":{"type":"array","items":{"type":"object","x-svc-embedded-type":true}}}}"#,
     );
     let check = |object: &str, expect: Result<&str, &str>| {
         let mut object = json(object);
@@ -120,6 +127,10 @@ fn metadata_has_its_type_everywhere() {
         ),
     );
     check(r#"{"spec":{"r":{"kind":1}}}"#, Err("spec.r.kind: Invalid value: 1: must be a string"));
+    check(
+        r#"{"spec":{"deep":{"a":[{},{"kind":1}]}}}"#,
+        Err("spec.deep[a][1].kind: Invalid value: 1: must be a string"),
+    );
 }
 
 #[test]

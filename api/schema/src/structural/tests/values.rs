@@ -161,6 +161,20 @@ fn sets_and_maps_are_unique() {
 }
 
 #[test]
+fn sets_are_unique_at_every_depth() {
+    let schema = of_spec(
+        r#"{"m":{"type":"object","additionalProperties":{"type":"array","items":{"type":"object","properties":{
+        "set":{"type":"array","items":{"type":"string"},"x-svc-list-type":"set"}}}}}}"#,
+    );
+    check(&schema, r#"{"m":{"a":[{},{"set":["x","y"]}]}}"#, &[]);
+    check(
+        &schema,
+        r#"{"m":{"a":[{},{"set":["x","x"]}]}}"#,
+        &[r#"spec.m[a][1].set[1]: Duplicate value: "x""#],
+    );
+}
+
+#[test]
 fn formats() {
     let check = |format: &str, good: &[&str], bad: &[&str]| {
         let schema = of_spec(&format!(r#"{{"f":{{"type":"string","format":"{format}"}}}}"#));
