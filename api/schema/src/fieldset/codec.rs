@@ -1,7 +1,7 @@
 //! `FieldsV1`, the serialized form of a field set in `managedFields`:
 //! `{"f:data":{".":{},"f:k":{}}}`.
 
-use quorate_meta::{Map, Value};
+use quorate_meta::{Map, SmolStr, Value};
 
 use super::nodes::Nodes;
 use super::set::Node;
@@ -24,14 +24,23 @@ impl BadFields {
 impl FieldSet {
     /// Writes the set.
     pub fn encode(&self) -> Value {
-        let entries = self.nodes.iter().map(|(element, node)| {
-            let mut below = node.below.encode();
-            if let (true, Value::Map(map)) = (node.member && !node.below.is_empty(), &mut below) {
-                map.insert(SELF, Map::new());
-            }
-            (element.written(), below)
-        });
-        Value::Map(entries.collect())
+        self.encode_below(false)
+    }
+
+    /// Writes the members below an element, which may be a member itself.
+    fn encode_below(&self, is_member: bool) -> Value {
+        let is_marked = is_member && !self.is_empty();
+        let mut entries = Vec::with_capacity(self.nodes.len() + usize::from(is_marked));
+        if is_marked {
+            // It comes before all elements.
+            entries.push((SmolStr::new_static(SELF), Value::Map(Map::new())));
+        }
+        let written = self
+            .nodes
+            .iter()
+            .map(|(element, node)| (element.written(), node.below.encode_below(node.member)));
+        entries.extend(written);
+        Value::Map(Map::from_entries(entries).0)
     }
 
     /// Reads a serialized set.

@@ -20,10 +20,12 @@ impl Default for Reach {
 impl Reach {
     /// The members of a set that are within reach.
     #[must_use]
-    pub fn cut(&self, set: FieldSet) -> FieldSet {
+    pub fn cut(&self, mut set: FieldSet) -> FieldSet {
         match self {
-            Self::AllBut(fields) if fields.is_empty() => set,
-            Self::AllBut(fields) => set.difference_recursive(fields),
+            Self::AllBut(fields) => {
+                set.subtract_recursive(fields);
+                set
+            }
             Self::Only(fields) => set.intersection_recursive(fields),
         }
     }

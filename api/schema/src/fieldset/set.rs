@@ -130,6 +130,25 @@ impl FieldSet {
         }
     }
 
+    /// Removes the members of `other` and what is below them.
+    pub(super) fn subtract_recursive(&mut self, other: &Self) {
+        let mut some_gone = false;
+        for (element, theirs) in other.nodes.iter() {
+            let Some(node) = self.nodes.get_mut(element) else {
+                continue;
+            };
+            if theirs.member {
+                *node = Node::default();
+            } else {
+                node.below.subtract_recursive(&theirs.below);
+            }
+            some_gone |= node.is_empty();
+        }
+        if some_gone {
+            self.nodes.retain(|_, node| !node.is_empty());
+        }
+    }
+
     /// Adds the members of `other`.
     pub fn add(&mut self, other: &Self) {
         self.nodes.add(&other.nodes);
@@ -146,13 +165,9 @@ impl FieldSet {
     /// Members that are neither in `other` nor below a member of it.
     #[must_use]
     pub fn difference_recursive(&self, other: &Self) -> Self {
-        self.combine(other, |ours, theirs| match theirs {
-            None => ours.clone(),
-            Some(theirs) if theirs.member => Node::default(),
-            Some(theirs) => {
-                Node { member: ours.member, below: ours.below.difference_recursive(&theirs.below) }
-            }
-        })
+        let mut rest = self.clone();
+        rest.subtract_recursive(other);
+        rest
     }
 
     /// Members that are in `other` or below a member of it.
