@@ -159,7 +159,11 @@ impl RuleCheck<'_> {
         };
         let known = by_keys(node, old.old.and_then(Value::as_list).unwrap_or_default());
         for (index, item) in items.iter().enumerate() {
-            let before = keys(node, item).and_then(|keys| known.get(&keys).copied());
+            let before = if known.is_empty() {
+                None
+            } else {
+                keys(node, item).and_then(|keys| known.get(&keys).copied())
+            };
             self.value(id, &at.index(index), item, old.within(id, before, item, true))?;
         }
         Walk::Continue(())
@@ -201,7 +205,7 @@ impl RuleCheck<'_> {
             return self.end(node, at, NO_BUDGET);
         }
         let plain = Activation::named(&VARIABLES).with(0, shape.read(value));
-        let before = old.old_self().map(|old| shape.read(old));
+        let before = old.old_self().filter(|_| rules.use_old_self).map(|old| shape.read(old));
         let transition = before.clone().map(|before| plain.clone().with(1, before));
         let optional = CelValue::Optional(before.map(Arc::new));
         for (rule, written) in rules.rules.iter().zip(&node.rules) {

@@ -42,6 +42,8 @@ pub struct Rules {
 struct PlaceRules {
     /// How values are read; `None` when expressions do not see the place.
     shape: Option<Shape>,
+    /// Whether one of the rules uses `oldSelf`.
+    use_old_self: bool,
     rules: Box<[CompiledRule]>,
 }
 
@@ -96,7 +98,8 @@ impl PlaceRules {
         let compile = |rule: &Rule| {
             Some(CompiledRule::new(compiler.compile(place, rule)?, &rule.field_path, source))
         };
-        Self { shape, rules: rules.iter().filter_map(compile).collect() }
+        let rules: Box<[CompiledRule]> = rules.iter().filter_map(compile).collect();
+        Self { shape, use_old_self: rules.iter().any(|rule| rule.uses_old_self), rules }
     }
 }
 
