@@ -172,6 +172,24 @@ pub fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes
         .map_err(|_| CorruptValue::Header("it has no metadata or too much of it"))
 }
 
+/// What `read` makes of a stored value in the form that the resource serves. The header of a value
+/// that is in it already is read once.
+///
+/// # Errors
+/// A value that does not read back.
+pub fn read_served<T>(
+    resource: &Resource,
+    value: &Bytes,
+    read: impl FnOnce(&StoredRef<'_>) -> T,
+) -> Result<T, CorruptValue> {
+    let stored = StoredRef::parse(value)?;
+    if matches!(unlike_served(resource, stored.mark()), Unlike::No) {
+        return Ok(read(&stored));
+    }
+    let value = served(resource, value)?;
+    Ok(read(&StoredRef::parse(&value)?))
+}
+
 /// Whether a selector of fields matches a stored object. The header has the fields of the schema
 /// that the object was stored by; where another one is served now, the object itself is asked.
 ///

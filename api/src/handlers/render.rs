@@ -143,14 +143,13 @@ impl Renderer {
         out: &mut Vec<u8>,
     ) -> Result<(), CorruptValue> {
         match &self.form {
-            ObjectForm::Object => {
-                let value = stored_codec::served(&self.resource, value)?;
-                let stored = StoredRef::parse(&value)?;
-                splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get());
-            }
+            ObjectForm::Object => stored_codec::read_served(&self.resource, value, |stored| {
+                splice_object(out, stored, &self.api_version, &self.resource.kind, revision.get());
+            })?,
             ObjectForm::Metadata(api_version) => {
-                let value = stored_codec::served(&self.resource, value)?;
-                splice_partial(out, &StoredRef::parse(&value)?, api_version, revision.get());
+                stored_codec::read_served(&self.resource, value, |stored| {
+                    splice_partial(out, stored, api_version, revision.get());
+                })?;
             }
             ObjectForm::Table { .. } => {
                 self.table_head(&ListMeta { revision, ..ListMeta::default() }, first, out);
@@ -245,16 +244,14 @@ impl Renderer {
         out: &mut Vec<u8>,
     ) -> Result<(), CorruptValue> {
         match &self.form {
-            ObjectForm::Object => {
-                let value = stored_codec::served(&self.resource, value)?;
-                let stored = StoredRef::parse(&value)?;
+            ObjectForm::Object => stored_codec::read_served(&self.resource, value, |stored| {
                 if self.resource.is_custom() {
                     let (version, kind) = (&self.api_version, &self.resource.kind);
-                    splice_object(out, &stored, version, kind, revision.get());
+                    splice_object(out, stored, version, kind, revision.get());
                 } else {
-                    splice_item(out, &stored, revision.get());
+                    splice_item(out, stored, revision.get());
                 }
-            }
+            })?,
             ObjectForm::Metadata(_) => self.object(value, revision, false, out)?,
             ObjectForm::Table { .. } => self.row(value, revision, out)?,
         }
@@ -331,9 +328,15 @@ impl Renderer {
             }
             Include::Object => {
                 out.put_slice(b",\"object\":");
-                let value = stored_codec::served(&self.resource, value)?;
-                let stored = StoredRef::parse(&value)?;
-                splice_object(out, &stored, &self.api_version, &self.resource.kind, revision.get());
+                stored_codec::read_served(&self.resource, value, |stored| {
+                    splice_object(
+                        out,
+                        stored,
+                        &self.api_version,
+                        &self.resource.kind,
+                        revision.get(),
+                    );
+                })?;
             }
         }
         out.put_slice(b"}");
