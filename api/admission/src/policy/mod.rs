@@ -21,6 +21,7 @@ pub mod rehearsal;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use quorate_cel::library::authorizer::Answers;
@@ -30,6 +31,7 @@ use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Author, CurrentCatalogue, Notes, Resource};
 use quorate_store::Store;
 
+use crate::matching::match_resources::MatchedAs;
 use crate::matching::questions::Questions;
 use crate::matching::seen::Seen;
 use crate::matching::subject::Subject;
@@ -148,8 +150,10 @@ impl Judge<'_> {
         answers: &Arc<Answers>,
     ) -> Result<Report, Pending> {
         let (mut report, mut pending) = (Report::default(), false);
+        let written = OnceCell::new();
         for bound in policies.of(&subject.attributes.target.resource.plural, self.index.now()) {
-            pending |= self.ask_one(bound, subject, answers, &mut report).is_err();
+            let shared = SharedSubject { subject, written: &written };
+            pending |= self.ask_one(bound, shared, answers, &mut report).is_err();
         }
         if pending { Err(Pending) } else { Ok(report) }
     }
@@ -157,11 +161,11 @@ impl Judge<'_> {
     fn ask_one(
         &self,
         bound: &BoundPolicy,
-        subject: &Subject<'_>,
+        shared: SharedSubject<'_, '_>,
         answers: &Arc<Answers>,
         report: &mut Report,
     ) -> Result<(), Pending> {
-        let policy = &*bound.policy;
+        let (policy, subject) = (&*bound.policy, shared.subject);
         let matched = match policy.constraints.matched(subject) {
             Ok(None) => return Ok(()),
             Ok(Some(matched)) => matched,
@@ -177,7 +181,14 @@ impl Judge<'_> {
                 return Ok(());
             }
         };
-        let seen = Seen::of(subject, &matched);
+        let converted;
+        let seen = match &matched {
+            MatchedAs::Itself => shared.written.get_or_init(|| Seen::of(subject, &matched)),
+            MatchedAs::Equivalent(_) => {
+                converted = Seen::of(subject, &matched);
+                &converted
+            }
+        };
         let mut pending = Ok(());
         for binding in &bound.bindings {
             match binding.resources.matched(subject) {
@@ -218,4 +229,12 @@ fn params(
         (Some(kind), Some(reference)) => reference.objects(kind, subject),
         _ => Ok(vec![Value::Null]),
     }
+}
+
+/// A write, and what its policies share of it.
+#[derive(Clone, Copy)]
+struct SharedSubject<'p, 's> {
+    subject: &'p Subject<'s>,
+    /// What the expressions see of all that match the resource itself.
+    written: &'p OnceCell<Seen<'s>>,
 }
