@@ -101,6 +101,12 @@ impl<'a> RequestRecord<'a> {
         self.reached[milestone as usize].map(|at| at - self.received)
     }
 
+    /// How long ago the request came in.
+    #[must_use]
+    pub fn age(&self) -> Duration {
+        self.received.elapsed()
+    }
+
     /// The user on whose behalf the request runs: the impersonated one where there is one. `None`
     /// until authentication has ended.
     #[must_use]

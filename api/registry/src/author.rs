@@ -68,13 +68,13 @@ pub struct Notes {
     pub waits: Vec<AdmissionWait>,
 }
 
-/// The time that a request has spent on one webhook.
+/// The time that a request has spent on one webhook or policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdmissionWait {
-    /// The configuration of the webhook.
-    pub configuration: String,
-    /// The webhook.
-    pub webhook: String,
+    /// `webhook` or `policy`.
+    pub part: &'static str,
+    /// Its name; that of a webhook comes after the one of its configuration, with a slash between.
+    pub name: String,
     /// How long it took; those that were asked side by side took it at the same time.
     pub took: Duration,
 }

@@ -20,7 +20,7 @@ use http::{Request as HttpRequest, Response};
 use super::{
     Exchange, audit, authentication, authorization, cache_control, deadline, error_response,
     flow_control, handler, head_request, impersonation, in_flight, negotiation, panic_guard,
-    request_body, request_id, routing, startup,
+    request_body, request_id, routing, server_timing, startup,
 };
 use crate::Api;
 use crate::body::Body;
@@ -76,6 +76,7 @@ where
     let response = audit::response_complete(&mut exchange, response);
     let mut response = head_request::without_body(&method, response);
     request_id::write_header(&exchange, &mut response);
+    server_timing::write_header(&exchange, &mut response);
     cache_control::write_header(&mut response);
     response
 }

@@ -23,6 +23,7 @@ mod panic_guard;
 mod request_body;
 mod request_id;
 mod routing;
+mod server_timing;
 mod startup;
 
 pub use chain::handle;

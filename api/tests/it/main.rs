@@ -55,6 +55,7 @@ mod read_tables;
 mod readiness;
 mod review;
 mod scale;
+mod server_timing;
 mod services;
 mod silent_members;
 mod table_rows;

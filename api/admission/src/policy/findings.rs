@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use quorate_meta::{Cause, CauseReason, Map, Names, Reason, Status, Value};
 use quorate_policy::{Denial, FailurePolicy, Findings};
 use quorate_registry::error::Error;
-use quorate_registry::{Attributes, Resource};
+use quorate_registry::{AdmissionWait, Attributes, Resource};
 
 use super::index::{Actions, StoredBinding, StoredPolicy};
 use crate::matching::subject::name_of;
@@ -19,6 +19,8 @@ pub(super) struct Report {
     /// The first denial: its message and reason.
     refusal: Option<(String, Reason)>,
     pub(super) warnings: Vec<String>,
+    /// The policies that took long.
+    pub(super) waits: Vec<AdmissionWait>,
     /// By key.
     annotations: BTreeMap<String, Vec<String>>,
     /// The validations that failed under a binding with the action `Audit`.

@@ -23,13 +23,15 @@ mod tests;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
+use std::time::Duration;
 
 use quorate_cel::library::authorizer::Answers;
 use quorate_meta::Value;
 use quorate_policy::Pending;
 use quorate_registry::error::Error;
-use quorate_registry::{Attributes, Author, CurrentCatalogue, Notes, Resource};
+use quorate_registry::{AdmissionWait, Attributes, Author, CurrentCatalogue, Notes, Resource};
 use quorate_store::Store;
+use tokio::time::Instant;
 
 use crate::matching::match_resources::MatchedAs;
 use crate::matching::questions::Questions;
@@ -54,6 +56,8 @@ const EXEMPT: [(&str, &str); 10] = [
     ("authorization", "subjectaccessreviews"),
 ];
 
+/// A policy that takes as long is noted.
+const LONG: Duration = Duration::from_millis(1);
 /// After so many rounds of questions to the authorizer a write is refused: each round answers every
 /// question that the one before has met.
 const ROUNDS_MAX: usize = 64;
@@ -94,7 +98,8 @@ impl Judge<'_> {
         if let Some(author) = attributes.author {
             let annotations = report.annotations(names).into_iter().collect();
             let warnings = std::mem::take(&mut report.warnings);
-            let notes = Notes { warnings, annotations, ..Notes::default() };
+            let waits = std::mem::take(&mut report.waits);
+            let notes = Notes { warnings, annotations, waits, ..Notes::default() };
             if notes != Notes::default() {
                 author.note(notes);
             }
@@ -152,8 +157,12 @@ impl Judge<'_> {
         let (mut report, mut pending) = (Report::default(), false);
         let written = OnceCell::new();
         for bound in policies.of(&subject.attributes.target.resource.plural, self.index.now()) {
-            let shared = SharedSubject { subject, written: &written };
+            let (shared, began) = (SharedSubject { subject, written: &written }, Instant::now());
             pending |= self.ask_one(bound, shared, answers, &mut report).is_err();
+            let (name, took) = (&bound.policy.name, began.elapsed());
+            if took >= LONG {
+                report.waits.push(AdmissionWait { part: "policy", name: name.clone(), took });
+            }
         }
         if pending { Err(Pending) } else { Ok(report) }
     }

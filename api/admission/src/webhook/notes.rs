@@ -42,8 +42,8 @@ impl CallNotes {
     /// A call has taken this long.
     pub(super) fn took(&mut self, webhook: &StoredWebhook, took: Duration) {
         self.notes.waits.push(AdmissionWait {
-            configuration: webhook.configuration.clone(),
-            webhook: webhook.name.clone(),
+            part: "webhook",
+            name: format!("{}/{}", webhook.configuration, webhook.name),
             took,
         });
     }
