@@ -37,7 +37,7 @@ use quorate_registry::error::Error;
 use quorate_registry::{Attributes, CurrentCatalogue, Terms};
 pub use quota_lock::QuotaLocks;
 use snapshot_view::SnapshotView;
-use webhook::{WebhookIndex, WebhookPhase};
+use webhook::{WebhookIndex, WebhookPhase, WebhookState};
 
 /// All plugins over one store.
 pub struct Admission {
@@ -65,6 +65,17 @@ impl Admission {
     #[must_use]
     pub fn with_policies(self, policies: Option<Arc<PolicyIndex>>) -> Self {
         Self { policies, ..self }
+    }
+
+    /// The webhooks that this node does not call at present.
+    ///
+    /// # Errors
+    /// 503 when an acknowledged write has not been applied within some seconds.
+    pub async fn open_breakers(&self) -> Result<Vec<WebhookState>, Error> {
+        match &self.webhooks {
+            Some(webhooks) => webhooks.open_breakers().await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The same, which asks admission webhooks too.

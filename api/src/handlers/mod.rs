@@ -5,6 +5,7 @@
 //! Error>`; streams that outlive the call hold shared parts of the [`crate::Api`], never the call's
 //! borrow.
 
+mod admission;
 mod answer;
 mod apply;
 mod binding;
@@ -26,7 +27,6 @@ mod openapi;
 mod openid;
 mod options;
 mod patch;
-mod rehearsal;
 mod render;
 mod request;
 mod review;

@@ -14,8 +14,8 @@ use quorate_extensions::aggregation::is_delegated;
 use quorate_meta::Status;
 
 use super::{
-    binding, create, delete, deletecollection, discovery, eviction, get, health, index, list,
-    openapi, openid, patch, rehearsal, review, scale, token_request, update, version, watch,
+    admission, binding, create, delete, deletecollection, discovery, eviction, get, health, index,
+    list, openapi, openid, patch, review, scale, token_request, update, version, watch,
 };
 use crate::Api;
 use crate::body::Body;
@@ -43,8 +43,8 @@ pub(crate) enum Route {
     OpenId(openid::OpenIdPage),
     /// To the health checks: of one name, or all.
     Health(Endpoint, Option<String>),
-    /// To the rehearsal of admission policies.
-    Rehearsal,
+    /// To a page about admission.
+    Admission(admission::AdmissionPage),
     /// To the version.
     Version,
     /// To the paths that there are.
@@ -82,7 +82,7 @@ impl Route {
             Self::OpenApi(_)
             | Self::OpenId(_)
             | Self::Health(..)
-            | Self::Rehearsal
+            | Self::Admission(_)
             | Self::Version
             | Self::Index => None,
         }
@@ -97,7 +97,7 @@ pub(crate) fn find(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Resu
     let route =
         find_page(api, catalogue, &info.path).ok_or_else(|| no_page(api, catalogue, &info.path))?;
     let is_served = match route {
-        Route::Rehearsal => info.verb == Verb::Create,
+        Route::Admission(page) => info.verb == page.verb(),
         Route::Health(..) => matches!(info.verb, Verb::Get | Verb::Head),
         _ => info.verb == Verb::Get,
     };
@@ -115,8 +115,10 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
     match trimmed {
         "" => return Some(Route::Index),
         "/version" => return Some(Route::Version),
-        rehearsal::PATH => return Some(Route::Rehearsal),
         _ => {}
+    }
+    if let Some(page) = admission::AdmissionPage::find(trimmed) {
+        return Some(Route::Admission(page));
     }
     if let Some(page) = openapi::OpenApiPage::find(trimmed) {
         return Some(Route::OpenApi(page));
@@ -227,7 +229,7 @@ fn dispatch<'a>(
         Route::Health(endpoint, check) => {
             async move { health::handle(api, request, endpoint, check.as_deref()).await }.boxed()
         }
-        Route::Rehearsal => rehearsal::handle(api, request).boxed(),
+        Route::Admission(page) => admission::handle(api, request, page).boxed(),
         Route::Version => ready(version::handle(api, request)).boxed(),
         Route::Index => ready(index::handle(api, request)).boxed(),
         Route::OpenId(page) => ready(openid::handle(api, page)).boxed(),

@@ -18,6 +18,8 @@ use crate::terminal::{print_line, print_table};
 const USER: &str = "admission";
 /// The neutral name of the group of what can be suspended.
 const GROUP: &str = "admissionregistration";
+/// Where a node tells of its breakers.
+const BREAKERS: &str = "/admission/breakers";
 /// What can be suspended: version and plural name. Those that are not served are passed over.
 const RESOURCES: [(&str, &str); 4] = [
     ("v1", "validatingadmissionpolicies"),
@@ -34,6 +36,8 @@ struct Configured {
     /// The path of the object.
     path: String,
     suspended_until: Option<Time>,
+    /// The webhooks of it that this node does not call at present, and why.
+    failures: Vec<String>,
 }
 
 /// Carries out the command.
@@ -62,7 +66,9 @@ pub(super) async fn run(command: &Admission, env: &Env) -> Result<(), Error> {
 
 async fn status(query: &Query, env: &Env, now: Time) -> Result<(), Error> {
     let mut client = ApiClient::connect(&query.target, env, USER).await?;
-    let all = list(&mut client).await?;
+    let mut all = list(&mut client).await?;
+    let breakers = client.get(BREAKERS).await?;
+    all.iter_mut().for_each(|object| object.failures = failures(object, &breakers));
     match query.output {
         Output::Json => {
             let all: Vec<_> = all.iter().map(|object| record(object, now)).collect();
@@ -96,7 +102,25 @@ fn configured(names: &Names, resource: &'static str, path: &str, object: &Value)
         name: name.to_owned(),
         path: format!("{path}/{name}"),
         suspended_until: suspension::until(names, object),
+        failures: Vec::new(),
     }
+}
+
+/// What the node says of the breakers of a configuration's webhooks.
+fn failures(object: &Configured, breakers: &Value) -> Vec<String> {
+    let open = breakers.get("breakers").and_then(Value::as_list).unwrap_or_default();
+    let text =
+        |breaker: &Value, field: &str| breaker.str_at(&[field]).unwrap_or_default().to_owned();
+    let is_of = |breaker: &&Value| {
+        object.resource == format!("{}webhookconfigurations", text(breaker, "type"))
+            && object.name == text(breaker, "configuration")
+    };
+    let line = |breaker: &Value| {
+        let failures = breaker.get("failures").and_then(Value::as_i64).unwrap_or_default();
+        let (webhook, last) = (text(breaker, "webhook"), text(breaker, "lastFailure"));
+        format!("{webhook} is not called after {failures} failures: {last}")
+    };
+    open.iter().filter(is_of).map(line).collect()
 }
 
 /// The object that a command names.
@@ -140,13 +164,18 @@ fn suspended_until(object: &Configured, now: Time) -> Option<String> {
 
 fn record(object: &Configured, now: Time) -> serde_json::Value {
     let Configured { resource, name, .. } = object;
-    json!({"resource": resource, "name": name, "suspendedUntil": suspended_until(object, now)})
+    let suspended_until = suspended_until(object, now);
+    json!({
+        "resource": resource, "name": name, "suspendedUntil": suspended_until,
+        "openBreakers": object.failures,
+    })
 }
 
 fn row(object: &Configured, now: Time) -> [String; 3] {
     let state = suspended_until(object, now)
         .map_or_else(|| "in force".to_owned(), |until| format!("suspended until {until}"));
-    [object.resource.to_owned(), object.name.clone(), state]
+    let state = std::iter::once(state).chain(object.failures.iter().cloned());
+    [object.resource.to_owned(), object.name.clone(), state.collect::<Vec<_>>().join("; ")]
 }
 
 #[cfg(test)]
@@ -180,6 +209,23 @@ mod tests {
         check("pods/a", Err("there is no policy or webhook configuration \"pods/a\""));
         let both = "\"a\" is the name of several: say which of validatingadmissionpolicies/a, validatingwebhookconfigurations/a";
         check("a", Err(both));
+    }
+
+    #[test]
+    fn open_breakers_are_of_a_configuration() {
+        let breaker = |configuration: &str| {
+            json!({
+                "type": "mutating", "configuration": configuration, "webhook": "a.example.com",
+                "failures": 20, "lastFailure": "EOF",
+            })
+        };
+        let breakers = json!({"breakers": [breaker("one"), breaker("two")]}).into();
+        let check = |resource: &'static str, expect: &[&str]| {
+            assert_eq!(failures(&object(resource, "one", None), &breakers), expect);
+        };
+        let told = "a.example.com is not called after 20 failures: EOF";
+        check("mutatingwebhookconfigurations", &[told]);
+        check("validatingwebhookconfigurations", &[]);
     }
 
     #[test]

@@ -84,7 +84,10 @@ async fn a_rehearsal_is_for_those_who_may_read_everything() {
         .client(1)
         .saying(&[("impersonate-user", "jane"), ("impersonate-group", "system:authenticated")]);
     assert_eq!(reader.post("/admission/rehearsal", &body).await.status, 403);
+    assert_eq!(reader.get("/admission/breakers").await.status, 403);
     let mut admin = cluster.client(1);
+    let open = admin.get("/admission/breakers").await.expect(200).body;
+    assert_eq!(open, json!({"breakers": []}));
     admin.post("/admission/rehearsal", &body).await.expect(200);
     let get = admin.send(Method::GET, "/admission/rehearsal", None).await.unwrap();
     assert_eq!(get.status, 405);

@@ -74,6 +74,12 @@ impl Breaker {
         pause.is_probed = true;
         Ok(CallPermit { breaker: self, is_probe: true })
     }
+
+    /// The last failure, and the failed calls in a row; `None` while the breaker is closed.
+    pub(super) fn opened_by(&self) -> Option<(u32, String)> {
+        let state = self.0.lock();
+        state.pause.map(|_| (state.failures, state.last_failure.clone()))
+    }
 }
 
 impl CallPermit<'_> {

@@ -86,6 +86,11 @@ impl WebhooksOfType {
         found.collect()
     }
 
+    /// Every webhook, in the order in which they are asked.
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<StoredWebhook>> {
+        self.in_force.webhooks.iter().map(|(webhook, _)| webhook)
+    }
+
     /// Whether a write of resources of this name may match one.
     pub(super) fn may_match(&self, plural: &str) -> bool {
         self.in_force.by_plural.may_match(plural)

@@ -24,8 +24,9 @@ impl WebhookType {
         }
     }
 
-    /// The word in names.
-    pub(super) fn name(self) -> &'static str {
+    /// The word in names: `mutating` or `validating`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::Mutating => "mutating",
             Self::Validating => "validating",

@@ -20,6 +20,7 @@ mod notes;
 mod refusal;
 mod response;
 mod review;
+mod state;
 #[cfg(test)]
 mod tests;
 mod validating;
@@ -38,6 +39,7 @@ use quorate_webhook::Clients;
 
 use index::{StoredWebhook, Webhooks};
 pub use metrics::{CallResult, NoMetrics, Outcome, WebhookMetrics, WebhookType};
+pub use state::WebhookState;
 
 /// The neutral name of the group of configurations.
 const REGISTRATION: &str = "admissionregistration";
@@ -110,6 +112,22 @@ impl WebhookIndex {
             return self.webhooks.current().await;
         }
         Ok(self.webhooks.applied())
+    }
+
+    /// The webhooks that are not called at present, because calls of them have failed too often.
+    ///
+    /// # Errors
+    /// 503 when an acknowledged write has not been applied within some seconds.
+    pub async fn open_breakers(&self) -> Result<Vec<WebhookState>, Error> {
+        let webhooks = self.current().await?;
+        let types = [
+            (&webhooks.mutating, WebhookType::Mutating),
+            (&webhooks.validating, WebhookType::Validating),
+        ];
+        let all = types.into_iter().flat_map(|(webhooks, webhook_type)| {
+            webhooks.all().filter_map(move |webhook| WebhookState::of(webhook, webhook_type))
+        });
+        Ok(all.collect())
     }
 
     /// The time that suspensions are judged by.

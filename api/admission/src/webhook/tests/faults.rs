@@ -176,8 +176,12 @@ async fn the_breaker_keeps_the_meaning_of_the_failure_policy() {
     let hook = |policy: &str| webhook("a", nowhere(), json!({"failurePolicy": policy}));
     cluster.configure("Validating", "c", vec![hook("Fail")]).await;
     for _ in 0..20 {
+        assert_eq!(cluster.admission.open_breakers().await.unwrap(), []);
         assert!(cluster.refusal("x").await.ends_with("connection refused"));
     }
+    let open = cluster.admission.open_breakers().await.unwrap();
+    let state = open.first().map(|open| (open.configuration.as_str(), open.failures));
+    assert_eq!((open.len(), state), (1, Some(("c", 20))));
     let told = cluster.refusal("x").await;
     assert!(
         told.contains("circuit breaker is open") && told.ends_with("connection refused"),

@@ -76,6 +76,7 @@ impl ServiceResolver for NoServices {
 /// A cluster with the namespace `n`, labelled `stage: test`.
 struct Cluster {
     writer: Writer,
+    admission: Arc<Admission>,
     store: Arc<dyn Store>,
     catalogue: Arc<Catalogue>,
     author: Arc<Jane>,
@@ -108,12 +109,13 @@ impl Cluster {
         let loaded = catalogue.load();
         let webhooks = WebhookIndex::new(&loaded, options).map(Arc::new);
         let admission = Admission::new(names, catalogue, store.clone()).with_webhooks(webhooks);
+        let admission = Arc::new(admission);
         let deadline = within.map(|within| Instant::now() + within);
         let author = Arc::new(Jane { notes: Mutex::default(), deadline });
         let writer = Writer::new(names, store.clone(), env)
-            .admitted_by(Arc::new(admission))
+            .admitted_by(admission.clone())
             .on_behalf_of(author.clone());
-        let cluster = Self { writer, store, catalogue: loaded, author };
+        let cluster = Self { writer, admission, store, catalogue: loaded, author };
         let labels = json!({"stage": "test"});
         let namespace = json!({"metadata": {"name": "n", "labels": labels}});
         cluster.write("", "namespaces", namespace).await.expect("the namespace is created");

@@ -1,4 +1,4 @@
-//! The rehearsal of admission policies, `POST /admission/rehearsal`: one step of it for a request.
+//! The rehearsal of admission policies: one step of it for a request.
 //!
 //! The body is `{"candidates": [..], "since": TIME}` for the first step, and `{"candidates": [..],
 //! "continue": PLACE}` for those that follow; the answer has the place of the next one until
@@ -17,9 +17,6 @@ use crate::body::Body;
 use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
-
-/// The path.
-pub(crate) const PATH: &str = "/admission/rehearsal";
 
 /// Carries out one step.
 pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
