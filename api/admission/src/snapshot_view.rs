@@ -36,7 +36,7 @@ impl<'a> SnapshotView<'a> {
         plural: &str,
     ) -> Option<&'a Resource> {
         let group = if group.is_empty() { String::new() } else { self.names.group(group) };
-        self.catalogue.find(&group, version, plural).map(|resource| &**resource)
+        self.catalogue.find_builtin(&group, version, plural).map(|resource| &**resource)
     }
 
     /// Every resource that is served.

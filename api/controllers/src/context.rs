@@ -54,12 +54,12 @@ impl Context {
     /// A resource of the core group; every cluster has those that controllers ask for.
     pub(super) fn resource(&self, plural: &str) -> Result<Arc<Resource>, Error> {
         let found = self.find("", "v1", plural);
-        found.ok_or_else(|| Error::internal(format!("the resource {plural} is not served")))
+        found.ok_or_else(|| Error::internal(format!("there is no resource {plural}")))
     }
 
-    /// A resource by its full group name; `None` while it is not served.
+    /// A built-in resource by its full group name, whether it is served or switched off.
     pub(super) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
-        self.catalogue.load().find(group, version, plural).cloned()
+        self.catalogue.load().find_builtin(group, version, plural).cloned()
     }
 
     /// The resource that an object's key belongs to, in the version that its objects are stored in.

@@ -21,7 +21,7 @@ impl ServiceAddresses {
     /// A resolver of the Services of this catalogue; without such it knows none.
     #[must_use]
     pub fn new(catalogue: &Catalogue, store: Arc<dyn Store>) -> Self {
-        Self { store, services: catalogue.find("", "v1", "services").cloned() }
+        Self { store, services: catalogue.find_builtin("", "v1", "services").cloned() }
     }
 }
 

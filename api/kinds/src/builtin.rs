@@ -1,8 +1,9 @@
 //! The built-in resources, made from the kinds of the schema.
 //!
-//! Invariant: every kind that the schema stores is served, but for the exceptions listed here. A
-//! new kind needs its IDL entry, and a strategy where the schema does not define its whole
-//! behaviour.
+//! Invariants: every kind that the schema stores is served, but for those that are off by default
+//! and those that an operator has switched off: they are in the catalogue and not served, so that
+//! their stored objects stay. A new kind needs its IDL entry, and a strategy where the schema does
+//! not define its whole behaviour.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use quorate_meta::{GroupVersionKind, Names, version_order};
 use quorate_schema::{Graph, KindDef};
 
 use quorate_registry::features::{Feature, Gates};
+use quorate_registry::runtime_config::RuntimeConfig;
 use quorate_registry::{Catalogue, Conversion, ObjectTypes, Resource, StoredForm, Subresource};
 
 /// Neutral group and kind of what is served but never stored: reviews, which the handlers answer,
@@ -30,8 +32,14 @@ const VIRTUAL: [(&str, &str); 7] = [
 const COMPUTED: [(&str, &str); 1] = [("core", "ComponentStatus")];
 
 /// Neutral group and kind of what is served while a feature gate is on.
-const GATED: [(&str, &str, Feature); 1] =
-    [("certificates", "ClusterTrustBundle", Feature::ClusterTrustBundle)];
+const GATED: [(&str, &str, Feature); 3] = [
+    ("admissionregistration", "MutatingAdmissionPolicy", Feature::MutatingAdmissionPolicy),
+    ("admissionregistration", "MutatingAdmissionPolicyBinding", Feature::MutatingAdmissionPolicy),
+    ("certificates", "ClusterTrustBundle", Feature::ClusterTrustBundle),
+];
+
+/// Neutral group and kind of what is not GA and yet served by default.
+const ON_BY_DEFAULT: [(&str, &str); 1] = [("certificates", "ClusterTrustBundle")];
 
 /// Neutral groups in the order of discovery, by which clients resolve short names; other groups
 /// follow.
@@ -84,35 +92,50 @@ pub fn catalogue_of(names: &'static Names) -> Catalogue {
 /// The catalogue of the built-in resources, with every feature gate at its default.
 #[must_use]
 pub fn catalogue(graph: &Arc<Graph>) -> Catalogue {
-    catalogue_with(graph, &Gates::default())
+    catalogue_with(graph, &Gates::default(), &RuntimeConfig::default())
 }
 
-/// The catalogue of the built-in resources under these feature gates.
+/// The catalogue of the built-in resources under these feature gates and this runtime
+/// configuration.
 #[must_use]
-pub fn catalogue_with(graph: &Arc<Graph>, gates: &Gates) -> Catalogue {
-    let mut served: Vec<(&KindDef, Option<StoredForm>)> =
-        graph.kinds().iter().filter_map(|kind| Some((kind, served(graph, gates, kind)?))).collect();
-    served.sort_by(|(left, _), (right, _)| {
+pub fn catalogue_with(
+    graph: &Arc<Graph>,
+    gates: &Gates,
+    runtime_config: &RuntimeConfig,
+) -> Catalogue {
+    let kinds = graph.kinds().iter();
+    let mut known: Vec<(&KindDef, Option<StoredForm>)> =
+        kinds.filter_map(|kind| Some((kind, stored_form(graph, kind)?))).collect();
+    known.sort_by(|(left, _), (right, _)| {
         let versions = version_order::compare(&left.version, &right.version);
         group_place(left).cmp(&group_place(right)).then(versions)
     });
-    let resources = served.into_iter().map(|(kind, form)| Arc::new(resource(graph, kind, form)));
-    Catalogue::new(graph.clone(), resources.collect())
+    let resource = |(kind, form)| {
+        let served = is_served(kind, gates, runtime_config);
+        Arc::new(Resource { served, ..resource(graph, kind, form) })
+    };
+    Catalogue::new(graph.clone(), known.into_iter().map(resource).collect())
 }
 
-/// Whether a kind is served, and how its objects are stored when that is in another version. `None`
-/// for a kind that is not served: it is neither virtual nor stored, or it is off by default.
-#[expect(clippy::option_option, reason = "whether it is served, and then whether it is converted")]
-fn served(graph: &Arc<Graph>, gates: &Gates, kind: &KindDef) -> Option<Option<StoredForm>> {
+/// Whether a kind is served: its feature is on, and neither its default nor the runtime
+/// configuration switch it off.
+fn is_served(kind: &KindDef, gates: &Gates, runtime_config: &RuntimeConfig) -> bool {
+    let own = (kind.neutral_group, kind.kind.as_ref());
+    let gate = GATED.iter().find(|(group, name, _)| (*group, *name) == own);
+    let default = !kind.off_by_default || ON_BY_DEFAULT.contains(&own);
+    gate.is_none_or(|(.., feature)| gates.has(*feature))
+        && runtime_config.serves(&kind.group, &kind.version, &kind.resource, default)
+}
+
+/// How a kind's objects are stored when that is in another version. `None` for a kind that is
+/// no resource: it is neither virtual nor stored.
+#[expect(clippy::option_option, reason = "whether it is a resource, and then whether converted")]
+fn stored_form(graph: &Arc<Graph>, kind: &KindDef) -> Option<Option<StoredForm>> {
     if is_virtual(kind) || COMPUTED.contains(&(kind.neutral_group, kind.kind.as_ref())) {
         return Some(None);
     }
     let version = kind.storage_version.as_ref()?;
-    let gate = GATED
-        .iter()
-        .find(|(group, name, _)| (*group, *name) == (kind.neutral_group, kind.kind.as_ref()));
-    let on = gate.map_or(!kind.off_by_default, |(.., feature)| gates.has(*feature));
-    if kind.resource.is_empty() || !on {
+    if kind.resource.is_empty() {
         return None;
     }
     let stored = GroupVersionKind::new(&*kind.storage_group, version.as_ref(), kind.kind.as_ref());
@@ -284,20 +307,44 @@ mod tests {
         assert_eq!(order, ["v2", "v1"]);
     }
 
+    const POLICIES: &str = "admissionregistration.svc.io/v1beta1/mutatingadmissionpolicies";
+    const BUNDLES: &str = "certificates.svc.io/v1beta1/clustertrustbundles";
+
     #[test]
-    fn a_feature_can_be_switched_off() {
-        let check = |gates: &str, expect: bool| {
-            let catalogue = catalogue_with(
-                &Arc::new(Graph::builtin(Naming::Svc.names())),
-                &gates.parse().unwrap(),
-            );
+    fn features_and_versions_can_be_switched() {
+        let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
+        let check = |gates: &str, config: &str, path: &str, expect: bool| {
+            let catalogue =
+                catalogue_with(&graph, &gates.parse().unwrap(), &config.parse().unwrap());
+            let [group, version, plural] = *path.split('/').collect::<Vec<_>>() else {
+                panic!("{path}")
+            };
             assert_eq!(
-                catalogue.find("certificates.svc.io", "v1beta1", "clustertrustbundles").is_some(),
-                expect
+                catalogue.find(group, version, plural).is_some(),
+                expect,
+                "{gates} {config}: {path}"
             );
+            // Its stored objects are known all the same.
+            let known = catalogue.find_builtin(group, version, plural).unwrap();
+            let key = known.key(Some("a"), "b");
+            assert_eq!(catalogue.of_key(&key).unwrap().plural, plural);
+            assert!(catalogue.stored().any(|stored| stored.prefix == known.prefix), "{path}");
         };
-        check("", true);
-        check("ClusterTrustBundle=false", false);
+        check("", "", BUNDLES, true);
+        check("ClusterTrustBundle=false", "", BUNDLES, false);
+        check("", "certificates.svc.io/v1beta1=false", BUNDLES, false);
+        check("", "api/beta=false", BUNDLES, false);
+        check("", "", POLICIES, false);
+        check("MutatingAdmissionPolicy=true", "", POLICIES, false);
+        check("", "admissionregistration.svc.io/v1beta1", POLICIES, false);
+        for config in ["admissionregistration.svc.io/v1beta1", "api/beta", "api/all"] {
+            check("MutatingAdmissionPolicy=true", config, POLICIES, true);
+        }
+        check("", "batch/v1=false", "batch/v1/jobs", false);
+        check("", "batch/v1/jobs=false", "batch/v1/jobs", false);
+        check("", "batch/v1/jobs=false", "batch/v1/cronjobs", true);
+        check("", "autoscaling/v2=false", "autoscaling/v1/horizontalpodautoscalers", true);
+        check("", "autoscaling/v2=false", "autoscaling/v2/horizontalpodautoscalers", false);
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! with the next epoch, in which every resource that did not change is the same `Arc`, at the cost
 //! of what changes. A request takes the catalogue once and keeps it, so all its lookups agree. The
 //! order is that of discovery: built-in resources as they were given, then custom ones by group,
-//! version and name. What no request can use is found only by keys and among what is stored. A value that is derived from a catalogue is kept with the epoch that it was
-//! derived from ([`PerEpoch`]).
+//! version and name. What no request can use is found only by keys and among what is stored, and, when it is
+//! built in, by the server's own parts. A value that is derived from a catalogue is kept with the
+//! epoch that it was derived from ([`PerEpoch`]).
 //!
 //! Not here: which resources there are.
 
@@ -28,6 +29,8 @@ pub struct Catalogue {
     epoch: u64,
     graph: Arc<Graph>,
     builtin: Arc<Index>,
+    /// Built-in resources that are switched off.
+    switched_off: Arc<Index>,
     custom: CustomIndex,
     /// Resources that are there only because objects are stored in their form.
     unserved: CustomIndex,
@@ -35,12 +38,15 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// The first catalogue of a process, with epoch 0. `graph` is the schema of the built-in types:
-    /// resources and all other types of the API, such as options and reviews.
+    /// resources and all other types of the API, such as options and reviews. Resources that are
+    /// not `served` are switched off.
     #[must_use]
     pub fn new(graph: Arc<Graph>, resources: Vec<Arc<Resource>>) -> Self {
-        let builtin = Arc::new(Index::new(resources));
+        let (served, off): (Vec<_>, Vec<_>) =
+            resources.into_iter().partition(|resource| resource.served);
+        let (builtin, switched_off) = (Arc::new(Index::new(served)), Arc::new(Index::new(off)));
         let (custom, unserved) = (CustomIndex::default(), CustomIndex::default());
-        Self { epoch: 0, graph, builtin, custom, unserved }
+        Self { epoch: 0, graph, builtin, switched_off, custom, unserved }
     }
 
     /// The number of this catalogue in its process: each one that is published has a higher epoch
@@ -71,6 +77,14 @@ impl Catalogue {
             .find(|resource| resource.group == group && resource.version == version)
     }
 
+    /// The built-in resource of a name, whether it is served or switched off: for the parts of the
+    /// server that work with its objects all the same.
+    #[must_use]
+    pub fn find_builtin(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+        let mut named = self.builtin.named(plural).chain(self.switched_off.named(plural));
+        named.find(|resource| resource.group == group && resource.version == version)
+    }
+
     /// The resource that an object's key in the store belongs to, in the version that its objects
     /// are stored in.
     #[must_use]
@@ -78,15 +92,16 @@ impl Catalogue {
         let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else {
             return None;
         };
-        let mut named = self.named(plural).chain(self.unserved.named(plural));
+        let off = self.switched_off.named(plural).chain(self.unserved.named(plural));
+        let mut named = self.named(plural).chain(off);
         named.find(|resource| resource.group == group && resource.is_stored_form())
     }
 
     /// Every resource in whose form objects are stored, served or not: each stored object belongs
     /// to one of them.
     pub fn stored(&self) -> impl Iterator<Item = &Arc<Resource>> {
-        let served = self.iter().filter(|resource| resource.is_stored_form());
-        served.chain(self.unserved.iter())
+        let builtin = self.builtin.iter().chain(self.switched_off.iter()).chain(self.custom.iter());
+        builtin.filter(|resource| resource.is_stored_form()).chain(self.unserved.iter())
     }
 
     fn named(&self, plural: &str) -> impl Iterator<Item = &Arc<Resource>> {
@@ -137,7 +152,8 @@ impl Catalogue {
         removed.iter().for_each(|resource| index(resource, |index, one| index.remove(one)));
         added.iter().for_each(|resource| index(resource, CustomIndex::insert));
         let (graph, builtin) = (self.graph.clone(), self.builtin.clone());
-        Self { epoch: self.epoch + 1, graph, builtin, custom, unserved }
+        let switched_off = self.switched_off.clone();
+        Self { epoch: self.epoch + 1, graph, builtin, switched_off, custom, unserved }
     }
 }
 

@@ -39,6 +39,8 @@ pub enum Feature {
     GenericWorkload,
     /// `maxUnavailable` of StatefulSets (KEP-961).
     MaxUnavailableStatefulSet,
+    /// Policies that change objects (KEP-3962).
+    MutatingAdmissionPolicy,
 }
 
 /// The maturity of a feature.
@@ -86,7 +88,7 @@ const fn row(
 const DEVICES: &[Feature] = &[Feature::DynamicResourceAllocation];
 
 /// Every feature with a gate.
-pub const FEATURES: [FeatureRow; 11] = [
+pub const FEATURES: [FeatureRow; 12] = [
     row("APIResponseCompression", Feature::ApiResponseCompression, Stage::Beta, "1.16", true),
     row(
         "AllowUnsafeMalformedObjectDeletion",
@@ -132,6 +134,7 @@ pub const FEATURES: [FeatureRow; 11] = [
         "1.35",
         false,
     ),
+    row("MutatingAdmissionPolicy", Feature::MutatingAdmissionPolicy, Stage::Beta, "1.34", false),
 ];
 
 impl Feature {

@@ -18,6 +18,7 @@ mod options;
 pub mod ownership;
 pub mod patch;
 mod removal;
+pub mod runtime_config;
 pub mod scale;
 pub mod selector;
 pub mod stored_codec;

@@ -44,8 +44,8 @@ pub struct Resource {
     /// Whether its objects are stored. Otherwise it is virtual, such as a review: a request that is
     /// answered at once, with the verb `create` only.
     pub stored: bool,
-    /// Whether requests can use it. Otherwise it is there for controllers only, because the objects
-    /// of a custom resource are stored in its form.
+    /// Whether requests can use it. Otherwise it is there for the server's own parts: the objects
+    /// of a custom resource are stored in its form, or it is built in and switched off.
     pub served: bool,
     /// Verbs served on the resource itself, as discovery lists them.
     pub verbs: Vec<String>,

@@ -23,7 +23,7 @@ pub fn label(
     node: &str,
     object: &mut Value,
 ) -> Result<(), Error> {
-    let Some(nodes) = catalogue.find("", "v1", "nodes") else {
+    let Some(nodes) = catalogue.find_builtin("", "v1", "nodes") else {
         return Ok(());
     };
     let Some(entry) = snapshot.get(&nodes.key(None, node)) else {

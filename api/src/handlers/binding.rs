@@ -44,7 +44,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
 
 /// Binds the pod that the body names; 201 with a Status.
 pub(super) async fn create(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
-    let pods = request.catalogue.find("", "v1", PODS).ok_or_else(Error::no_such_path)?;
+    let pods = request.catalogue.find_builtin("", "v1", PODS).ok_or_else(Error::no_such_path)?;
     bind(api, request, pods, request.resource()?, None).await
 }
 

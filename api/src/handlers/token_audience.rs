@@ -130,7 +130,7 @@ impl Volumes<'_> {
         namespace: Option<&str>,
         name: &str,
     ) -> Result<Option<Value>, Error> {
-        let Some(resource) = self.catalogue.find(group, "v1", plural) else {
+        let Some(resource) = self.catalogue.find_builtin(group, "v1", plural) else {
             return Ok(None);
         };
         let entry = self.snapshot.get(&resource.key(namespace, name));

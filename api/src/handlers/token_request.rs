@@ -311,7 +311,7 @@ fn find(
     namespace: Option<&str>,
     name: &str,
 ) -> Result<Value, Error> {
-    let resource = catalogue.find("", "v1", plural).ok_or_else(Error::no_such_path)?;
+    let resource = catalogue.find_builtin("", "v1", plural).ok_or_else(Error::no_such_path)?;
     match snapshot.get(&resource.key(namespace, name)) {
         Some(entry) => stored_codec::decode(resource, entry),
         None => Err(Status::not_found(&resource.group_resource(), name).into()),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use quorate_registry::features::Gates;
+use quorate_registry::runtime_config::RuntimeConfig;
 
 /// Feature gates, and the lifetime of issued certificates.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -15,6 +16,10 @@ pub(crate) struct Features {
     /// Features to switch on or off: Feature=true,Other=false.
     #[arg(long, default_value_t)]
     pub(crate) feature_gates: Gates,
+    /// Versions and resources of the API to switch on or off: GROUP/VERSION[/RESOURCE][=false],
+    /// api/all, api/ga, api/beta, api/alpha.
+    #[arg(long, default_value_t, hide_default_value = true)]
+    pub(crate) runtime_config: RuntimeConfig,
 }
 
 impl Features {
@@ -26,6 +31,7 @@ impl Features {
                 humantime::format_duration(self.cluster_signing_duration)
             ),
             format!("--feature-gates={}", self.feature_gates),
+            format!("--runtime-config={}", self.runtime_config),
         ]
     }
 }

@@ -105,6 +105,7 @@ mod tests {
             "--snapshot-every=7",
             "--log-keep=9",
             "--feature-gates=ClusterTrustBundle=false",
+            "--runtime-config=batch/v1=false",
         ];
         let parse = |arguments: Vec<String>| {
             let all = ["quorate", "serve", "--data-dir=d"]

@@ -102,7 +102,11 @@ pub(super) fn api(
     let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
     Ok(Api::new(ApiOptions {
         naming: parts.config.naming,
-        catalogue: builtin::catalogue_with(&graph, &tuning.features.feature_gates),
+        catalogue: builtin::catalogue_with(
+            &graph,
+            &tuning.features.feature_gates,
+            &tuning.features.runtime_config,
+        ),
         store,
         env: parts.env.clone(),
         version: Version {

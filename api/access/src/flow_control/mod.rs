@@ -81,7 +81,7 @@ fn schemas(
     store: Arc<dyn Store>,
 ) -> Option<DerivedState<FlowSchemas>> {
     let group = names.group(GROUP);
-    let find = |plural| catalogue.find(&group, VERSION, plural).cloned();
+    let find = |plural| catalogue.find_builtin(&group, VERSION, plural).cloned();
     let resources = vec![find(flow_schemas::SCHEMAS)?, find(flow_schemas::LEVELS)?];
     let prefixes = resources.iter().map(|resource| resource.prefix(None)).collect();
     let what = "flow schemas and priority levels";

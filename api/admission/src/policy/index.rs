@@ -198,7 +198,7 @@ impl PolicyIndex {
     ) -> Option<Self> {
         let names = catalogue.graph().names();
         let group = names.group(REGISTRATION);
-        let find = |plural| catalogue.find(&group, "v1", plural).cloned();
+        let find = |plural| catalogue.find_builtin(&group, "v1", plural).cloned();
         let resources = vec![find(POLICIES)?, find(BINDINGS)?];
         let policies = Arc::new(DerivedState::new(DerivedStateOptions {
             store,

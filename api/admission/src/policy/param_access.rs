@@ -80,7 +80,7 @@ fn of_binding(
     let reference = changed(attributes, new, "paramRef")?;
     let policy = new.str_at(&["spec", "policyName"]).unwrap_or_default();
     let own = attributes.target.resource;
-    let policies = catalogue.find(&own.group, &own.version, POLICIES)?;
+    let policies = catalogue.find_builtin(&own.group, &own.version, POLICIES)?;
     let policy = snapshot.get(&policies.key(None, policy));
     let policy = policy.and_then(|entry| stored_codec::decode(policies, entry).ok());
     let kind = policy.as_ref().and_then(|policy| policy.at(&["spec", "paramKind"]));

@@ -85,7 +85,7 @@ impl WebhookIndex {
         let WebhookIndexOptions { store, clients, clock, entropy, metrics } = options;
         let names = catalogue.graph().names();
         let group = names.group(REGISTRATION);
-        let find = |plural| catalogue.find(&group, "v1", plural).cloned();
+        let find = |plural| catalogue.find_builtin(&group, "v1", plural).cloned();
         let resources = vec![find(index::MUTATING)?, find(index::VALIDATING)?];
         let webhooks = Arc::new(DerivedState::new(DerivedStateOptions {
             store,

@@ -86,7 +86,7 @@ async fn reconcile(context: &Context, wanted: &[BootstrapObject]) -> Result<(), 
         let mut puts = Vec::new();
         for object in wanted {
             let group = context.names.group(object.group);
-            let Some(resource) = catalogue.find(&group, "v1", object.plural) else {
+            let Some(resource) = catalogue.find_builtin(&group, "v1", object.plural) else {
                 continue;
             };
             puts.extend(put(context, resource, &snapshot, object)?);

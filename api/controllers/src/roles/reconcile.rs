@@ -41,7 +41,7 @@ fn put<'a>(
     default: &'a DefaultObject,
 ) -> Result<Option<Put<'a>>, Error> {
     let group = context.names.group(rbac::GROUP);
-    let resource = catalogue.find(&group, "v1", default.plural);
+    let resource = catalogue.find_builtin(&group, "v1", default.plural);
     let resource = resource.ok_or_else(|| Error::internal("roles are not served"))?;
     let target = Target { resource, namespace: default.namespace.as_deref(), name: &default.name };
     let Some(entry) = snapshot.get(&target.key()) else {

@@ -43,7 +43,7 @@ impl Publisher {
     ) -> Option<Self> {
         let current = catalogue.load();
         let group = current.graph().names().group(EXTENSIONS);
-        let resource = current.find(&group, "v1", DEFINITIONS)?.clone();
+        let resource = current.find_builtin(&group, "v1", DEFINITIONS)?.clone();
         let definitions = Arc::new(DerivedState::new(DerivedStateOptions {
             store: store.clone(),
             prefixes: vec![resource.prefix(None)],

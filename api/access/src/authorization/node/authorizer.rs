@@ -52,7 +52,7 @@ impl NodeAuthorizer {
         let [certificates, coordination, resource, storage] =
             ["certificates", "coordination", "resource", "storage"]
                 .map(|neutral| names.group(neutral));
-        let find = |group: &str, plural: &str| catalogue.find(group, "v1", plural).cloned();
+        let find = |group: &str, plural: &str| catalogue.find_builtin(group, "v1", plural).cloned();
         let resources = vec![
             find("", "pods")?,
             find("", "persistentvolumes")?,

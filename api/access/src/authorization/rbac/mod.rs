@@ -35,7 +35,7 @@ pub(crate) type Rules = DerivedState<Index>;
 /// No rules yet. `None` when the registry does not serve roles and bindings.
 pub(super) fn rules(names: &Names, catalogue: &Catalogue, store: Arc<dyn Store>) -> Option<Rules> {
     let group = names.group(GROUP);
-    let find = |plural: &str| catalogue.find(&group, "v1", plural).cloned();
+    let find = |plural: &str| catalogue.find_builtin(&group, "v1", plural).cloned();
     let resources = vec![
         find("roles")?,
         find("clusterroles")?,

@@ -57,6 +57,7 @@ pub(in crate::tidy) const REGISTRY: &[(&str, &[&str])] = &[
     ("permission", &[]),
     ("removal", &[]),
     ("resource", &["conversion", "keys", "removal", "strategy"]),
+    ("runtime_config", &[]),
     ("scale", &["error", "resource", "strategy"]),
     ("selector", &[]),
     ("stored_codec", &["conversion", "error", "resource", "strategy"]),
