@@ -12,7 +12,7 @@ use futures::{Stream, TryStreamExt};
 use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{OptionalSend, RaftSnapshotBuilder};
 use quorate_env::blocking;
-use quorate_store::{Retention, Serving, ServingOptions};
+use quorate_store::{Retention, Serving};
 
 use super::error::{StateOpenError, invalid};
 use super::failure::FailureReport;
@@ -54,8 +54,7 @@ impl StateMachine {
         let progress = &live.position.progress;
         let bounds = (progress.oldest, progress.revision);
         let history = Arc::new(DiskHistory::new(Arc::clone(&journal), bounds, saver.shared()));
-        let serving =
-            Serving::new(live.state.snapshot(), recent, history.clone(), ServingOptions::default());
+        let serving = Serving::new(live.state.snapshot(), recent, history.clone(), options.serving);
         Ok(Self {
             failures,
             saver,

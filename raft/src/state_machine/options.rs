@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use quorate_env::Fatal;
 use quorate_env::disk::{Disk, SystemDisk};
-use quorate_store::Retention;
+use quorate_store::{Retention, ServingOptions};
 
 use crate::cluster::ClusterId;
 
@@ -42,6 +42,8 @@ pub struct StateMachineOptions {
     pub identity: StateIdentity,
     /// How much history stays readable.
     pub retention: Retention,
+    /// How much memory serving may take.
+    pub serving: ServingOptions,
     /// Bytes of the newest history that the serving form starts with.
     pub warm_bytes: usize,
     /// Bytes of a segment of the journal. Dropped history gives its disk space back a segment at a
@@ -66,6 +68,7 @@ impl StateMachineOptions {
             directory: directory.into(),
             identity,
             retention: Retention::default(),
+            serving: ServingOptions::default(),
             warm_bytes: WARM_BYTES,
             segment_bytes: SEGMENT_BYTES,
             checkpoint_bytes: CHECKPOINT_BYTES,

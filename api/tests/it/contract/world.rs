@@ -34,7 +34,7 @@ impl World {
     pub(super) async fn new() -> Self {
         let clock = Arc::new(TestClock::default());
         let retention = Retention { time_ms: KEPT_MS, ..Retention::default() };
-        let serving = ServingOptions { ring_bytes: RING_BYTES };
+        let serving = ServingOptions { ring_bytes: RING_BYTES, ..ServingOptions::default() };
         let store = MemoryStore::new(MemoryOptions {
             retention,
             serving,

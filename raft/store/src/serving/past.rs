@@ -15,13 +15,13 @@ use crate::state::footprint;
 use crate::{Batch, HistoryError, Revision, Snapshot};
 use quorate_env::blocking;
 
-/// Older states that are remembered, the most recently used.
-const REMEMBERED_SNAPSHOTS: usize = 16;
 /// Bytes of history read at a time while undoing.
 const UNDO_READ_BYTES: usize = 4 << 20;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Past {
+    /// How many older states are remembered.
+    limit: usize,
     /// Most recently used last.
     remembered: Mutex<VecDeque<Snapshot>>,
     /// Held while undoing, so that many readers of one revision do the work once.
@@ -29,6 +29,10 @@ pub(super) struct Past {
 }
 
 impl Past {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, remembered: Mutex::default(), undoing: Mutex::default() }
+    }
+
     pub(super) fn at(&self, at: Revision, source: &Source) -> Result<Snapshot, HistoryError> {
         let newest = source.view().snapshot.clone();
         let applied = newest.revision();
@@ -90,10 +94,10 @@ impl Past {
     fn remember(&self, snapshot: Snapshot, oldest: Revision) {
         let mut remembered = self.remembered.lock();
         remembered.retain(|other| other.revision() >= oldest);
-        if remembered.len() == REMEMBERED_SNAPSHOTS {
+        remembered.push_back(snapshot);
+        if remembered.len() > self.limit {
             remembered.pop_front();
         }
-        remembered.push_back(snapshot);
     }
 }
 

@@ -18,6 +18,8 @@ use crate::{Batch, HistoryError, Revision, Snapshot};
 
 /// Recent changes kept in memory by default, in bytes of [`Batch::footprint`].
 pub const DEFAULT_RING_BYTES: usize = 32 << 20;
+/// Older states that are remembered, the most recently used, by default.
+const DEFAULT_REMEMBERED_SNAPSHOTS: usize = 16;
 
 /// How much memory serving may take besides the state itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +27,14 @@ pub struct ServingOptions {
     /// Recent changes kept in memory, in bytes of [`Batch::footprint`]. At least the newest are
     /// kept, however large.
     pub ring_bytes: usize,
+    /// Older states that are remembered, count. With 0 each read of the past is made from the
+    /// history.
+    pub remembered_snapshots: usize,
 }
 
 impl Default for ServingOptions {
     fn default() -> Self {
-        Self { ring_bytes: DEFAULT_RING_BYTES }
+        Self { ring_bytes: DEFAULT_RING_BYTES, remembered_snapshots: DEFAULT_REMEMBERED_SNAPSHOTS }
     }
 }
 
@@ -65,7 +70,7 @@ impl Serving {
         }
         let source = Source::new(View { snapshot, ring: writer.ring() }, history);
         let shared = Shared {
-            past: Past::default(),
+            past: Past::new(options.remembered_snapshots),
             waiters: Waiters::default(),
             publisher: Mutex::new(writer),
         };

@@ -30,7 +30,10 @@ async fn one_store_for_all_cases_twice() {
 
 #[tokio::test]
 async fn history_instead_of_the_ring() {
-    let options = MemoryOptions { serving: ServingOptions { ring_bytes: 0 }, ..options() };
+    let options = MemoryOptions {
+        serving: ServingOptions { ring_bytes: 0, ..ServingOptions::default() },
+        ..options()
+    };
     conformance::run_all(async || store(options.clone())).await;
 }
 
@@ -38,8 +41,11 @@ async fn history_instead_of_the_ring() {
 async fn compaction() {
     let retention = Retention { bytes: 64 << 10, ..Retention::default() };
     for ring_bytes in [0, 16 << 10, 1 << 20] {
-        let options =
-            MemoryOptions { serving: ServingOptions { ring_bytes }, retention, ..options() };
+        let options = MemoryOptions {
+            serving: ServingOptions { ring_bytes, ..ServingOptions::default() },
+            retention,
+            ..options()
+        };
         conformance::compaction(store(options)).await;
     }
 }

@@ -125,7 +125,7 @@ fn check(
     reads: &[Index],
 ) -> Result<(), TestCaseError> {
     let options = MemoryOptions {
-        serving: ServingOptions { ring_bytes },
+        serving: ServingOptions { ring_bytes, ..ServingOptions::default() },
         retention: Retention { bytes: history_bytes, time_ms: 1 },
         ..MemoryOptions::new(Arc::new(Still))
     };

@@ -60,9 +60,12 @@ struct Node {
 
 impl Node {
     fn new(ring_bytes: usize) -> Self {
+        Self::with(ServingOptions { ring_bytes, ..ServingOptions::default() })
+    }
+
+    fn with(options: ServingOptions) -> Self {
         let (state, history) = (State::new(), Arc::new(Kept::default()));
-        let serving =
-            Serving::new(state.snapshot(), [], history.clone(), ServingOptions { ring_bytes });
+        let serving = Serving::new(state.snapshot(), [], history.clone(), options);
         Self { state, history, serving }
     }
 
@@ -318,6 +321,25 @@ fn after_a_reset_watches_go_on_where_the_history_allows() {
     node.publish(&["a/9"]);
     assert_eq!(given(&mut caught_up), Some(7));
     assert_eq!((caught_up.position().get(), quiet.position().get()), (7, 7));
+}
+
+#[test]
+fn older_states_are_remembered_as_many_as_allowed() {
+    let check = |remembered_snapshots: usize, expect_again: bool| {
+        let mut node = Node::with(ServingOptions { ring_bytes: 0, remembered_snapshots });
+        (0..40).for_each(|_| node.publish(&["a/1"]));
+        let mut read = |at: u64| {
+            let before = node.history.reads.load(Ordering::SeqCst);
+            let found = node.serving.snapshot_at(Revision::new(at)).expect("kept");
+            assert_eq!(found.revision().get(), at);
+            node.history.reads.load(Ordering::SeqCst) > before
+        };
+        assert!(read(10), "from the history");
+        assert_eq!(read(10), expect_again, "{remembered_snapshots} remembered");
+    };
+    check(16, false);
+    check(1, false);
+    check(0, true);
 }
 
 #[test]
