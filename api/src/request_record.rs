@@ -22,6 +22,7 @@ use quorate_access::authorization::Decision;
 use quorate_access::flow_control::Flow;
 use quorate_access::request::RequestInfo;
 use quorate_registry::Notes;
+use quorate_registry::release::Release;
 
 /// How long a request may take when its client asks for no less.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -57,7 +58,8 @@ pub struct RequestRecord<'a> {
     decision: Option<Decision>,
     /// The decision by a newer state, which the handler asked for.
     later_decision: OnceLock<Decision>,
-    deprecated: bool,
+    /// The release that removes the API version in the path, where that is deprecated.
+    deprecated: Option<Option<Release>>,
     request_bytes: usize,
     object_name: OnceLock<SmolStr>,
     credential_id: OnceLock<String>,
@@ -134,7 +136,13 @@ impl<'a> RequestRecord<'a> {
     /// Whether the API version in the path is deprecated.
     #[must_use]
     pub fn is_deprecated(&self) -> bool {
-        self.deprecated
+        self.deprecated.is_some()
+    }
+
+    /// The release that removes the API version in the path, where that is known.
+    #[must_use]
+    pub fn removed_release(&self) -> Option<Release> {
+        self.deprecated.flatten()
     }
 
     /// Bytes of the request's body, as far as it was read whole.
@@ -207,7 +215,7 @@ impl<'a> RequestRecord<'a> {
             flow: None,
             decision: None,
             later_decision: OnceLock::new(),
-            deprecated: false,
+            deprecated: None,
             request_bytes: 0,
             object_name: OnceLock::new(),
             credential_id: OnceLock::new(),
@@ -251,9 +259,9 @@ impl<'a> RequestRecord<'a> {
         self.decision = Some(decision);
     }
 
-    /// The path names a deprecated API version.
-    pub(crate) fn deprecated(&mut self) {
-        self.deprecated = true;
+    /// The path names a deprecated API version, which that release removes.
+    pub(crate) fn deprecated(&mut self, removed: Option<Release>) {
+        self.deprecated = Some(removed);
     }
 
     /// The body has been read.

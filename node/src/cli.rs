@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use access::{Access, static_tokens};
 pub(crate) use admission::Admission;
 pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
-pub(crate) use features::Features;
+pub(crate) use features::{Features, Switches};
 pub(crate) use members::{Leader, Member, Token};
 pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
 pub(crate) use policy::{Policy, PolicyTest};

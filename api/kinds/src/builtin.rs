@@ -11,6 +11,7 @@ use std::sync::Arc;
 use quorate_meta::{GroupVersionKind, Names, version_order};
 use quorate_schema::{Graph, KindDef};
 
+use crate::api_versions::ApiVersion;
 use quorate_registry::features::{Feature, Gates};
 use quorate_registry::runtime_config::RuntimeConfig;
 use quorate_registry::{Catalogue, Conversion, ObjectTypes, Resource, StoredForm, Subresource};
@@ -66,10 +67,6 @@ const GROUP_ORDER: [&str; 20] = [
     "resource",
 ];
 
-/// The successors of deprecated kinds: neutral group and kind, and group and kind of the successor.
-const SUCCESSORS: [(&str, &str, &str, &str); 1] =
-    [("core", "Endpoints", "discovery", "v1 EndpointSlice")];
-
 /// The subresources that are served.
 const SERVED_SUBRESOURCES: [&str; 8] = [
     "approval",
@@ -110,9 +107,17 @@ pub fn catalogue_with(
         let versions = version_order::compare(&left.version, &right.version);
         group_place(left).cmp(&group_place(right)).then(versions)
     });
-    let resource = |(kind, form)| {
-        let served = is_served(kind, gates, runtime_config);
-        Arc::new(Resource { served, ..resource(graph, kind, form) })
+    let versions = ApiVersion::all();
+    let version_of = |kind: &KindDef| {
+        let own = (kind.neutral_group, &*kind.version, &*kind.kind);
+        versions.iter().find(|row| (row.group, row.version, row.kind) == own)
+    };
+    let resource = |(kind, form): (&KindDef, Option<StoredForm>)| {
+        let version = version_of(kind);
+        let is_in_release = version.is_none_or(|version| version.is_in(gates.release()));
+        let deprecation = version.and_then(|one| one.deprecation(graph.names(), gates.release()));
+        let served = is_in_release && is_served(kind, gates, runtime_config);
+        Arc::new(Resource { served, deprecation, ..resource(graph, kind, form) })
     };
     Catalogue::new(graph.clone(), known.into_iter().map(resource).collect())
 }
@@ -121,10 +126,15 @@ pub fn catalogue_with(
 /// configuration switch it off.
 fn is_served(kind: &KindDef, gates: &Gates, runtime_config: &RuntimeConfig) -> bool {
     let own = (kind.neutral_group, kind.kind.as_ref());
-    let gate = GATED.iter().find(|(group, name, _)| (*group, *name) == own);
     let default = !kind.off_by_default || ON_BY_DEFAULT.contains(&own);
-    gate.is_none_or(|(.., feature)| gates.has(*feature))
+    gate_of(own.0, own.1).is_none_or(|feature| gates.has(feature))
         && runtime_config.serves(&kind.group, &kind.version, &kind.resource, default)
+}
+
+/// The feature that a kind, of the group with this neutral name, is served with.
+pub(crate) fn gate_of(group: &str, kind: &str) -> Option<Feature> {
+    let gate = GATED.iter().find(|(own, name, _)| (*own, *name) == (group, kind));
+    gate.map(|(.., feature)| *feature)
 }
 
 /// How a kind's objects are stored when that is in another version. `None` for a kind that is
@@ -203,7 +213,7 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
         types: ObjectTypes::Known(graph.clone(), kind.ty),
         columns: kind.columns.clone(),
         delete_returns_object: kind.delete_returns_object,
-        deprecation: deprecation(graph.names(), kind),
+        deprecation: None,
         storage_group: kind.storage_group.clone(),
         storage_version: kind
             .storage_version
@@ -219,22 +229,6 @@ fn resource(graph: &Arc<Graph>, kind: &KindDef, stored_form: Option<StoredForm>)
         live: None,
         removal: None,
     }
-}
-
-fn deprecation(names: &Names, kind: &KindDef) -> Option<String> {
-    let mut text = format!(
-        "{} {} is deprecated in {}+",
-        kind.api_version(),
-        kind.kind,
-        kind.deprecated.as_ref()?
-    );
-    if let Some((_, _, group, instead)) = SUCCESSORS
-        .iter()
-        .find(|(group, own, ..)| (*group, *own) == (kind.neutral_group, kind.kind.as_ref()))
-    {
-        text = format!("{text}; use {}/{instead}", names.group(group));
-    }
-    Some(text)
 }
 
 fn subresource(

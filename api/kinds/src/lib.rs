@@ -5,6 +5,7 @@
 
 mod address_warnings;
 mod admissionregistration;
+pub mod api_versions;
 mod apiextensions;
 mod apiregistration;
 mod apps;
@@ -28,9 +29,12 @@ mod rbac;
 mod resource;
 mod resource_names;
 mod rules;
+mod runtime_config_check;
 mod scheduling;
 mod storage;
 mod workload;
+
+pub use runtime_config_check::{UnservableApi, check as check_runtime_config};
 
 use std::sync::Arc;
 

@@ -17,6 +17,7 @@ pub mod keys;
 mod options;
 pub mod ownership;
 pub mod patch;
+pub mod release;
 mod removal;
 pub mod runtime_config;
 pub mod scale;
@@ -41,7 +42,7 @@ pub use error::Error;
 pub use gated_fields::GatedFields;
 pub use permission::{AccessCheck, AccessDecision, AccessTarget, Grant, Permission, UserInfo};
 pub use removal::Removal;
-pub use resource::{LiveMarker, ObjectTypes, Resource, Subresource, TypeSource};
+pub use resource::{Deprecation, LiveMarker, ObjectTypes, Resource, Subresource, TypeSource};
 pub use strategy::{
     FOREGROUND, Findings, NameRule, ORPHAN, Part, PrinterColumn, Propagation, ScalePaths, Step,
     Strategy,

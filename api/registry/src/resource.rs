@@ -15,6 +15,7 @@ use quorate_schema::{Column, Graph, TypeId};
 
 use super::conversion::{Conversion, RemoteConversion, StoredForm, VersionReader};
 use super::keys::{self, Key};
+use super::release::Release;
 use super::removal::Removal;
 use super::strategy::Strategy;
 
@@ -61,9 +62,8 @@ pub struct Resource {
     pub delete_returns_object: bool,
     /// The group that objects are stored in, as discovery hashes it.
     pub storage_group: String,
-    /// The warning for every user of the resource: since when it is deprecated, and its
-    /// replacement.
-    pub deprecation: Option<String>,
+    /// What users of the resource should know, where it is deprecated.
+    pub deprecation: Option<Deprecation>,
     /// The version that objects are stored in, as discovery hashes it.
     pub storage_version: String,
     /// The conversion to the stored form, when objects are stored in the form of another version.
@@ -87,6 +87,15 @@ pub struct Resource {
     pub live: Option<LiveMarker>,
     /// The signal that the resource is no longer served; `None` for built-in resources.
     pub removal: Option<Removal>,
+}
+
+/// The deprecation of a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deprecation {
+    /// The warning for each user: since when, and what to use in its place.
+    pub warning: String,
+    /// The first release without it, where that is known.
+    pub removed_release: Option<Release>,
 }
 
 /// The types of a resource's objects: known from the start, or made when they are first needed.

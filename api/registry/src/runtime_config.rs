@@ -14,11 +14,11 @@ use thiserror::Error;
 
 /// The settings of `--runtime-config`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RuntimeConfig(BTreeMap<Setting, bool>);
+pub struct RuntimeConfig(BTreeMap<ApiSetting, bool>);
 
 /// What one setting is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Setting {
+pub enum ApiSetting {
     /// Everything: `api/all`.
     All,
     /// Every version of a stage: `api/ga`, `api/beta`, `api/alpha`.
@@ -82,18 +82,28 @@ impl RuntimeConfig {
     /// Whether a resource of a group version is served, when it is by default or not.
     #[must_use]
     pub fn serves(&self, group: &str, version: &str, plural: &str, default: bool) -> bool {
-        let resource = Setting::Resource(group.to_owned(), version.to_owned(), plural.to_owned());
+        let resource =
+            ApiSetting::Resource(group.to_owned(), version.to_owned(), plural.to_owned());
         let keys = [
             resource,
-            Setting::Version(group.to_owned(), version.to_owned()),
-            Setting::Stability(Stability::of(version)),
-            Setting::All,
+            ApiSetting::Version(group.to_owned(), version.to_owned()),
+            ApiSetting::Stability(Stability::of(version)),
+            ApiSetting::All,
         ];
         keys.iter().find_map(|key| self.0.get(key)).copied().unwrap_or(default)
     }
 
+    /// The settings of several lists together; of two of one key, that of the later list.
+    pub fn merged(lists: &[Self]) -> Result<Self, InvalidRuntimeConfig> {
+        let settings: BTreeMap<_, _> = lists.iter().flat_map(|list| list.0.clone()).collect();
+        if settings.len() == 1 && settings.get(&ApiSetting::All) == Some(&false) {
+            return Err(InvalidRuntimeConfig::Nothing);
+        }
+        Ok(Self(settings))
+    }
+
     /// The settings, the general ones first.
-    pub fn settings(&self) -> impl Iterator<Item = (&Setting, bool)> {
+    pub fn settings(&self) -> impl Iterator<Item = (&ApiSetting, bool)> {
         self.0.iter().map(|(key, on)| (key, *on))
     }
 
@@ -110,7 +120,7 @@ impl RuntimeConfig {
     }
 }
 
-impl FromStr for Setting {
+impl FromStr for ApiSetting {
     type Err = InvalidRuntimeConfig;
 
     fn from_str(text: &str) -> Result<Self, InvalidRuntimeConfig> {
@@ -138,12 +148,12 @@ fn resource(
     group: &str,
     version: &str,
     plural: &str,
-) -> Result<Setting, InvalidRuntimeConfig> {
+) -> Result<ApiSetting, InvalidRuntimeConfig> {
     if plural.is_empty() || plural != plural.to_ascii_lowercase() {
         let (key, resource) = (key.to_owned(), plural.to_owned());
         return Err(InvalidRuntimeConfig::Resource { key, resource });
     }
-    Ok(Setting::Resource(group.into(), version.into(), plural.into()))
+    Ok(ApiSetting::Resource(group.into(), version.into(), plural.into()))
 }
 
 impl FromStr for RuntimeConfig {
@@ -154,14 +164,11 @@ impl FromStr for RuntimeConfig {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             config.read(part)?;
         }
-        if config.0.len() == 1 && config.0.get(&Setting::All) == Some(&false) {
-            return Err(InvalidRuntimeConfig::Nothing);
-        }
         Ok(config)
     }
 }
 
-impl fmt::Display for Setting {
+impl fmt::Display for ApiSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::All => f.write_str("api/all"),
@@ -210,7 +217,6 @@ mod tests {
 
     #[test]
     fn what_is_no_setting_is_refused() {
-        check("api/all=false", Err("invalid key with only api/all=false"));
         check("api/all=no", Err("invalid value of api/all: no, must be true or false"));
         check("batch=false", Err("runtime-config invalid key batch"));
         check("batch/1", Err("runtime-config invalid key batch/1"));
@@ -221,6 +227,21 @@ mod tests {
                 "invalid key batch/v1/Jobs: group/version/resource and resource is always lowercase plural, not \"Jobs\"",
             ),
         );
+    }
+
+    #[test]
+    fn lists_add_up() {
+        let check = |lists: &[&str], expect: Result<&str, InvalidRuntimeConfig>| {
+            let lists: Vec<RuntimeConfig> =
+                lists.iter().map(|list| list.parse().unwrap()).collect();
+            let merged = RuntimeConfig::merged(&lists).map(|merged| merged.to_string());
+            assert_eq!(merged, expect.map(str::to_owned));
+        };
+        check(&[], Ok(""));
+        check(&["batch/v1=false", "apps/v1=false"], Ok("apps/v1=false,batch/v1=false"));
+        check(&["batch/v1=false", "batch/v1"], Ok("batch/v1=true"));
+        check(&["api/all=false", "batch/v1"], Ok("api/all=false,batch/v1=true"));
+        check(&["api/all=false"], Err(InvalidRuntimeConfig::Nothing));
     }
 
     #[test]

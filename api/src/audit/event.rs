@@ -15,6 +15,7 @@ use super::json_members::{write_object, write_text};
 use super::policy::{Level, Stage, verb};
 use super::sender::Sender;
 use quorate_access::request::RequestInfo;
+use quorate_registry::release::Release;
 
 /// Room for the text of an ordinary request.
 const TEXT_BYTES: usize = 1024;
@@ -46,6 +47,8 @@ pub(super) struct Phrases {
     /// The name of the annotation of a credential in the answer.
     issued: String,
     deprecated: String,
+    /// The key of the annotation with the release that removes what is asked for.
+    removed_release: &'static str,
     left_out: String,
 }
 
@@ -62,6 +65,7 @@ impl Phrases {
             reason: format!(r#","{}":"#, names.audit_reason),
             issued: format!(r#","{}issued-credential-id":"#, names.user_extra_prefix),
             deprecated: format!(r#","{}":"true""#, names.audit_deprecated),
+            removed_release: names.audit_removed_release,
             left_out: format!(r#","{group}/body-left-out":"true""#),
         }
     }
@@ -164,8 +168,11 @@ impl Draft {
     }
 
     /// Annotates that the request is for a version that will be gone some day.
-    pub(super) fn deprecate(&mut self, phrases: &Phrases) {
+    pub(super) fn deprecate(&mut self, phrases: &Phrases, removed: Option<Release>) {
         self.further.extend_from_slice(phrases.deprecated.as_bytes());
+        if let Some(removed) = removed {
+            self.annotate(phrases.removed_release, &removed.to_string());
+        }
     }
 
     /// Says how the request has ended: with this code and, for a failure, this Status.

@@ -153,7 +153,7 @@ impl Told {
             self.draft.decide(&audit.phrases, allowed, reason);
         }
         if record.is_deprecated() {
-            self.draft.deprecate(&audit.phrases);
+            self.draft.deprecate(&audit.phrases, record.removed_release());
         }
         if let Some(credential) = record.credential_id() {
             self.draft.issue(&audit.phrases, credential);

@@ -23,8 +23,8 @@ pub(super) async fn find(x: &mut Exchange<'_>) -> Result<Route, Error> {
         found = find_again(x, publisher).await?.unwrap_or(found);
     }
     let route = found?;
-    if route.resource().is_some_and(|resource| resource.deprecation.is_some()) {
-        x.record.deprecated();
+    if let Some(deprecation) = route.resource().and_then(|one| one.deprecation.as_ref()) {
+        x.record.deprecated(deprecation.removed_release);
     }
     Ok(route)
 }

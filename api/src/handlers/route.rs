@@ -205,7 +205,8 @@ pub(crate) async fn run(
     route: Route,
     request: &Request<'_>,
 ) -> Result<Response<Body>, Error> {
-    let deprecated = route.resource().and_then(|resource| resource.deprecation.clone());
+    let deprecated = route.resource().and_then(|resource| resource.deprecation.as_ref());
+    let deprecated = deprecated.map(|deprecation| deprecation.warning.clone());
     let answer = dispatch(api, route, request);
     let answer = match request.body.len() {
         ..LONG_BODY_BYTES => answer.await,

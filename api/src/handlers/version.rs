@@ -8,21 +8,19 @@ use crate::body::Body;
 use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
-
-/// The release whose interface is served.
-const MAJOR: &str = "1";
-/// See [`MAJOR`].
-const MINOR: &str = "35";
+use quorate_registry::release::Release;
 
 pub(crate) fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let version = &api.version;
+    let number = |number: u16| Value::from(number.to_string());
+    let (own, emulated) = (Release::CURRENT, api.gates.release());
     let body = Map::from([
-        ("major", Value::from(MAJOR)),
-        ("minor", Value::from(MINOR)),
-        ("emulationMajor", Value::from(MAJOR)),
-        ("emulationMinor", Value::from(MINOR)),
-        ("minCompatibilityMajor", Value::from(MAJOR)),
-        ("minCompatibilityMinor", Value::from(MINOR)),
+        ("major", number(own.major)),
+        ("minor", number(own.minor)),
+        ("emulationMajor", number(emulated.major)),
+        ("emulationMinor", number(emulated.minor)),
+        ("minCompatibilityMajor", number(emulated.major)),
+        ("minCompatibilityMinor", number(emulated.minor)),
         ("gitVersion", Value::from(version.git_version.as_str())),
         ("gitCommit", Value::from(version.git_commit.as_str())),
         ("gitTreeState", Value::from("clean")),

@@ -105,7 +105,10 @@ mod tests {
             "--snapshot-every=7",
             "--log-keep=9",
             "--feature-gates=ClusterTrustBundle=false",
+            "--feature-gates=DRADeviceTaints=true",
             "--runtime-config=batch/v1=false",
+            "--runtime-config=apps/v1=false",
+            "--emulated-version=1.34",
         ];
         let parse = |arguments: Vec<String>| {
             let all = ["quorate", "serve", "--data-dir=d"]

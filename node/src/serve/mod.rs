@@ -23,6 +23,7 @@ use quorate_api::audit::{AuditWriter, AuditWriterHandle};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls};
 use quorate_env::Env;
 use quorate_raft::{PeerTls, Replica};
+use quorate_schema::Graph;
 use quorate_store::Store;
 use tokio::runtime::Builder;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -88,10 +89,13 @@ impl Node {
         )?);
         let (node, naming) = (parts.config.node, parts.config.naming);
         tracing::info!(version = env!("CARGO_PKG_VERSION"), node, %naming, cluster = %parts.config.cluster, "starting");
+        let graph = Arc::new(Graph::builtin(naming.names()));
+        let switches = tuning.features.resolve(&graph)?;
+        switches.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         let (audit, writers) = tuning.audit.open_log(node, naming.names(), env)?.unzip();
-        let replica = wiring::replica(&parts, tuning).await?;
+        let replica = wiring::replica(&parts, tuning, &switches.gates).await?;
         let store: Arc<dyn Store> = Arc::new(replica.clone());
-        let api = wiring::api(&parts, tuning, store, audit)?;
+        let api = wiring::api(&parts, tuning, &graph, switches, store, audit)?;
         let options = Options {
             address: parts.config.api.bind.clone(),
             tls: parts.server_tls.clone(),

@@ -17,13 +17,14 @@ use quorate_raft::replica::{Compaction, MemberOptions, ReplicaOptions};
 use quorate_raft::types::Peer;
 use quorate_raft::{Member, Replica, Role};
 use quorate_registry::derived::{Informer, InformerOptions};
+use quorate_registry::features::{Feature, Gates};
 use quorate_schema::Graph;
 use quorate_store::{Limits, Retention, Store};
 
 use super::issuer::StoreIssuer;
 use super::signer::Signer;
 use super::{Background, Parts, authorities, certificates, issuer, static_tokens, token_keys};
-use crate::cli::Tuning;
+use crate::cli::{Switches, Tuning};
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{self, names};
@@ -58,7 +59,11 @@ impl Debug for Members {
 }
 
 /// Opens the replica; founds the cluster when this node is to and has not.
-pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Replica, Error> {
+pub(super) async fn replica(
+    parts: &Arc<Parts>,
+    tuning: &Tuning,
+    gates: &Gates,
+) -> Result<Replica, Error> {
     let store: Arc<OnceLock<Arc<dyn Store>>> = Arc::default();
     let config = &parts.config;
     let signer: Arc<dyn CertificateSigner> =
@@ -77,6 +82,9 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
     let time_ms = u64::try_from(tuning.history_duration.as_millis()).map_err(Error::config)?;
     options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };
+    if !gates.has(Feature::ListFromCacheSnapshot) {
+        options.state.serving.remembered_snapshots = 0;
+    }
     let replica = Replica::open(options).await.map_err(Error::config)?;
     // Set only here: the signer was made just above.
     store.get_or_init(|| Arc::new(replica.clone()));
@@ -93,20 +101,17 @@ pub(super) async fn replica(parts: &Arc<Parts>, tuning: &Tuning) -> Result<Repli
 pub(super) fn api(
     parts: &Parts,
     tuning: &Tuning,
+    graph: &Arc<Graph>,
+    switches: Switches,
     store: Arc<dyn Store>,
     audit: Option<Audit>,
 ) -> Result<Arc<Api>, Error> {
     let config = &parts.config;
     let authentication =
         tuning.access.authentication(config.naming.names(), &config.api.advertise)?;
-    let graph = Arc::new(Graph::builtin(parts.config.naming.names()));
     Ok(Api::new(ApiOptions {
         naming: parts.config.naming,
-        catalogue: builtin::catalogue_with(
-            &graph,
-            &tuning.features.feature_gates,
-            &tuning.features.runtime_config,
-        ),
+        catalogue: builtin::catalogue_with(graph, &switches.gates, &switches.runtime_config),
         store,
         env: parts.env.clone(),
         version: Version {
@@ -125,7 +130,7 @@ pub(super) fn api(
             mutating: tuning.max_mutating_requests_inflight,
             long_running: tuning.max_watches,
         },
-        gates: tuning.features.feature_gates.clone(),
+        gates: switches.gates,
         webhook_roots: pki::platform_roots(),
     }))
 }

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use quorate_meta::version_order;
 use quorate_registry::keys::Key;
 use quorate_registry::{
-    Catalogue, LiveMarker, ObjectTypes, RemoteConversion, Removal, Resource, StoredForm, Strategy,
-    Subresource, TypeSource,
+    Catalogue, Deprecation, LiveMarker, ObjectTypes, RemoteConversion, Removal, Resource,
+    StoredForm, Strategy, Subresource, TypeSource,
 };
 use quorate_schema::Graph;
 
@@ -148,7 +148,8 @@ fn one(
     let api_version = format!("{group}/{}", version.name);
     let deprecation = version.deprecated.then(|| {
         let told = version.deprecation_warning.clone();
-        told.unwrap_or_else(|| deprecation(definition, version, &api_version))
+        let warning = told.unwrap_or_else(|| deprecation(definition, version, &api_version));
+        Deprecation { warning, removed_release: None }
     });
     Resource {
         group: group.clone(),
@@ -257,7 +258,7 @@ mod tests {
         assert_eq!(v1.selectable_fields, ["metadata.name", "metadata.namespace", "spec.color"]);
         assert!(v1.subresource("status").is_some() && beta.subresource("status").is_none());
         assert_eq!(
-            beta.deprecation.as_deref(),
+            beta.deprecation.as_ref().map(|told| &*told.warning),
             Some("x.example/v1beta1 Widget is deprecated; use x.example/v1 Widget")
         );
         let live = v1.live.as_ref().expect("custom");

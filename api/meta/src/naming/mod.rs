@@ -16,7 +16,7 @@ pub(crate) mod well_known;
 pub use table::Names;
 
 /// Groups whose name ends in the profile's suffix; all others are the same in both profiles.
-const SUFFIXED_GROUPS: [&str; 20] = [
+const SUFFIXED_GROUPS: [&str; 22] = [
     "admission",
     "admissionregistration",
     "apidiscovery",
@@ -30,6 +30,7 @@ const SUFFIXED_GROUPS: [&str; 20] = [
     "discovery",
     "events",
     "flowcontrol.apiserver",
+    "internal.apiserver",
     "meta",
     "networking",
     "node",
@@ -37,6 +38,7 @@ const SUFFIXED_GROUPS: [&str; 20] = [
     "resource",
     "scheduling",
     "storage",
+    "storagemigration",
 ];
 
 /// The naming profile of a cluster.

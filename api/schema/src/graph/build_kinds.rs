@@ -62,7 +62,6 @@ impl Builder {
                 "sub" => kind.subresources.push(self.subresource(place, &kind.group, rest)?),
                 "stage" => kind.off_by_default = *rest != "GA",
                 "everywhere" => kind.everywhere = true,
-                "deprecated" => kind.deprecated = Some(Cow::Borrowed(rest)),
                 "column" => kind.columns.push(column(rest).ok_or_else(|| unknown(place, rest))?),
                 _ => return Err(unknown(place, word)),
             }
@@ -153,7 +152,6 @@ fn blank_kind(
         delete_documents_object: false,
         everywhere: false,
         off_by_default: false,
-        deprecated: None,
         columns: Vec::new(),
         ty,
         list_ty: None,

@@ -47,8 +47,6 @@ pub struct KindDef {
     pub everywhere: bool,
     /// Whether the kind is off by default: `beta` and `alpha` kinds.
     pub off_by_default: bool,
-    /// Release since which it is deprecated.
-    pub deprecated: Option<Text>,
     /// Columns of its Table; empty means the default columns.
     pub columns: Vec<Column>,
     /// The type of its objects.

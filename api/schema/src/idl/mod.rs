@@ -14,7 +14,7 @@
 //!   sub status Namespace get update a subresource, its kind (group/version.Kind when it is another
 //!                                   group's), its verbs
 //!   column "Age" string format=name priority=1 cell=int = value in words -- description
-//!   stage beta                      deprecated v1.19, everywhere (known in every group version)
+//!   stage beta                      everywhere (known in every group version)
 //!
 //! type Event object                 a message; object: has apiVersion and kind in JSON
 //!   1 metadata ObjectMeta always -- doc

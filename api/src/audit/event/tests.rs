@@ -6,6 +6,7 @@ use super::*;
 use http::{HeaderMap, Method};
 use quorate_access::authentication::{ConnectionIdentity, User};
 use quorate_meta::{GroupResource, Naming};
+use quorate_registry::release::Release;
 use serde_json::{Value, json};
 
 #[test]
@@ -55,7 +56,7 @@ fn a_line_is_one_event() {
     draft.decide(&phrases, Some(true), "\"so\"");
     draft.left_out = true;
     draft.issue(&phrases, "JTI=1");
-    draft.deprecate(&phrases);
+    draft.deprecate(&phrases, Some(Release::new(1, 40)));
     draft.request = Some(Bytes::from_static(b"{\"a\":1}"));
     let mut expect = json!({
         "kind": "Event", "apiVersion": "audit.svc.io/v1", "level": "Request", "auditID": "7",
@@ -67,7 +68,7 @@ fn a_line_is_one_event() {
         "annotations": {
             "authorization.svc.io/decision": "allow", "authorization.svc.io/reason": "\"so\"",
             "audit.svc.io/body-left-out": "true", "authentication.svc.io/issued-credential-id": "JTI=1",
-            "svc.io/deprecated": "true"
+            "svc.io/deprecated": "true", "svc.io/removed-release": "1.40"
         }
     });
     let check = |draft: &Draft, stage, now, expect: &Value| {
