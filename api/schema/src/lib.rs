@@ -10,6 +10,7 @@
 //! (quorate-wire), and which kinds are served (quorate-registry).
 
 pub mod apply;
+pub mod declarative;
 mod decode;
 mod defaults;
 pub mod fieldset;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use quorate_meta::Names;
 
 use super::kind::KindDef;
+use super::rule::DeclaredRule;
 use super::types::{Field, ListKind, MapKind, Mixed, Patch, TypeDef, TypeId, Union};
 use super::{Graph, Scalar, Shape, Text};
 use crate::idl::{self, FieldDecl, File, IdlError, TypeDecl};
@@ -184,6 +185,9 @@ impl Builder {
             }
             Some(("patch", patch)) => field.patch = patch_strategy(patch)?,
             Some(("enum", values)) => field.allowed = values.split('|').map(spaced).collect(),
+            Some(("rules", rules)) => {
+                field.rules = rules.split(';').map(DeclaredRule::read).collect::<Option<_>>()?;
+            }
             Some(("known", values)) => field.known = values.split('|').map(spaced).collect(),
             Some(("default", json)) => {
                 field.default = Some(serde_json::from_str(&self.resolve_groups(json)).ok()?)
@@ -344,6 +348,7 @@ pub(super) fn blank() -> Field {
         default: None,
         allowed: Vec::new(),
         known: Vec::new(),
+        rules: Vec::new(),
         doc: Cow::Borrowed(""),
     }
 }

@@ -12,6 +12,7 @@ mod build;
 mod build_kinds;
 mod kind;
 mod layer;
+mod rule;
 mod shape;
 mod types;
 
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use quorate_meta::{GroupVersionKind, GroupVersionResource, Names};
 
 pub use kind::{Column, KindDef, Subresource};
+pub use rule::{DeclaredRule, TextFormat};
 pub use shape::{Scalar, Shape};
 pub use types::{
     ElementDef, Field, ListKind, MapKind, Mixed, Patch, TypeDef, TypeId, Union, Unknowns,

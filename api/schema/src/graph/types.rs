@@ -5,6 +5,7 @@ use std::sync::Arc;
 use quorate_meta::Value;
 
 use super::build::blank;
+use super::rule::DeclaredRule;
 use super::{Shape, Text};
 
 /// Index of a type in its graph.
@@ -136,6 +137,8 @@ pub struct Field {
     pub allowed: Vec<Text>,
     /// Well-known values of an open set.
     pub known: Vec<Text>,
+    /// Rules of declarative validation.
+    pub rules: Vec<DeclaredRule>,
     /// The description, one line; may be empty.
     pub doc: Text,
 }

@@ -27,8 +27,8 @@
 //! (fields at the parent's level in JSON), `wrapped` (a message around the list in protobuf),
 //! `atomic`, `set`, `map(key,...)` and, on maps and messages, `atomic`, `granular` (ownership),
 //! `patch=STRATEGY:KEY`, `enum=A|B` (closed), `known=A|B` (open; `~` stands for a space),
-//! `default=JSON`. Type flags: `object`, `atomic`, `mixed=...` (JSON form differs from the
-//! message), `union=discriminator:field=value,...`.
+//! `default=JSON`, `rules=RULE;RULE` (declarative validation). Type flags: `object`, `atomic`,
+//! `mixed=...` (JSON form differs from the message), `union=discriminator:field=value,...`.
 //!
 //! Names of the profile are `$extension(x)` in field names and `$group(x)` in defaults. Which kinds
 //! are served is decided by the registry.

@@ -16,6 +16,7 @@ pub(in crate::tidy) const META: &[(&str, &[&str])] = &[
 ];
 pub(in crate::tidy) const SCHEMA: &[(&str, &[&str])] = &[
     ("apply", &["decode", "defaults", "fieldset", "graph", "managed", "testing"]),
+    ("declarative", &["graph", "path"]),
     ("decode", &["fieldset", "graph", "path", "testing"]),
     ("defaults", &["decode", "graph", "testing"]),
     ("fieldset", &["decode", "graph", "testing"]),
