@@ -5,6 +5,7 @@ mod every_kind;
 mod parts;
 #[path = "../../../wire/src/random.rs"]
 mod random;
+mod released;
 
 use quorate_meta::{GroupVersionKind, Naming, Value};
 use quorate_schema::fieldset::Reach;
