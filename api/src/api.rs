@@ -35,7 +35,7 @@ use quorate_extensions::crd::publisher::Publisher;
 use quorate_extensions::services::ServiceAddresses;
 use quorate_registry::derived::{Informed, recording_writes};
 use quorate_registry::features::{Feature, Gates};
-use quorate_registry::write::Writer;
+use quorate_registry::write::{DeclarativeCounts, Writer};
 use quorate_registry::{Catalogue, CurrentCatalogue};
 
 /// What an [`Api`] is made of.
@@ -107,6 +107,8 @@ pub struct Api {
     /// Brings custom resources into the catalogue; `None` where definitions are not served.
     pub custom_resources: Option<Arc<Publisher>>,
     pub(crate) admission: Arc<Admission>,
+    /// What declarative validation has come to.
+    pub declarative_counts: Arc<DeclarativeCounts>,
     pub(crate) version: Version,
     pub(crate) address: String,
     pub(crate) tokens: Tokens,
@@ -170,6 +172,7 @@ impl Api {
         let admission = Admission::new(names, catalogue.clone(), store.clone());
         Arc::new(Self {
             names,
+            declarative_counts: Arc::default(),
             admission: Arc::new(admission.with_policies(policies).with_webhooks(webhooks)),
             audit: options.audit,
             authentication: Authentication::new(names, options.authentication),
@@ -208,9 +211,10 @@ impl Api {
     /// until the writer is told a user.
     #[must_use]
     pub fn writer(&self) -> Writer {
-        Writer::new(self.names, self.store.clone(), self.env.clone())
-            .gated_by(self.gates.clone())
+        let (store, env) = (self.store.clone(), self.env.clone());
+        Writer::with_gates(self.names, store, env, self.gates.clone())
             .admitted_by(self.admission.clone())
+            .counted_in(self.declarative_counts.clone())
     }
 
     /// What controllers read and write with.

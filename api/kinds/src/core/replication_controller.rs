@@ -18,6 +18,10 @@ const GATED: &[GatedFields] = &[template::gated("spec.template.spec")];
 pub(super) struct ReplicationController;
 
 impl Strategy for ReplicationController {
+    fn has_declared_rules(&self) -> bool {
+        true
+    }
+
     /// Deleting a controller orphans its pods by default, as it did before garbage collection.
     fn propagation(&self) -> Propagation {
         Propagation::Orphan

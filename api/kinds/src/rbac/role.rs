@@ -16,6 +16,10 @@ pub(super) struct Role {
 }
 
 impl Strategy for Role {
+    fn has_declared_rules(&self) -> bool {
+        !self.namespaced
+    }
+
     fn name_rule(&self) -> NameRule {
         NameRule::PathSegment
     }

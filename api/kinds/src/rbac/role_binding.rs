@@ -18,6 +18,10 @@ pub(super) struct RoleBinding {
 }
 
 impl Strategy for RoleBinding {
+    fn has_declared_rules(&self) -> bool {
+        self.namespaced
+    }
+
     fn name_rule(&self) -> NameRule {
         NameRule::PathSegment
     }

@@ -72,7 +72,6 @@ pub(super) fn check_value(attribute: &Field<'_>, causes: &mut Vec<Cause>) {
     }
     match VALUES.iter().filter(|kind| attribute.get(kind).is_set()).count() {
         1 => {}
-        0 => causes.push(attribute.required("exactly one value must be specified")),
         _ => causes.push(attribute.invalid("exactly one value must be specified")),
     }
 }

@@ -5,6 +5,7 @@ use quorate_meta::{Cause, Names, Value};
 use super::device_requests;
 use crate::field::Field;
 use crate::resource_names;
+use crate::rules;
 use quorate_registry::Strategy;
 
 /// The strategy of DeviceClass.
@@ -12,6 +13,10 @@ use quorate_registry::Strategy;
 pub(super) struct DeviceClass;
 
 impl Strategy for DeviceClass {
+    fn has_declared_rules(&self) -> bool {
+        true
+    }
+
     fn counts_generations(&self) -> bool {
         true
     }
@@ -20,9 +25,13 @@ impl Strategy for DeviceClass {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         device_requests::selectors(&spec.get("selectors"), &mut causes);
-        spec.get("config")
-            .items()
-            .for_each(|config| device_requests::configuration(&config, &mut causes));
+        let configurations = spec.get("config");
+        let max = device_requests::MAX_CONFIGURATIONS;
+        if rules::at_most_items(&configurations, max, &mut causes) {
+            configurations
+                .items()
+                .for_each(|config| device_requests::configuration(&config, &mut causes));
+        }
         let resource = spec.get("extendedResourceName");
         if resource.is_set() && !resource_names::is_extended(names, resource.text()) {
             causes.push(resource.invalid("must be a valid extended resource name"));

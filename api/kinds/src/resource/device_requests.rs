@@ -18,6 +18,8 @@ const MAX_CONSTRAINTS: usize = 32;
 const MAX_SUBREQUESTS: usize = 8;
 /// Selectors of a request, at most.
 const MAX_SELECTORS: usize = 32;
+/// Configurations of a claim or a class, at most.
+pub(super) const MAX_CONFIGURATIONS: usize = 32;
 
 /// Gated fields: device taints (KEP-5055), consumable capacity (KEP-5075).
 const GATED: &[(Feature, &str)] = &[
@@ -55,47 +57,54 @@ fn default_count(request: &mut Value) {
 /// Checks the requests, constraints and configuration of a claim.
 pub(super) fn devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
     let requests = devices.get("requests");
-    rules::at_most_items(&requests, MAX_REQUESTS, causes);
-    let mut names = HashSet::new();
-    for request in requests.items() {
-        named(&request, &mut names, causes);
-        let (exactly, subrequests) = (request.get("exactly"), request.get("firstAvailable"));
-        match (exactly.is_set(), subrequests.is_empty()) {
-            (false, true) => causes
-                .push(request.required("exactly one of `exactly` or `firstAvailable` is required")),
-            (true, false) => {
-                causes.push(
-                    request.invalid(
-                        "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set",
-                    ),
-                );
-            }
-            (true, true) => check_request(&exactly, causes),
-            (false, false) => {
-                rules::at_most_items(&subrequests, MAX_SUBREQUESTS, causes);
-                let mut names = HashSet::new();
-                for subrequest in subrequests.items() {
-                    named(&subrequest, &mut names, causes);
-                    check_request(&subrequest, causes);
-                }
-            }
+    if rules::at_most_items(&requests, MAX_REQUESTS, causes) {
+        let mut names = HashSet::new();
+        for request in requests.items() {
+            named(&request, &mut names, causes);
+            check_alternatives(&request, causes);
         }
     }
     let known = names_of(&requests);
     let (constraints, configurations) = (devices.get("constraints"), devices.get("config"));
-    rules::at_most_items(&constraints, MAX_CONSTRAINTS, causes);
-    for constraint in constraints.items() {
-        references(&constraint.get("requests"), &known, causes);
-        let attribute = constraint.get("matchAttribute");
-        if attribute.is_set() {
-            device_attributes::check_qualified(&attribute, causes);
-        } else {
-            causes.push(attribute.required(""));
+    if rules::at_most_items(&constraints, MAX_CONSTRAINTS, causes) {
+        for constraint in constraints.items() {
+            references(&constraint.get("requests"), &known, causes);
+            let attribute = constraint.get("matchAttribute");
+            if attribute.is_set() {
+                device_attributes::check_qualified(&attribute, causes);
+            } else {
+                causes.push(attribute.required(""));
+            }
         }
     }
-    for config in configurations.items() {
-        references(&config.get("requests"), &known, causes);
-        configuration(&config, causes);
+    if rules::at_most_items(&configurations, MAX_CONFIGURATIONS, causes) {
+        for config in configurations.items() {
+            references(&config.get("requests"), &known, causes);
+            configuration(&config, causes);
+        }
+    }
+}
+
+/// Checks what a request asks for: one thing, or the first of several that can be met.
+fn check_alternatives(request: &Field<'_>, causes: &mut Vec<Cause>) {
+    const ONE: &str = "exactly one of `exactly` or `firstAvailable` is required";
+    let (exactly, subrequests) = (request.get("exactly"), request.get("firstAvailable"));
+    if exactly.is_set() {
+        check_request(&exactly, causes);
+    }
+    if rules::at_most_items(&subrequests, MAX_SUBREQUESTS, causes) {
+        let mut names = HashSet::new();
+        for subrequest in subrequests.items() {
+            named(&subrequest, &mut names, causes);
+            check_request(&subrequest, causes);
+        }
+    }
+    match (exactly.is_set(), subrequests.is_empty()) {
+        (false, true) => causes.push(request.required(ONE)),
+        (true, false) => {
+            causes.push(request.invalid(&format!("{ONE}, but multiple fields are set")));
+        }
+        _ => {}
     }
 }
 
@@ -118,7 +127,9 @@ pub(super) fn names_of(requests: &Field<'_>) -> HashSet<String> {
 
 /// Checks a list of references to requests.
 pub(super) fn references(list: &Field<'_>, known: &HashSet<String>, causes: &mut Vec<Cause>) {
-    rules::at_most_items(list, MAX_REQUESTS, causes);
+    if !rules::at_most_items(list, MAX_REQUESTS, causes) {
+        return;
+    }
     let mut seen = HashSet::new();
     for reference in list.items() {
         self::reference(&reference, known, causes);
@@ -147,14 +158,15 @@ pub(super) fn reference(reference: &Field<'_>, known: &HashSet<String>, causes: 
 fn named<'v>(entry: &Field<'v>, seen: &mut HashSet<&'v str>, causes: &mut Vec<Cause>) {
     let own = entry.get("name");
     rules::optional_name(&own, name::dns_label, causes);
-    if !own.is_empty() && !seen.insert(own.text()) {
-        causes.push(own.duplicate());
+    if !seen.insert(own.text()) {
+        causes.push(Cause::duplicate(entry.path(), own.text()));
     }
 }
 
 fn check_request(request: &Field<'_>, causes: &mut Vec<Cause>) {
     rules::optional_name(&request.get("deviceClassName"), name::dns_subdomain, causes);
     selectors(&request.get("selectors"), causes);
+    tolerations(&request.get("tolerations"), causes);
     let count = request.get("count");
     match request.get("allocationMode").text() {
         "All" if count.int().unwrap_or_default() != 0 => {
@@ -167,9 +179,18 @@ fn check_request(request: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
+/// Checks the keys of the taints that are tolerated; an empty one stands for all.
+pub(super) fn tolerations(list: &Field<'_>, causes: &mut Vec<Cause>) {
+    for toleration in list.items() {
+        rules::optional_name(&toleration.get("key"), name::qualified_name, causes);
+    }
+}
+
 /// Checks device selectors: each has a CEL expression.
 pub(super) fn selectors(list: &Field<'_>, causes: &mut Vec<Cause>) {
-    rules::at_most_items(list, MAX_SELECTORS, causes);
+    if !rules::at_most_items(list, MAX_SELECTORS, causes) {
+        return;
+    }
     let empty = list.items().map(|selector| selector.get("cel")).filter(|cel| !cel.is_set());
     causes.extend(empty.map(|cel| cel.required("")));
 }
@@ -234,7 +255,7 @@ mod tests {
         check(json!([{"name": "a"}]), &["Required requests[0]"]);
         check(
             json!([{"name": "a", "exactly": one(1)}, {"name": "a", "exactly": one(1)}]),
-            &["Duplicate requests[1].name"],
+            &["Duplicate requests[1]"],
         );
         let all = json!({"deviceClassName": "c", "allocationMode": "All", "count": 1});
         check(

@@ -7,6 +7,8 @@ use crate::rules;
 
 /// Bytes of a driver name, at most.
 const MAX_DRIVER: usize = 63;
+/// Conditions of a device that decide whether its pod is placed, at most.
+const MAX_BINDING_CONDITIONS: usize = 4;
 /// Bytes of a pool name, at most.
 const MAX_POOL: usize = 253;
 
@@ -32,6 +34,26 @@ pub(super) fn pool(field: &Field<'_>, causes: &mut Vec<Cause>) {
     for part in field.text().split('/').filter(|_| !field.is_empty()) {
         let wrong = name::dns_subdomain(part);
         causes.extend(wrong.iter().map(|why| Cause::invalid(field.path(), part, why)));
+    }
+}
+
+/// Checks the identity of a share of a device: a UUID in lower case.
+pub(super) fn share(field: &Field<'_>, causes: &mut Vec<Cause>) {
+    let text = field.text();
+    let is_uuid = text.len() == 36
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        });
+    if field.is_set() && !is_uuid {
+        causes.push(field.invalid("must be a lowercase UUID in 8-4-4-4-12 format"));
+    }
+}
+
+/// Checks how many conditions a device has that decide whether its pod is placed.
+pub(super) fn binding_conditions(device: &Field<'_>, causes: &mut Vec<Cause>) {
+    for list in ["bindingConditions", "bindingFailureConditions"] {
+        rules::at_most_items(&device.get(list), MAX_BINDING_CONDITIONS, causes);
     }
 }
 

@@ -13,6 +13,10 @@ use quorate_registry::{GatedFields, Part, Strategy};
 pub(super) struct ResourceClaim;
 
 impl Strategy for ResourceClaim {
+    fn has_declared_rules(&self) -> bool {
+        true
+    }
+
     fn has_status(&self) -> bool {
         true
     }

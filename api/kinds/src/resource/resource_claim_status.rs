@@ -74,6 +74,8 @@ fn check_allocation(allocation: &Field<'_>, known: &HashSet<String>, causes: &mu
     for result in results.items().take(MAX_RESULTS) {
         device_requests::reference(&result.get("request"), known, causes);
         check_identity(&result, causes);
+        device_requests::tolerations(&result.get("tolerations"), causes);
+        names::binding_conditions(&result, causes);
     }
     rules::at_most_items(&configurations, MAX_CONFIGURATIONS, causes);
     for config in configurations.items().take(MAX_CONFIGURATIONS) {
@@ -91,6 +93,7 @@ fn check_identity(device: &Field<'_>, causes: &mut Vec<Cause>) {
     names::driver(&device.get("driver"), causes);
     names::pool(&device.get("pool"), causes);
     rules::optional_name(&device.get("device"), name::dns_label, causes);
+    names::share(&device.get("shareID"), causes);
 }
 
 /// The identity of a device, or of a share of it.

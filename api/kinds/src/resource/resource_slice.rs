@@ -11,12 +11,20 @@ use quorate_registry::{Part, Strategy};
 
 /// Devices of a slice, at most.
 const MAX_DEVICES: usize = 128;
+/// Sets of counters of a slice, at most.
+const MAX_COUNTER_SETS: usize = 8;
+/// Sets of counters that a device takes from, at most.
+const MAX_CONSUMED_SETS: usize = 2;
 
 /// The strategy of ResourceSlice.
 #[derive(Debug)]
 pub(super) struct ResourceSlice;
 
 impl Strategy for ResourceSlice {
+    fn has_declared_rules(&self) -> bool {
+        true
+    }
+
     fn counts_generations(&self) -> bool {
         true
     }
@@ -48,6 +56,7 @@ impl Strategy for ResourceSlice {
         }
         node_selection::check(&spec, &mut causes);
         check_devices(&spec.get("devices"), &mut causes);
+        check_counter_sets(&spec.get("sharedCounters"), "name", MAX_COUNTER_SETS, &mut causes);
         causes
     }
 
@@ -79,6 +88,24 @@ fn check_devices(devices: &Field<'_>, causes: &mut Vec<Cause>) {
         }
         for (key, capacity) in device.get("capacity").entries() {
             device_attributes::check_name(&capacity, key, causes);
+        }
+        let consumed = device.get("consumesCounters");
+        check_counter_sets(&consumed, "counterSet", MAX_CONSUMED_SETS, causes);
+        names::binding_conditions(&device, causes);
+    }
+}
+
+/// Checks a list of sets of counters: each has a name of its own.
+fn check_counter_sets(list: &Field<'_>, key: &str, max: usize, causes: &mut Vec<Cause>) {
+    if !rules::at_most_items(list, max, causes) {
+        return;
+    }
+    let mut seen = HashSet::new();
+    for set in list.items() {
+        let own = set.get(key);
+        rules::optional_name(&own, name::dns_label, causes);
+        if !seen.insert(own.text()) {
+            causes.push(Cause::duplicate(set.path(), own.text()));
         }
     }
 }
@@ -118,11 +145,7 @@ mod tests {
             json!({"q q": {"value": "1"}}),
             &["Invalid spec.devices[0].capacity[q q]"],
         );
-        check(
-            "devices/0/attributes",
-            json!({"a": {}}),
-            &["Required spec.devices[0].attributes[a]"],
-        );
+        check("devices/0/attributes", json!({"a": {}}), &["Invalid spec.devices[0].attributes[a]"]);
         check(
             "devices/0/attributes",
             json!({"a": {"int": 1, "bool": true}}),

@@ -163,11 +163,13 @@ pub(crate) fn at_most_bytes(field: &Field<'_>, max: usize, causes: &mut Vec<Caus
     }
 }
 
-/// Checks the length of a list.
-pub(crate) fn at_most_items(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) {
-    if list.items().len() > max {
+/// Checks the length of a list; whether it is not too long.
+pub(crate) fn at_most_items(list: &Field<'_>, max: usize, causes: &mut Vec<Cause>) -> bool {
+    let is_short = list.items().len() <= max;
+    if !is_short {
         causes.push(Cause::too_many(list.path(), list.items().len(), max));
     }
+    is_short
 }
 
 /// Checks an optional label selector.

@@ -15,6 +15,10 @@ use quorate_registry::{Part, Strategy};
 pub(super) struct StorageClass;
 
 impl Strategy for StorageClass {
+    fn has_declared_rules(&self) -> bool {
+        true
+    }
+
     fn checks_structure(&self) -> bool {
         false
     }

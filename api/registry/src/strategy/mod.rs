@@ -215,6 +215,11 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         &[]
     }
 
+    /// Whether the rules that the schema declares are run for the kind.
+    fn has_declared_rules(&self) -> bool {
+        false
+    }
+
     /// What is wrong with an object, whether a user or the server writes it.
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let _ = (names, object);

@@ -14,6 +14,7 @@ mod batch;
 mod check;
 mod commit;
 mod create;
+mod declarative;
 mod delete;
 mod metadata;
 mod owners;
@@ -42,6 +43,7 @@ pub use crate::options::{
 pub use answer::{Answer, Outcome};
 pub use batch::Put;
 pub use check::{MAX_MANAGER_BYTES, check_manager, embedded_metadata};
+pub use declarative::DeclarativeCounts;
 pub use phase::{PHASES, Phase, PhaseTimes, SideEffects};
 pub use request::SubresourceRequest;
 pub use update::{Beside, Permit};
@@ -55,13 +57,38 @@ pub struct Writer {
     gates: Gates,
     author: Option<Arc<dyn Author>>,
     admission: Option<Arc<dyn Admission>>,
+    declarative: Arc<DeclarativeCounts>,
 }
 
 impl Writer {
     /// A writer of the server itself, with every feature as it is by default and without admission.
     #[must_use]
     pub fn new(names: &'static Names, store: Arc<dyn Store>, env: Env) -> Self {
-        Self { names, store, env, gates: Gates::default(), author: None, admission: None }
+        Self::with_gates(names, store, env, Gates::default())
+    }
+
+    /// The same with these feature gates.
+    #[must_use]
+    pub fn with_gates(
+        names: &'static Names,
+        store: Arc<dyn Store>,
+        env: Env,
+        gates: Gates,
+    ) -> Self {
+        let (author, admission, declarative) = (None, None, Arc::default());
+        Self { names, store, env, gates, author, admission, declarative }
+    }
+
+    /// The same writer, whose declarative validation is counted here.
+    #[must_use]
+    pub fn counted_in(self, declarative: Arc<DeclarativeCounts>) -> Self {
+        Self { declarative, ..self }
+    }
+
+    /// What declarative validation has come to in the writes of this writer and its copies.
+    #[must_use]
+    pub fn declarative_counts(&self) -> &DeclarativeCounts {
+        &self.declarative
     }
 
     /// The same writer with these feature gates.

@@ -40,6 +40,9 @@ impl Writer {
             Some(_) => {}
             None => causes.extend(strategy.validate_create(self.names, object)),
         }
+        if !swaps {
+            causes = self.judge_by_rules(resource, old, object, causes)?;
+        }
         let Findings { causes: broken, warnings } =
             strategy.evaluate_rules(old.filter(|_| !swaps), object, &causes);
         causes.extend(broken);

@@ -4,7 +4,10 @@
 
 mod allocation;
 mod awkward_store;
+mod declarative;
 mod failing_store;
 mod pipeline;
+#[path = "../../../wire/src/random.rs"]
+mod random;
 mod resources;
 mod write;

@@ -1,7 +1,9 @@
 //! Tests of resources and their catalogue: names, keys, groups.
 
 use quorate_kinds::builtin;
-use quorate_meta::Naming;
+use quorate_meta::{Naming, Value};
+
+use crate::random::Random;
 
 #[test]
 fn keys_and_prefixes_agree() {
@@ -51,4 +53,37 @@ fn resources_are_found_by_group_version_and_name() {
             .all(|key| catalogue.of_key(key).is_none())
     );
     assert_eq!(catalogue.group_versions()[0], ("", "v1"));
+}
+
+/// Rule 2 of the deprecation policy: what a client writes in one version is there when it reads the
+/// object in that version again, and so is what is stored.
+#[test]
+fn objects_lose_nothing_between_versions() {
+    let catalogue = builtin::catalogue_of(Naming::Svc.names());
+    let mut converted = 0;
+    for served in catalogue.iter() {
+        let Some(form) = &served.stored_form else { continue };
+        let stored = catalogue.iter().find(|one| {
+            one.is_stored_form()
+                && (&one.group, &one.version, &one.kind)
+                    == (&served.storage_group, &served.storage_version, &served.kind)
+        });
+        let stored = stored.unwrap();
+        converted += 1;
+        for seed in 0..200 {
+            let name = Value::from(serde_json::json!({"name": "a"}));
+            let mut object = Random::new(served.graph(), seed).object(served.ty());
+            object.set_at(&["metadata"], name);
+            let before = object.clone();
+            form.conversion.to_stored(&mut object);
+            let kept = object.clone();
+            form.conversion.to_served(&mut object);
+            let context = format!("{} {}, seed {seed}", served.api_version, served.kind);
+            form.conversion.to_stored(&mut object);
+            assert_eq!(object, kept, "{context}: {before:?}");
+            let unknown = quorate_schema::decode(stored.graph(), stored.ty(), &mut object);
+            assert!(unknown.unwrap().paths.is_empty(), "{context}");
+        }
+    }
+    assert_eq!(converted, 2, "autoscalers and events");
 }

@@ -31,6 +31,10 @@ const AUTHOR_FIELDS: [&str; 4] = ["username", "uid", "groups", "extra"];
 pub(super) struct CertificateSigningRequest;
 
 impl Strategy for CertificateSigningRequest {
+    fn has_declared_rules(&self) -> bool {
+        true
+    }
+
     fn name_rule(&self) -> NameRule {
         NameRule::PathSegment
     }
