@@ -172,8 +172,8 @@ impl Api {
         let admission = Admission::new(names, catalogue.clone(), store.clone());
         Arc::new(Self {
             names,
-            declarative_counts: Arc::default(),
             admission: Arc::new(admission.with_policies(policies).with_webhooks(webhooks)),
+            declarative_counts: Arc::default(),
             audit: options.audit,
             authentication: Authentication::new(names, options.authentication),
             store,
@@ -205,6 +205,37 @@ impl Api {
         let mut states = derived_states(&self.authorizer, &self.flow_control, custom_resources);
         states.extend(self.admission.derived_states());
         states
+    }
+
+    /// Makes what discovery and OpenAPI answer from, so that no client has to wait for it.
+    pub fn make_documents(&self) {
+        let catalogue = self.catalogue.load();
+        self.discovery.of(&catalogue);
+        self.openapi.of(&catalogue);
+    }
+
+    /// Whether what discovery answers from has been made.
+    #[must_use]
+    pub fn has_discovery(&self) -> bool {
+        self.discovery.is_made()
+    }
+
+    /// Whether what OpenAPI answers from has been made.
+    #[must_use]
+    pub fn has_openapi(&self) -> bool {
+        self.openapi.is_made()
+    }
+
+    /// What flow control classifies requests by.
+    #[must_use]
+    pub fn flow_control_states(&self) -> Vec<Arc<dyn Informed>> {
+        self.flow_control.derived_states()
+    }
+
+    /// What admission knows of policies and webhooks.
+    #[must_use]
+    pub fn admission_states(&self) -> Vec<Arc<dyn Informed>> {
+        self.admission.derived_states()
     }
 
     /// The one way to write objects, for handlers and controllers alike: the server's own writes,

@@ -59,6 +59,11 @@ pub(crate) struct ServedVersion {
 }
 
 impl Discovery {
+    /// Whether the groups of any catalogue are known.
+    pub(crate) fn is_made(&self) -> bool {
+        self.groups.is_made()
+    }
+
     /// The groups of a catalogue.
     pub(crate) fn of(&self, catalogue: &Catalogue) -> Arc<Groups> {
         self.groups.get(catalogue, |before| Groups::new(catalogue, before))

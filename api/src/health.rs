@@ -1,61 +1,128 @@
-//! The health checks of the process: those that are built in, and those that components bring
-//! along.
+//! The health checks of the process: those that are built in, and those that components answer.
 //!
-//! Invariant: a check of a component never blocks. Not here: how the endpoints answer, which is the
-//! handler's part.
+//! Invariants: a check of a component never blocks; a check that no component answers is not
+//! listed; what has to happen once after the start has happened once it passed.
+//!
+//! Not here: how the endpoints answer, which is the handler's part.
+
+mod table;
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use parking_lot::RwLock;
+use thiserror::Error;
+use tokio::time::Instant;
 
-/// A check that a component brings along: whether it is healthy now. Must not block.
+pub use table::{AUTOREGISTER_COMPLETION, INFORMERS, LOG, STORE};
+pub(crate) use table::{PING, QUORUM, Row, SHUTDOWN};
+
+/// Whether something holds now. Must not block.
 pub type Probe = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// The checks of components.
+/// What a component says about one check.
+#[derive(Clone)]
+pub struct Probes {
+    /// Whether it has done its part: `/readyz` asks this.
+    pub done: Probe,
+    /// Whether it is still at work: enough for `/livez`, which must not fail a node that waits for
+    /// others.
+    pub alive: Probe,
+}
+
+/// The checks of one server.
 #[derive(Default)]
 pub struct Health {
     checks: RwLock<Vec<Check>>,
+    /// Until then `/livez` forgives what has not happened yet.
+    grace_until: OnceLock<Instant>,
 }
 
 struct Check {
-    name: String,
-    probe: Probe,
-    /// Whether it decides about readiness only; elsewhere it is named and passes.
-    of_readiness: bool,
+    row: &'static Row,
+    probes: Probes,
+    /// Whether something that happens once has happened.
+    has_passed: AtomicBool,
 }
 
+/// The endpoint and the reason why a name cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("there is no health check {0}")]
+pub struct UnknownCheck(pub String);
+
 impl Health {
-    /// Adds a check to `/livez`, `/readyz` and `/healthz`, for example
-    /// `poststarthook/rbac/bootstrap-roles`.
-    pub fn add(&self, name: impl Into<String>, probe: Probe) {
-        self.checks.write().push(Check { name: name.into(), probe, of_readiness: false });
+    /// Adds a component's answer to the check of this name, which the table of checks has.
+    pub fn add(&self, name: &str, probes: Probes) -> Result<(), UnknownCheck> {
+        let row = Row::all().find(|row| row.name == name);
+        let row = row.ok_or_else(|| UnknownCheck(name.to_owned()))?;
+        self.checks.write().push(Check { row, probes, has_passed: AtomicBool::new(false) });
+        Ok(())
     }
 
-    /// Adds a check that may wait for other nodes, as liveness never does: it decides about
-    /// `/readyz` only.
-    pub fn add_to_readiness(&self, name: impl Into<String>, probe: Probe) {
-        self.checks.write().push(Check { name: name.into(), probe, of_readiness: true });
+    /// From now on for so long `/livez` forgives what has to happen after the start.
+    pub fn begin_grace(&self, grace: Duration) {
+        self.grace_until.get_or_init(|| Instant::now() + grace);
     }
 
-    /// The names of the checks, in the order in which they were added.
-    pub(crate) fn names(&self) -> Vec<String> {
-        self.checks.read().iter().map(|check| check.name.clone()).collect()
+    /// Whether a component has registered this check.
+    pub(crate) fn has(&self, row: &Row) -> bool {
+        self.checks.read().iter().any(|check| check.row.name == row.name)
     }
 
-    /// Whether the check of this name passes for an endpoint; an unknown one does not.
-    pub(crate) fn passes(&self, endpoint: Endpoint, name: &str) -> bool {
+    /// Whether every component that has registered this check passes it for an endpoint; a check
+    /// without one does not pass.
+    pub(crate) fn passes(&self, endpoint: Endpoint, row: &Row) -> bool {
         let checks = self.checks.read();
-        let check = checks.iter().find(|check| check.name == name);
-        check.is_some_and(|check| {
-            (check.of_readiness && endpoint != Endpoint::Ready) || (check.probe)()
-        })
+        let mut own = checks.iter().filter(|check| check.row.name == row.name).peekable();
+        own.peek().is_some()
+            && own.all(|check| check.passes(endpoint) || self.forgives(endpoint, row))
+    }
+
+    fn forgives(&self, endpoint: Endpoint, row: &Row) -> bool {
+        let until =
+            self.grace_until.get().filter(|_| endpoint == Endpoint::Live && row.is_of_start);
+        until.is_some_and(|until| Instant::now() < *until)
+    }
+}
+
+impl Check {
+    fn passes(&self, endpoint: Endpoint) -> bool {
+        if self.row.is_of_start && self.has_passed.load(Ordering::Relaxed) {
+            return true;
+        }
+        if (self.probes.done)() {
+            self.has_passed.store(true, Ordering::Relaxed);
+            return true;
+        }
+        endpoint != Endpoint::Ready && (self.probes.alive)()
+    }
+}
+
+impl Probes {
+    /// A component that is at work exactly while its check passes.
+    #[must_use]
+    pub fn of(done: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { done: Arc::new(done), alive: Arc::new(|| false) }
+    }
+
+    /// The same for a component that is at work while `alive` says so.
+    #[must_use]
+    pub fn while_alive(self, alive: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { alive: Arc::new(alive), ..self }
+    }
+}
+
+impl fmt::Debug for Probes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Probes").finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.names()).finish()
+        f.debug_list().entries(self.checks.read().iter().map(|check| check.row.name)).finish()
     }
 }
 

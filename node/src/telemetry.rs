@@ -3,6 +3,10 @@
 //! The level comes from `QUORATE_LOG` (the usual directive syntax), else `info` and warnings only
 //! from libraries.
 
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -22,15 +26,64 @@ pub(crate) enum LogFormat {
     Json,
 }
 
+/// Where log lines go, and whether the last one got there.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LogWriter {
+    failed: Arc<AtomicBool>,
+}
+
+impl LogWriter {
+    /// Whether the last line was written.
+    pub(crate) fn works(&self) -> bool {
+        !self.failed.load(Ordering::Relaxed)
+    }
+
+    fn told<T>(&self, written: io::Result<T>) -> io::Result<T> {
+        self.failed.store(written.is_err(), Ordering::Relaxed);
+        written
+    }
+}
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = io::stderr().write(bytes);
+        self.told(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = io::stderr().flush();
+        self.told(flushed)
+    }
+}
+
 /// Starts logging for this process.
-pub(crate) fn start(format: LogFormat) -> Result<(), Error> {
+pub(crate) fn start(format: LogFormat) -> Result<LogWriter, Error> {
     let directives = std::env::var(VARIABLE).unwrap_or_else(|_| DEFAULT.to_owned());
     let filter = EnvFilter::try_new(directives)
         .map_err(|error| Error::config(format_args!("{VARIABLE}: {error}")))?;
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let log = LogWriter::default();
+    let writer = log.clone();
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || writer.clone());
     match format {
         LogFormat::Text => builder.with_ansi(false).finish().init(),
         LogFormat::Json => builder.json().flatten_event(true).finish().init(),
     }
-    Ok(())
+    Ok(log)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_cannot_be_written_is_noticed() {
+        let log = LogWriter::default();
+        let writer = log.clone();
+        assert!(log.works());
+        assert!(writer.told::<()>(Err(io::ErrorKind::StorageFull.into())).is_err());
+        assert!(!log.works());
+        assert!(writer.told(Ok(())).is_ok());
+        assert!(log.works());
+    }
 }

@@ -37,4 +37,3 @@ pub use definitions::migration::{Progress, Stage};
 pub use member_liveness::{ApiServer, ApiServers};
 pub use options::ControllersOptions;
 pub use service::{Controllers, ControllersHandle};
-pub use table::health_hooks;

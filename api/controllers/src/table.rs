@@ -1,4 +1,4 @@
-//! The table of controllers: the name of each, what it runs, and the health checks named after it.
+//! The table of controllers: the name of each, and what it runs.
 //!
 //! Invariants: a name occurs once; it is the field manager of what the controller writes and its
 //! name in logs. Not here: when controllers run and how a failed one is restarted, which is the
@@ -24,8 +24,6 @@ pub(crate) struct Controller {
     pub(crate) name: &'static str,
     /// What it runs, side by side.
     pub(crate) parts: &'static [Part],
-    /// The post-start hooks, as health checks name them, that stand for its first success.
-    pub(crate) hooks: &'static [&'static str],
 }
 
 /// What runs by itself within a controller.
@@ -61,21 +59,14 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
             ]),
             Part::Always(|with| Box::pin(bootstrap::maintain_flow_control(&with.context))),
         ],
-        hooks: &[
-            "bootstrap-controller",
-            "scheduling/bootstrap-system-priority-classes",
-            "kube-apiserver-autoregistration",
-        ],
     },
     Controller {
         name: "namespace-controller",
         parts: &[Part::Always(|with| Box::pin(namespaces::run(&with.context)))],
-        hooks: &[],
     },
     Controller {
         name: "clusterrole-aggregation-controller",
         parts: &[Part::Always(|with| Box::pin(roles::aggregate::run(&with.context)))],
-        hooks: &[],
     },
     Controller {
         name: definitions::NAME,
@@ -83,12 +74,10 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
             Part::Always(|with| Box::pin(definitions::run(&with.context))),
             Part::Always(|with| Box::pin(definitions::migration::run(&with.context))),
         ],
-        hooks: &[],
     },
     Controller {
         name: "generic-garbage-collector",
         parts: &[Part::Always(|with| Box::pin(garbage::run(&with.context)))],
-        hooks: &[],
     },
     Controller {
         name: "service-account-controller",
@@ -98,7 +87,6 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
                 Some(NamespaceObject::default_account()),
             ))
         })],
-        hooks: &[],
     },
     Controller {
         name: "service-account-token-controller",
@@ -106,7 +94,6 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
             let (tokens, root_ca) = (&with.options.cluster.service_accounts, &with.options.root_ca);
             Box::pin(token_secrets::run(&with.context, Contents { tokens, root_ca }))
         })],
-        hooks: &[],
     },
     Controller {
         name: "certificate-controller",
@@ -118,41 +105,34 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
                 Box::pin(certificates::sign(&with.context, authorizer, signing))
             }),
         ],
-        hooks: &[],
     },
     Controller {
         name: "service-cidr-controller",
         parts: &[Part::Always(|with| Box::pin(service_cidrs::run(&with.context)))],
-        hooks: &[],
     },
     Controller {
         name: "apiservice-availability-controller",
         parts: &[Part::Always(|with| Box::pin(api_services::run(&with.context)))],
-        hooks: &["apiservice-status-available-controller"],
     },
     Controller {
         name: "api-endpoints-controller",
         parts: &[Part::Always(|with| {
             Box::pin(api_endpoints::run(&with.context, &*with.options.api_servers))
         })],
-        hooks: &[],
     },
     Controller {
         name: "resourcequota-controller",
         parts: &[Part::Always(|with| {
             Box::pin(quotas::run(&with.context, &with.options.cluster.quota_locks))
         })],
-        hooks: &[],
     },
     Controller {
         name: "flow-schema-controller",
         parts: &[Part::Always(|with| Box::pin(flow_schemas::run(&with.context)))],
-        hooks: &[],
     },
     Controller {
         name: "validatingadmissionpolicy-status-controller",
         parts: &[Part::Always(|with| Box::pin(policy_types::run(&with.context)))],
-        hooks: &[],
     },
     Controller {
         name: "root-ca-publisher",
@@ -166,23 +146,14 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
                 Box::pin(certificates::publish(&with.context, &with.options.root_ca))
             }),
         ],
-        hooks: &[],
     },
     Controller {
         name: "event-ttl-controller",
         parts: &[Part::Always(|with| {
             Box::pin(event_expiry::run(&with.context, with.options.event_lifetime))
         })],
-        hooks: &[],
     },
 ];
-
-/// The post-start hooks of all controllers, in the order of the table. A health check of this name
-/// passes while [`Controllers::run`](crate::Controllers::run) runs, whatever its controller has
-/// done: it does not fail before the first success.
-pub fn health_hooks() -> impl Iterator<Item = &'static str> {
-    CONTROLLERS.iter().flat_map(|controller| controller.hooks).copied()
-}
 
 #[cfg(test)]
 mod tests {
@@ -191,21 +162,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_hooks_occur_once() {
+    fn names_occur_once() {
         let names: BTreeSet<_> = CONTROLLERS.iter().map(|controller| controller.name).collect();
         assert_eq!(names.len(), CONTROLLERS.len(), "{names:?}");
-        let hooks: BTreeSet<_> = health_hooks().collect();
-        assert_eq!(hooks.len(), health_hooks().count(), "{hooks:?}");
-    }
-
-    #[test]
-    fn hooks_are_those_that_clients_know() {
-        let expect = [
-            "bootstrap-controller",
-            "scheduling/bootstrap-system-priority-classes",
-            "kube-apiserver-autoregistration",
-            "apiservice-status-available-controller",
-        ];
-        assert!(health_hooks().eq(expect), "{:?}", health_hooks().collect::<Vec<_>>());
     }
 }

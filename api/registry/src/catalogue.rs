@@ -200,6 +200,11 @@ impl<T> Default for PerEpoch<T> {
 }
 
 impl<T> PerEpoch<T> {
+    /// Whether there is a value of any catalogue.
+    pub fn is_made(&self) -> bool {
+        self.kept.lock().is_some()
+    }
+
     /// The value of a catalogue: the kept one, or what `derive` makes of the catalogue and of the
     /// newest value so far, from which it may take what did not change. `derive` blocks all other
     /// callers, so it must be short. The value of an older catalogue than that of the kept value is

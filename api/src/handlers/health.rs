@@ -10,33 +10,24 @@ use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Response, StatusCode};
+use quorate_meta::Naming;
 use tokio::time::timeout;
 
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
-use crate::health::Endpoint;
+use crate::health::{self, Endpoint, Row};
 use crate::lifecycle::Phase;
 use quorate_registry::error::Error;
 
 /// How long the linearizable read behind `/readyz` may take.
 const QUORUM_WAIT: Duration = Duration::from_secs(2);
 
-/// What has been done once the server serves: until then its state may be older than what it told
-/// before, and it tells of no group and admits nothing. It decides about readiness only; elsewhere
-/// it is named and passes.
-const STARTED: [&str; 3] = [
-    "poststarthook/generic-apiserver-start-informers",
-    "poststarthook/start-kube-apiserver-admission-initializer",
-    "autoregister-completion",
-];
-
 /// The paths of all endpoints and of each of their checks.
 pub(crate) fn paths(api: &Api) -> Vec<String> {
     let of_endpoint = |endpoint: Endpoint| {
-        let checks = names(api, endpoint)
-            .into_iter()
-            .map(move |check| format!("/{}/{check}", endpoint.name()));
+        let checks =
+            rows(api, endpoint).map(move |(check, _)| format!("/{}/{check}", endpoint.name()));
         checks.chain([format!("/{}", endpoint.name())])
     };
     Endpoint::ALL.into_iter().flat_map(of_endpoint).collect()
@@ -48,14 +39,14 @@ pub(crate) async fn handle(
     endpoint: Endpoint,
     one: Option<&str>,
 ) -> Result<Response<Body>, Error> {
-    let names = names(api, endpoint);
+    let rows: Vec<_> = rows(api, endpoint).collect();
     if let Some(one) = one {
-        return match names.iter().find(|name| *name == one) {
+        return match rows.iter().find(|(name, _)| *name == one) {
             None => Err(Error::no_such_path()),
-            Some(name) if passes(api, endpoint, name).await => {
+            Some((_, row)) if passes(api, endpoint, row).await => {
                 Ok(text(StatusCode::OK, "ok".into()))
             }
-            Some(name) => {
+            Some((name, _)) => {
                 let why = format!("internal server error: {}\n", problem(name));
                 Ok(text(StatusCode::INTERNAL_SERVER_ERROR, why))
             }
@@ -64,44 +55,53 @@ pub(crate) async fn handle(
     let excluded: Vec<&str> = request.info.query.all("exclude").collect();
     let mut report = String::new();
     let mut failed = Vec::new();
-    for name in &names {
-        if excluded.contains(&name.as_str()) {
+    for (name, row) in &rows {
+        if excluded.contains(name) {
             report.push_str(&format!("[+]{name} excluded: ok\n"));
-        } else if passes(api, endpoint, name).await {
+        } else if passes(api, endpoint, row).await {
             report.push_str(&format!("[+]{name} ok\n"));
         } else {
             report.push_str(&format!("[-]{name} failed: reason withheld\n"));
-            failed.push(name.as_str());
+            failed.push(*name);
         }
     }
-    report.push_str(&warning(&excluded, &names));
+    report.push_str(&warning(&excluded, rows.iter().map(|(name, _)| *name)));
+    let closing = closing(api.names.naming, endpoint);
     let verbose = request.info.query.get("verbose").is_some();
     Ok(if !failed.is_empty() {
         tracing::debug!(endpoint = endpoint.name(), ?failed, "health check failed");
-        text(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            format!("{report}{} check failed\n", endpoint.name()),
-        )
+        text(StatusCode::INTERNAL_SERVER_ERROR, format!("{report}{closing} check failed\n"))
     } else if verbose {
-        text(StatusCode::OK, format!("{report}{} check passed\n", endpoint.name()))
+        text(StatusCode::OK, format!("{report}{closing} check passed\n"))
     } else {
         text(StatusCode::OK, "ok".into())
     })
 }
 
+/// What the last line of a report begins with.
+fn closing(naming: Naming, endpoint: Endpoint) -> &'static str {
+    match naming {
+        Naming::Svc => Endpoint::Health.name(),
+        Naming::Kubernetes => endpoint.name(),
+    }
+}
+
 /// What a check that fails says where it is asked for alone: what its name says as well.
 fn problem(name: &str) -> &'static str {
     match name {
-        "shutdown" => "process is shutting down",
-        "quorum" => "the quorum does not answer",
-        name if name.starts_with("poststarthook/") => "not finished",
-        _ => "failed",
+        health::SHUTDOWN => "process is shutting down",
+        health::QUORUM => "the quorum does not answer",
+        health::STORE => "the store does not answer",
+        health::LOG => "logging blocked",
+        health::INFORMERS => "informers not started yet",
+        health::AUTOREGISTER_COMPLETION => "missing APIService",
+        _ => "not finished",
     }
 }
 
 /// The line about what is to be left out and is not among these checks; empty when all is.
-fn warning(excluded: &[&str], names: &[String]) -> String {
-    let unknown = excluded.iter().filter(|excluded| !names.iter().any(|name| name == *excluded));
+fn warning<'n>(excluded: &[&str], names: impl Iterator<Item = &'n str> + Clone) -> String {
+    let unknown = excluded.iter().filter(|excluded| !names.clone().any(|name| name == **excluded));
     let unknown: BTreeSet<String> = unknown.map(|name| format!("{name:?}")).collect();
     if unknown.is_empty() {
         return String::new();
@@ -110,31 +110,42 @@ fn warning(excluded: &[&str], names: &[String]) -> String {
     format!("warn: some health checks cannot be excluded: no matches for {unknown}\n")
 }
 
-/// The checks of an endpoint, in the order of the report.
-fn names(api: &Api, endpoint: Endpoint) -> Vec<String> {
-    let mut names: Vec<String> = ["ping", "log", "etcd"].map(Into::into).to_vec();
-    if endpoint == Endpoint::Ready {
-        names.push("quorum".into());
-    }
-    names.extend(STARTED.map(Into::into));
-    names.extend(api.health.names());
-    if endpoint == Endpoint::Ready {
-        names.push("shutdown".into());
-    }
-    names
+/// The checks of an endpoint with their names, in the order of the report.
+fn rows(api: &Api, endpoint: Endpoint) -> impl Iterator<Item = (&'static str, &'static Row)> {
+    let of_endpoint = move |row: &&Row| endpoint == Endpoint::Ready || !row.of_readiness;
+    let is_answered = move |row: &&Row| is_built_in(api, endpoint, row) || api.health.has(row);
+    Row::all()
+        .filter(of_endpoint)
+        .filter(is_answered)
+        .filter_map(|row| Some((row.name_in(api.names.naming)?, row)))
 }
 
-async fn passes(api: &Api, endpoint: Endpoint, name: &str) -> bool {
-    match name {
-        // Log and store live in this process: while it answers, they do, and what cannot serve
-        // stops the process.
-        "ping" | "log" | "etcd" => true,
-        "quorum" => matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_))),
-        name if STARTED.contains(&name) => {
-            endpoint != Endpoint::Ready || api.lifecycle.phase() > Phase::Starting
-        }
-        "shutdown" => api.lifecycle.phase() == Phase::Serving,
-        _ => api.health.passes(endpoint, name),
+/// Whether the server answers a check by itself.
+fn is_built_in(api: &Api, endpoint: Endpoint, row: &Row) -> bool {
+    matches!(row.name(), health::PING | health::SHUTDOWN) || asks_quorum(api, endpoint, row)
+}
+
+/// Whether a check is about the quorum. A profile without a name for that has it in the check of
+/// the store; liveness never has it.
+fn asks_quorum(api: &Api, endpoint: Endpoint, row: &Row) -> bool {
+    let name = match api.names.naming {
+        Naming::Svc => health::STORE,
+        Naming::Kubernetes => health::QUORUM,
+    };
+    endpoint == Endpoint::Ready && row.name() == name
+}
+
+async fn passes(api: &Api, endpoint: Endpoint, row: &Row) -> bool {
+    if asks_quorum(api, endpoint, row)
+        && !matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_)))
+    {
+        return false;
+    }
+    match row.name() {
+        // That it answers is all there is to check.
+        health::PING => true,
+        health::SHUTDOWN => api.lifecycle.phase() == Phase::Serving,
+        _ => !api.health.has(row) || api.health.passes(endpoint, row),
     }
 }
 
@@ -154,9 +165,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_left_out() {
-        let names = ["ping", "log"].map(str::to_owned);
         let check = |excluded: &[&str], expect: &str| {
-            assert_eq!(warning(excluded, &names), expect, "{excluded:?}")
+            let names = ["ping", "log"].into_iter();
+            assert_eq!(warning(excluded, names), expect, "{excluded:?}")
         };
         check(&[], "");
         check(&["log", "ping"], "");

@@ -94,6 +94,11 @@ impl fmt::Debug for OpenApi {
 }
 
 impl OpenApi {
+    /// Whether the documents of any catalogue are there.
+    pub(crate) fn is_made(&self) -> bool {
+        self.documents.is_made()
+    }
+
     /// The documents of a catalogue.
     pub(crate) fn of(&self, catalogue: &Catalogue) -> Arc<DocumentSet> {
         self.documents.get(catalogue, |before| DocumentSet::new(catalogue, before))

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::Method;
 use quorate_access::authentication::User;
+use quorate_api::health::Probes;
 use quorate_store::{HistoryError, Layer, MemoryOptions, MemoryStore, Revision, Store, Watch};
 use serde_json::{Value, json};
 
@@ -44,7 +45,8 @@ impl Layer for Closed {
 /// Lets readiness depend on the authorizer, as a node does.
 fn wired(server: &Server) {
     let authorizer = server.api.authorizer.clone();
-    server.api.health.add_to_readiness(CHECK, Arc::new(move || authorizer.is_ready()));
+    let probes = Probes::of(move || authorizer.is_ready()).while_alive(|| true);
+    server.api.health.add(CHECK, probes).unwrap();
 }
 
 /// Whether the server calls itself ready; when it does not, that must be for want of the roles

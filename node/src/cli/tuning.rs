@@ -19,6 +19,9 @@ pub(crate) struct Tuning {
     /// After SIGTERM, how long to go on serving while not ready.
     #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
     pub(crate) shutdown_delay_duration: Duration,
+    /// After the start, how long `/livez` forgives what has not started yet.
+    #[arg(long, default_value = "0s", value_parser = humantime::parse_duration)]
+    pub(crate) livez_grace_period: Duration,
     /// How long past revisions stay readable.
     #[arg(long, default_value = "5m", value_parser = humantime::parse_duration)]
     pub(crate) history_duration: Duration,
@@ -60,6 +63,7 @@ impl Tuning {
         let Self {
             log_format,
             shutdown_delay_duration,
+            livez_grace_period,
             history_duration,
             history_size,
             size_limit,
@@ -70,6 +74,7 @@ impl Tuning {
         [
             ("log-format", format.get_name().to_owned()),
             ("shutdown-delay-duration", duration(shutdown_delay_duration)),
+            ("livez-grace-period", duration(livez_grace_period)),
             ("history-duration", duration(history_duration)),
             ("history-size", history_size.to_string()),
             ("size-limit", size_limit.to_string()),
@@ -102,6 +107,7 @@ mod tests {
             "--history-size=1MiB",
             "--log-format=json",
             "--shutdown-delay-duration=1500ms",
+            "--livez-grace-period=30s",
             "--snapshot-every=7",
             "--log-keep=9",
             "--feature-gates=ClusterTrustBundle=false",

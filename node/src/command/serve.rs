@@ -13,13 +13,13 @@ use crate::telemetry;
 
 /// Serves. A failure of the disk or of the replica ends it with an error.
 pub(crate) async fn run(options: Serve, env: Env) -> Result<(), Error> {
-    telemetry::start(options.tuning.log_format)?;
+    let log = telemetry::start(options.tuning.log_format)?;
     let mut termination = Termination::listen()?;
     // From now on SIGHUP does not end the process, even before the tasks that reload files listen
     // for it.
     let _reloads = CheckTimer::new().map_err(Error::failed)?;
     let dir = DataDir::new(&options.data_dir);
-    let starting = Node::start(&dir, &options.tuning, &env);
+    let starting = Node::start(&dir, &options.tuning, &env, log);
     let node = tokio::select! {
         started = starting => started?,
         () = termination.requested() => return Ok(()),

@@ -6,6 +6,7 @@
 
 mod authorities;
 mod certificates;
+mod health;
 mod issuer;
 mod rotation;
 mod signer;
@@ -35,6 +36,7 @@ use crate::data_dir::{DataDir, Lock};
 use crate::error::Error;
 use crate::pki;
 use crate::pki::sealed::ClusterSecret;
+use crate::telemetry::LogWriter;
 
 /// How long running requests may take to finish when the node stops; with the replica's own limit
 /// below 10 s.
@@ -76,7 +78,12 @@ struct Parts {
 impl Node {
     /// Starts the node of a data folder. It answers its peers and its health checks when this
     /// returns; clients are served once there is a quorum.
-    pub(crate) async fn start(dir: &DataDir, tuning: &Tuning, env: &Env) -> Result<Self, Error> {
+    pub(crate) async fn start(
+        dir: &DataDir,
+        tuning: &Tuning,
+        env: &Env,
+        log: LogWriter,
+    ) -> Result<Self, Error> {
         NodeConfig::read(dir)?;
         let lock = dir.lock().await?;
         // The process that held the lock until now may have changed it.
@@ -109,7 +116,7 @@ impl Node {
             .map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
         let server = tokio::spawn(server.run());
         tracing::info!(api = handle.address(), peers = replica.address(), "listening");
-        let background = wiring::background(&parts, tuning, &replica, &api)?;
+        let background = wiring::background(&parts, tuning, &replica, &api, log)?;
         let audit = writers
             .into_iter()
             .flatten()

@@ -1,6 +1,7 @@
 //! The wiring of a node: the replica, the API over it, and the tasks beside them.
 
 use std::fmt::{self, Debug, Formatter};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use quorate_api::audit::Audit;
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version};
 use quorate_controllers::certificates::Signing;
-use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions, health_hooks};
+use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_env::disk::SystemDisk;
 use quorate_kinds::builtin;
 use quorate_raft::admin::CertificateSigner;
@@ -20,7 +21,9 @@ use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::features::{Feature, Gates};
 use quorate_schema::Graph;
 use quorate_store::{Limits, Retention, Store};
+use tokio::task::JoinHandle;
 
+use super::health::{Sources, Tasks};
 use super::issuer::StoreIssuer;
 use super::signer::Signer;
 use super::{Background, Parts, authorities, certificates, issuer, static_tokens, token_keys};
@@ -28,12 +31,10 @@ use crate::cli::{Switches, Tuning};
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{self, names};
+use crate::telemetry::LogWriter;
 
 /// How long an Event object lives after it was last written.
 const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
-
-/// What the names of checks that components bring along begin with.
-const POST_START_HOOK: &str = "poststarthook/";
 
 /// The members of the cluster as the API's controllers want to know them.
 struct Members(Replica);
@@ -141,6 +142,7 @@ pub(super) fn background(
     tuning: &Tuning,
     replica: &Replica,
     api: &Arc<Api>,
+    log: LogWriter,
 ) -> Result<Background, Error> {
     let root_ca = read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
     let issuer = Arc::new(StoreIssuer { parts: parts.clone(), store: api.store.clone() });
@@ -157,9 +159,6 @@ pub(super) fn background(
     };
     let (controllers, _) = Controllers::new(options);
     let (informer, _) = Informer::new(InformerOptions { states: api.derived_states() });
-    let authorizer = api.authorizer.clone();
-    let rules_hook = format!("{POST_START_HOOK}rbac/bootstrap-roles");
-    api.health.add_to_readiness(rules_hook, Arc::new(move || authorizer.is_ready()));
     let (waiting, recovering) = (api.clone(), replica.clone());
     let recovery = async move {
         recovering.recovered().await;
@@ -168,34 +167,43 @@ pub(super) fn background(
         custom_resources_known(&waiting).await;
         waiting.lifecycle.serve();
         tracing::info!("serving");
+        waiting.make_documents();
     };
-    let controllers = tokio::spawn(controllers.run());
-    // Each passes while the service of the controllers runs, whatever its controller has done.
-    for hook in health_hooks() {
-        let running = controllers.abort_handle();
-        api.health.add_to_readiness(
-            format!("{POST_START_HOOK}{hook}"),
-            Arc::new(move || !running.is_finished()),
-        );
-    }
-    let controllers = vec![
-        tokio::spawn(recovery),
-        controllers,
-        tokio::spawn(authorities::publish(parts.clone(), api.store.clone())),
-    ];
+    let published = Arc::new(AtomicBool::new(false));
+    let publication = {
+        let (parts, store, published) = (parts.clone(), api.store.clone(), published.clone());
+        async move {
+            authorities::publish(parts, store).await;
+            published.store(true, Ordering::Relaxed);
+        }
+    };
+    let controllers =
+        [tokio::spawn(recovery), tokio::spawn(controllers.run()), tokio::spawn(publication)];
     let mut followers = vec![
         tokio::spawn(informer.run()),
+        tokio::spawn(token_keys::run(parts.clone(), api.clone())),
         tokio::spawn(issuer::run(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
-        tokio::spawn(token_keys::run(parts.clone(), api.clone())),
     ];
-    if let Some(publisher) = api.custom_resources.clone() {
-        followers.push(tokio::spawn(async move { publisher.run().await }));
-    }
+    let publisher = api.custom_resources.clone();
+    let publisher = publisher.map(|publisher| tokio::spawn(async move { publisher.run().await }));
+    let tasks = Tasks {
+        informer: followers[0].abort_handle(),
+        publisher: publisher.as_ref().map(JoinHandle::abort_handle),
+        controllers: controllers[1].abort_handle(),
+        token_keys: followers[1].abort_handle(),
+        recovery: controllers[0].abort_handle(),
+        authorities: (controllers[2].abort_handle(), published),
+    };
+    let (api, replica, node) = (api.clone(), replica.clone(), parts.config.node);
+    let sources = Sources { api: api.clone(), replica, node, log, tasks };
+    sources.register().expect("the names are those of the table of checks");
+    api.health.begin_grace(tuning.livez_grace_period);
+    followers.extend(publisher);
     if let Some(file) = &tuning.access.token_auth_file {
-        followers.push(tokio::spawn(static_tokens::run(file.clone(), api.clone())));
+        followers.push(tokio::spawn(static_tokens::run(file.clone(), api)));
     }
-    Ok(Background { controllers, followers })
+    Ok(Background { controllers: controllers.into(), followers })
 }
 
 /// Returns once every custom resource that was served before is served again.

@@ -61,6 +61,12 @@ impl Publisher {
         self.definitions.clone()
     }
 
+    /// Whether the definitions have been published once.
+    #[must_use]
+    pub fn has_published(&self) -> bool {
+        self.published.load(Ordering::Acquire) > 0
+    }
+
     /// Whether a change that this node has acknowledged may still be missing from the catalogue.
     #[must_use]
     pub fn is_behind(&self) -> bool {

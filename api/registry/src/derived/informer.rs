@@ -32,6 +32,9 @@ pub trait Informed: Debug + Send + Sync {
 
     /// Records that this node has acknowledged a write of such an object.
     fn record_write(&self, at: Revision);
+
+    /// Whether the objects have been read and no change was missed since.
+    fn is_synced(&self) -> bool;
 }
 
 #[async_trait]
@@ -51,6 +54,10 @@ impl<D: Derived> Informed for DerivedState<D> {
 
     fn record_write(&self, at: Revision) {
         self.acknowledged.fetch_max(at.get(), std::sync::atomic::Ordering::AcqRel);
+    }
+
+    fn is_synced(&self) -> bool {
+        Self::is_synced(self)
     }
 }
 
