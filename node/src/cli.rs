@@ -4,6 +4,7 @@ mod access;
 mod admission;
 mod cel;
 mod features;
+mod lifecycle;
 mod members;
 mod node;
 mod policy;
@@ -17,6 +18,7 @@ pub(crate) use access::{Access, static_tokens};
 pub(crate) use admission::Admission;
 pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
 pub(crate) use features::{Features, Switches};
+pub(crate) use lifecycle::deprecation_warnings;
 pub(crate) use members::{Leader, Member, Token};
 pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
 pub(crate) use policy::{Policy, PolicyTest};
@@ -30,6 +32,9 @@ pub(crate) use tuning::Tuning;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Say nothing of options that are deprecated.
+    #[arg(long, global = true)]
+    pub(crate) no_deprecation_warnings: bool,
 }
 
 /// What to do.

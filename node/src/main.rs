@@ -41,6 +41,10 @@ static ALLOCATOR: allocator::Allocator = allocator::Allocator::new();
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if !cli.no_deprecation_warnings {
+        let given = std::env::args().skip(1);
+        cli::deprecation_warnings(given).iter().for_each(terminal::print_warning);
+    }
     let outcome = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => {
             let outcome = runtime.block_on(command::run(cli.command));

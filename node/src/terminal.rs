@@ -19,6 +19,11 @@ pub(crate) fn print_error(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "quorate: {line}");
 }
 
+/// Prints a line about a command that goes on.
+pub(crate) fn print_warning(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "quorate: warning: {line}");
+}
+
 /// Prints rows under a heading, columns aligned.
 pub(crate) fn print_table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) {
     let mut widths = heading.map(str::len);

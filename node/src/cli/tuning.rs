@@ -29,8 +29,8 @@ pub(crate) struct Tuning {
     #[arg(long, default_value = "4GiB", value_parser = bytes)]
     pub(crate) history_size: u64,
     /// Bytes of keys and values at which only deletes pass.
-    #[arg(long, default_value = "8GiB", value_parser = bytes)]
-    pub(crate) size_limit: u64,
+    #[arg(long, alias = "size-limit", default_value = "8GiB", value_parser = bytes)]
+    pub(crate) store_size_limit: u64,
     /// Log entries after which the state is made durable, so that the log before can go. Bounds
     /// what a restart applies again.
     #[arg(long, default_value = "20000", value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]
@@ -66,7 +66,7 @@ impl Tuning {
             livez_grace_period,
             history_duration,
             history_size,
-            size_limit,
+            store_size_limit,
             ..
         } = self;
         let duration = |duration: &Duration| humantime::format_duration(*duration).to_string();
@@ -77,7 +77,7 @@ impl Tuning {
             ("livez-grace-period", duration(livez_grace_period)),
             ("history-duration", duration(history_duration)),
             ("history-size", history_size.to_string()),
-            ("size-limit", size_limit.to_string()),
+            ("store-size-limit", store_size_limit.to_string()),
             ("snapshot-every", self.snapshot_every.to_string()),
             ("log-keep", self.log_keep.to_string()),
             ("max-requests-inflight", self.max_requests_inflight.to_string()),

@@ -79,7 +79,7 @@ pub(super) async fn replica(
         signer,
     };
     let mut options = ReplicaOptions::new(member, Arc::new(SystemDisk), &parts.dir.raft());
-    options.limits = Limits { store_bytes: tuning.size_limit, ..Limits::default() };
+    options.limits = Limits { store_bytes: tuning.store_size_limit, ..Limits::default() };
     let time_ms = u64::try_from(tuning.history_duration.as_millis()).map_err(Error::config)?;
     options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };

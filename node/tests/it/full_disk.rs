@@ -28,7 +28,7 @@ cp "$DISK/node/pki/ca.crt" "$DISK/node/pki/admin.crt" "$DISK/node/pki/admin.key"
 touch "$OUT/set-up"
 "$QUORATE" serve --data-dir "$DISK/node" 2> "$OUT/first.log" || echo "$?" > "$OUT/first.exit"
 mount -o remount,size=600m "$DISK"
-exec "$QUORATE" serve --data-dir "$DISK/node" --size-limit=1MiB 2> "$OUT/second.log"
+exec "$QUORATE" serve --data-dir "$DISK/node" --store-size-limit=1MiB 2> "$OUT/second.log"
 "#;
 
 /// Ends with the test, and its node too.
