@@ -98,6 +98,30 @@ fn a_dev_folder_keeps_what_it_was_made_with() {
 }
 
 #[test]
+fn gates_and_versions_that_cannot_be_switched_are_named() {
+    let folder = TempDir::new().unwrap();
+    let new = folder.path().join("new");
+    let mut init =
+        quorate(&["init", "--bind=127.0.0.1:1", "--peer-bind=127.0.0.1:2", "--data-dir"]);
+    assert!(init.arg(&new).output().unwrap().status.success());
+    let refused = |argument: &str, expect: &str| check(serve(&new).arg(argument), expect);
+    refused("--feature-gates=Flying=true", "unrecognized feature gate: Flying");
+    refused(
+        "--feature-gates=AuthorizeWithSelectors=false",
+        "cannot set feature gate AuthorizeWithSelectors to false, feature is locked to true",
+    );
+    refused(
+        "--feature-gates=WatchList=false",
+        "cannot set feature gate WatchList to false: not implemented here",
+    );
+    refused("--feature-gates=APIListChunking=false", "feature is locked to true");
+    refused("--runtime-config=batch/v3", "group version batch/v3 that has not been registered");
+    refused("--runtime-config=flights/v1", "unknown api groups flights");
+    refused("--runtime-config=resource.svc.io/v1beta1", "not implemented here");
+    refused("--runtime-config=api/all=false", "invalid key with only api/all=false");
+}
+
+#[test]
 fn addresses_that_cannot_be_connected_to_are_refused() {
     let folder = TempDir::new().unwrap();
     let new = folder.path().join("new");

@@ -38,5 +38,6 @@ mod stopping;
 mod support;
 mod tidy;
 mod tokens;
+mod versions;
 mod watchers;
 mod workloads;

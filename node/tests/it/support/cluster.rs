@@ -98,14 +98,19 @@ impl Cluster {
 
     /// Starts a node again, or a further one; does not wait.
     pub(crate) fn serve(&mut self, folder: &Path) {
+        self.serve_with(folder, &[]);
+    }
+
+    /// The same with these arguments.
+    pub(crate) fn serve_with(&mut self, folder: &Path, arguments: &[&str]) {
         let log = std::fs::File::options()
             .create(true)
             .append(true)
             .open(folder.join("node.log"))
             .unwrap();
-        let child =
-            quorate(&["serve", "--data-dir"]).arg(folder).stdout(Stdio::null()).stderr(log).spawn();
-        self.others.push(child.unwrap());
+        let mut command = quorate(&["serve", "--data-dir"]);
+        command.arg(folder).args(arguments).stdout(Stdio::null()).stderr(log);
+        self.others.push(command.spawn().unwrap());
     }
 
     /// Waits until a node says that it is ready.
