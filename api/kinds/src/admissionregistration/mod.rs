@@ -1,7 +1,6 @@
 //! The kinds of the admissionregistration group, as objects.
 //!
-//! What they do to requests is part of admission. The expressions of policies are compiled; those of
-//! webhooks are checked for presence only.
+//! What they do to requests is part of admission. Expressions are compiled.
 
 mod expressions;
 mod lockout;
@@ -20,8 +19,8 @@ use quorate_registry::Strategy;
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     use webhook_configuration::WebhookConfiguration;
     Some(match kind {
-        "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: true }),
-        "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration { mutating: false }),
+        "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration::new(true)),
+        "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration::new(false)),
         "ValidatingAdmissionPolicy" => {
             Arc::new(validating_admission_policy::ValidatingAdmissionPolicy::new())
         }
