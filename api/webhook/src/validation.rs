@@ -5,6 +5,8 @@
 use quorate_meta::{Cause, Path, Value, name};
 
 const ONE_PLACE: &str = "exactly one of url or service is required";
+/// What a host may have besides letters and digits (RFC 3986, section 3.2.2).
+const HOST: &str = "-._~!$&'()*+,;=:[]%";
 const URL_FORM: &str = "; desired format: https://host[/path]";
 
 /// Checks where a `clientConfig` at `path` sends to.
@@ -32,6 +34,10 @@ fn check_url(path: &Path, url: &str, causes: &mut Vec<Cause>) {
     let authority = rest.split('/').next().unwrap_or_default();
     let (user, host) =
         authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
+    if !is_url(url, host) {
+        causes.push(Cause::required(path, &format!("url must be a valid URL{URL_FORM}")));
+        return;
+    }
     let checks = [
         (
             Some(scheme).filter(|scheme| *scheme != "https"),
@@ -45,6 +51,14 @@ fn check_url(path: &Path, url: &str, causes: &mut Vec<Cause>) {
     for (value, why) in checks {
         causes.extend(value.map(|value| Cause::invalid(path, value, &format!("{why}{URL_FORM}"))));
     }
+}
+
+/// Whether a text with this host and port can be read as a URL at all.
+fn is_url(text: &str, host: &str) -> bool {
+    let is_of_host = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || HOST.contains(c);
+    let port = host.rsplit_once(']').map_or(host, |(_, after)| after).rsplit_once(':');
+    let has_port = port.is_none_or(|(_, port)| port.bytes().all(|byte| byte.is_ascii_digit()));
+    !text.chars().any(|c| c.is_ascii_control()) && host.chars().all(is_of_host) && has_port
 }
 
 /// Checks a service reference. A missing name is reported at `namespace` and a missing namespace at
@@ -75,7 +89,8 @@ fn check_path(path: &Path, text: &str, causes: &mut Vec<Cause>) {
     if !text.starts_with('/') {
         invalid("must start with a '/'");
     }
-    let inner = text.strip_prefix('/').unwrap_or(text);
+    // The first character counts as the slash, also where it is another one.
+    let inner = text.get(1..).unwrap_or_default();
     for (index, step) in inner.strip_suffix('/').unwrap_or(inner).split('/').enumerate() {
         if step.is_empty() {
             invalid(&format!("segment[{index}] may not be empty"));
@@ -127,14 +142,19 @@ mod tests {
             check(json!({"url": bad}), &[URL]);
         }
         check(json!({"url": "x"}), &[URL, URL]);
+        for bad in ["https://a b/", "https://a/\u{7}", "https://a:b/"] {
+            check(json!({"url": bad}), &["FieldValueRequired c.url"]);
+        }
         check(service(json!({"port": 443, "path": "/a/b/"})), &[]);
         check(service(json!({"name": ""})), &["FieldValueRequired c.service.namespace"]);
         check(service(json!({"namespace": null})), &["FieldValueRequired c.service.name"]);
         for port in [json!(0), json!(65536), json!("1")] {
             check(service(json!({"port": port})), &["FieldValueInvalid c.service.port"]);
         }
-        for path in ["a", "//", "/a b"] {
+        for path in ["//", "/a b"] {
             check(service(json!({"path": path})), &["FieldValueInvalid c.service.path"]);
         }
+        let twice = ["FieldValueInvalid c.service.path", "FieldValueInvalid c.service.path"];
+        check(service(json!({"path": "a"})), &twice);
     }
 }
