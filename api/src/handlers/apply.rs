@@ -15,6 +15,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
+use crate::handlers::write::field_errors::unmarshal_errors;
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, permit, response};
 use crate::respond::warnings;
@@ -88,8 +89,8 @@ impl Applied {
             return Ok(());
         }
         Err(Error::bad_request(format!(
-            "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
-            self.duplicates.join("\n  ")
+            "error strict decoding YAML: error converting YAML to JSON: {}",
+            unmarshal_errors(&self.duplicates)
         )))
     }
 

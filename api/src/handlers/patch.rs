@@ -109,7 +109,7 @@ pub(super) fn check_media(resource: &Resource, media: &str) -> Result<(), Error>
 /// Reads the patch and what is odd about its text.
 pub(super) fn read(media: &str, request: &Request<'_>) -> Result<(Patch, Vec<String>), Error> {
     let undecodable = |why: String| Error::bad_request(format!("error decoding patch: {why}"));
-    let (document, duplicates) =
+    let (mut document, duplicates) =
         quorate_wire::json::parse(&request.body).map_err(|error| undecodable(error.to_string()))?;
     body_size_limit::check_body(&document)?;
     if media == well_known::MEDIA_JSON_PATCH {
@@ -126,7 +126,12 @@ pub(super) fn read(media: &str, request: &Request<'_>) -> Result<(Patch, Vec<Str
     }
     let told = duplicate_fields(&duplicates).collect();
     let strategic = media == well_known::MEDIA_STRATEGIC_PATCH;
-    Ok((if strategic { Patch::Strategic(document) } else { Patch::Merge(document) }, told))
+    if !strategic {
+        return Ok((Patch::Merge(document), told));
+    }
+    // The merged tree is converted to the type, which takes 3.0 for an integer.
+    quorate_wire::yaml::whole_numbers(&mut document);
+    Ok((Patch::Strategic(document), told))
 }
 
 /// The patched object in canonical form with its defaults, and the unknown fields that were

@@ -2,7 +2,6 @@
 //! fields to an object in canonical form with its defaults.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 use quorate_meta::{
     Cause, GroupKind, GroupVersion, GroupVersionKind, Map, Names, Status, Value, well_known,
@@ -11,7 +10,7 @@ use quorate_schema::{Graph, TypeId, apply_defaults};
 use quorate_wire::{cbor, json, protobuf, yaml};
 
 use super::body_size_limit;
-use super::field_errors::FieldErrors;
+use super::field_errors::{FieldErrors, Repeated};
 use super::options::FieldValidation;
 use crate::Api;
 use crate::handlers::Request;
@@ -171,34 +170,30 @@ pub(in crate::handlers) fn complete(names: &Names, resource: &Resource, object: 
     resource.strategy.default(names, object);
 }
 
-/// Reads a body. Of duplicate fields the last one wins; the second part of the answer are their
-/// paths.
+/// Reads a body. Of duplicate fields the last one wins; the second part of the answer says which
+/// there are.
 pub(in crate::handlers) fn parse(
     syntax: Syntax,
     expected: Expected<'_>,
     body: &[u8],
-) -> Result<(Value, Vec<String>), Unread> {
+) -> Result<(Value, Repeated), Unread> {
+    let once = |value| (value, Repeated::Fields(Vec::new()));
     match syntax {
-        Syntax::Json => json::parse(body).map_err(|error| {
-            Unread::Malformed(format!("couldn't get version/kind; json parse error: {error}"))
-        }),
+        Syntax::Json => json::parse(body)
+            .map(|(value, paths)| (value, Repeated::Fields(paths)))
+            .map_err(|error| {
+                Unread::Malformed(format!("couldn't get version/kind; json parse error: {error}"))
+            }),
         Syntax::Yaml => yaml::parse(body)
-            .map(|(value, duplicates)| (value, places(duplicates)))
+            .map(|(value, duplicates)| (value, Repeated::Keys(duplicates)))
             .map_err(Unread::from),
         Syntax::Protobuf => parse_protobuf(expected, body)
-            .map(|value| (value, Vec::new()))
+            .map(once)
             .map_err(|error| Unread::Malformed(error.to_string())),
-        Syntax::Cbor => cbor::parse(body).map(|value| (value, Vec::new())).map_err(|error| {
+        Syntax::Cbor => cbor::parse(body).map(once).map_err(|error| {
             Unread::Malformed(format!("unable to determine group/version/kind: {error}"))
         }),
     }
-}
-
-/// Where keys are repeated, however often.
-fn places(duplicates: Vec<yaml::Duplicate>) -> Vec<String> {
-    let mut seen = HashSet::new();
-    let paths = duplicates.into_iter().map(|duplicate| duplicate.path);
-    paths.filter(|path| seen.insert(path.clone())).collect()
 }
 
 /// Reads a protobuf body. Of another kind's message nothing is read: what it says it is suffices to
@@ -298,23 +293,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yaml_is_refused_and_its_duplicates_are_told_as_those_of_json() {
+    fn bodies_are_refused_and_say_what_they_repeat() {
         let graph = Graph::builtin(Naming::Svc.names());
         let ty = graph.type_named("core/v1.ConfigMap").unwrap().id;
         let expected = Expected { graph: &graph, ty, kind: "ConfigMap" };
         let check = |syntax: Syntax, body: &str, expect: Result<&[&str], u16>| {
-            let found = parse(syntax, expected, body.as_bytes()).map(|(_, duplicates)| duplicates);
+            let found =
+                parse(syntax, expected, body.as_bytes()).map(|(_, repeated)| match repeated {
+                    Repeated::Fields(paths) => paths,
+                    Repeated::Keys(keys) => keys.iter().map(ToString::to_string).collect(),
+                });
             let found = found.map_err(|why| why.or(Error::bad_request).into_status().code);
             let expect =
-                expect.map(|paths| paths.iter().map(|path| (*path).to_owned()).collect::<Vec<_>>());
+                expect.map(|texts| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
             assert_eq!(found, expect);
         };
         check(Syntax::Json, r#"{"data":{"k":"1","k":"2","k":"3"}}"#, Ok(&["data.k"]));
-        check(Syntax::Yaml, "data:\n  k: 1\n  k: 2\n  k: 3\n", Ok(&["data.k"]));
+        check(
+            Syntax::Yaml,
+            "data:\n  k: 1\n  k: 2\n  k: 3\n",
+            Ok(&["line 3: key \"k\" already set in map", "line 4: key \"k\" already set in map"]),
+        );
         check(Syntax::Json, "{", Err(400));
         check(Syntax::Yaml, "{", Err(400));
-        // Of text that merges less is read, so that this takes less time.
-        let large = format!("<<: {{x: 1}}\n{}", "k: v\n".repeat(yaml::MAX_MERGING_NODES / 2));
+        let large = "k: v\n".repeat(yaml::MAX_NODES / 2);
         check(Syntax::Yaml, &large, Err(413));
     }
 }

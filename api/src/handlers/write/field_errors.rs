@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 use quorate_schema::Unknown;
+use quorate_wire::yaml;
 
 use crate::respond::warnings::{MAX_WARNINGS, shortlist};
 
@@ -15,23 +16,40 @@ use crate::respond::warnings::{MAX_WARNINGS, shortlist};
 /// body.
 const MAX_ORDERED: usize = 100;
 
+/// What a body gives twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::handlers) enum Repeated {
+    /// Fields of JSON, by their paths.
+    Fields(Vec<String>),
+    /// Keys of YAML, by their lines.
+    Keys(Vec<yaml::Duplicate>),
+}
+
 /// Unknown and duplicate fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::handlers) struct FieldErrors {
+    /// Keys that the YAML text repeats.
+    keys: Vec<String>,
     texts: Vec<String>,
     /// How many there are besides.
     more: usize,
 }
 
 impl FieldErrors {
-    /// The field errors of a body: unknown fields in the order in which their names first stand in
-    /// the text (very many: of their paths), then duplicate ones but for those that are unknown
-    /// anyway.
-    pub(in crate::handlers) fn of_body(
-        mut unknown: Unknown,
-        duplicates: Vec<String>,
-        body: &[u8],
-    ) -> Self {
+    /// The field errors of a body. Of JSON: unknown fields in the order in which their names first
+    /// stand in the text (very many: of their paths), then duplicate ones but for those that are
+    /// unknown anyway. Of YAML: duplicate keys, then unknown fields.
+    pub(in crate::handlers) fn of_body(unknown: Unknown, repeated: Repeated, body: &[u8]) -> Self {
+        match repeated {
+            Repeated::Fields(duplicates) => Self::of_json(unknown, duplicates, body),
+            Repeated::Keys(duplicates) => Self {
+                keys: duplicates.iter().map(ToString::to_string).collect(),
+                ..Self::of_unknown(&unknown)
+            },
+        }
+    }
+
+    fn of_json(mut unknown: Unknown, duplicates: Vec<String>, body: &[u8]) -> Self {
         let paths = &mut unknown.paths;
         if (2..=MAX_ORDERED).contains(&paths.len()) {
             paths.sort_by_cached_key(|path| {
@@ -50,6 +68,7 @@ impl FieldErrors {
         };
         let duplicates: Vec<String> = duplicates.into_iter().filter(is_new).collect();
         Self {
+            keys: Vec::new(),
             texts: unknown_fields(&unknown.paths).chain(duplicate_fields(&duplicates)).collect(),
             more: unknown.more,
         }
@@ -57,7 +76,8 @@ impl FieldErrors {
 
     /// Unknown fields as they come.
     pub(in crate::handlers) fn of_unknown(unknown: &Unknown) -> Self {
-        Self { texts: unknown_fields(&unknown.paths).collect(), more: unknown.more }
+        let texts = unknown_fields(&unknown.paths).collect();
+        Self { keys: Vec::new(), texts, more: unknown.more }
     }
 
     /// These, then those of which there are words already.
@@ -67,19 +87,30 @@ impl FieldErrors {
     }
 
     pub(in crate::handlers) fn is_empty(&self) -> bool {
-        self.texts.is_empty()
+        self.texts.is_empty() && self.keys.is_empty()
     }
 
     /// Why a strict request is refused.
     pub(in crate::handlers) fn refusal(&self) -> String {
         let limit = self.texts.len() + usize::from(self.more > 0);
-        format!("strict decoding error: {}", shortlist(&self.texts, self.more, limit).join(", "))
+        let keys = (!self.keys.is_empty()).then(|| unmarshal_errors(&self.keys));
+        let texts = shortlist(&self.texts, self.more, limit);
+        let texts: Vec<String> = keys.into_iter().chain(texts).collect();
+        format!("strict decoding error: {}", texts.join(", "))
     }
 
     /// What the client is warned of, in as many texts as one answer carries.
     pub(in crate::handlers) fn warnings(&self) -> Vec<String> {
-        shortlist(&self.texts, self.more, MAX_WARNINGS)
+        if self.keys.is_empty() {
+            return shortlist(&self.texts, self.more, MAX_WARNINGS);
+        }
+        shortlist(&[&*self.keys, &*self.texts].concat(), self.more, MAX_WARNINGS)
     }
+}
+
+/// The keys that a YAML text repeats, in the words of refusals.
+pub(in crate::handlers) fn unmarshal_errors(keys: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", keys.join("\n  "))
 }
 
 /// Unknown fields in the words of warnings and refusals.
@@ -126,15 +157,34 @@ mod tests {
             "duplicate field \"data.k\"",
         ];
         let errors =
-            FieldErrors::of_body(unknown(&["alpha", "metadata.mid", "zeta"]), duplicates, body);
+            FieldErrors::of_json(unknown(&["alpha", "metadata.mid", "zeta"]), duplicates, body);
         assert_eq!(errors.warnings(), expect);
         assert_eq!(errors.refusal(), format!("strict decoding error: {}", expect.join(", ")));
     }
 
     #[test]
+    fn keys_of_yaml_come_first_with_their_lines() {
+        let body = b"zeta: 1\nalpha: 2\ndata:\n  k: 1\n  k: 2\n";
+        let (_, duplicates) = yaml::parse(body).unwrap();
+        let errors =
+            FieldErrors::of_body(unknown(&["alpha", "zeta"]), Repeated::Keys(duplicates), body);
+        let key = "line 5: key \"k\" already set in map";
+        let fields = ["unknown field \"alpha\"", "unknown field \"zeta\""];
+        assert_eq!(errors.warnings(), [&[key][..], &fields[..]].concat());
+        assert_eq!(
+            errors.refusal(),
+            format!(
+                "strict decoding error: yaml: unmarshal errors:\n  {key}, {}",
+                fields.join(", ")
+            )
+        );
+        assert!(!errors.is_empty());
+    }
+
+    #[test]
     fn duplicates_inside_of_unknown_fields_are_not_told() {
         let check = |paths: &[&str], duplicate: &str, expect: bool| {
-            let errors = FieldErrors::of_body(unknown(paths), vec![duplicate.into()], b"");
+            let errors = FieldErrors::of_json(unknown(paths), vec![duplicate.into()], b"");
             assert_eq!(errors.texts.len() > paths.len(), expect, "{paths:?} {duplicate}");
         };
         check(&["a.b"], "a.b", false);
@@ -153,7 +203,7 @@ mod tests {
         let body = names.iter().rev().cloned().collect::<Vec<_>>().join(" ");
         let check = |count: usize, first: &str| {
             let unknown = Unknown { paths: names[..count].to_vec(), more: 0 };
-            assert_eq!(FieldErrors::of_body(unknown, Vec::new(), body.as_bytes()).texts[0], first);
+            assert_eq!(FieldErrors::of_json(unknown, Vec::new(), body.as_bytes()).texts[0], first);
         };
         check(MAX_ORDERED, "unknown field \"f099\"");
         check(MAX_ORDERED + 1, "unknown field \"f000\"");

@@ -91,6 +91,22 @@ async fn fields_that_are_unknown_or_given_twice() {
     .await;
     let why = r#"Lease in version "v1" cannot be handled as a Lease: strict decoding error: unknown field "spec.odd""#;
     assert_eq!(refused.json()["message"], why);
+    let yaml = "metadata: {name: yaml}\nzeta: 1\ndata:\n  k: '1'\n  k: '2'\n";
+    let path = format!("{MAPS}?dryRun=All&fieldValidation");
+    let key = r#"line 5: key "k" already set in map"#;
+    let answer =
+        send(&server, Method::POST, &format!("{path}=Warn"), "application/yaml", yaml).await;
+    let told = [&format!("299 - {}", quorate_meta::quoted(key)), told[0]];
+    assert_eq!(
+        (answer.status.as_u16(), warnings(&answer)),
+        (201, told.map(str::to_owned).to_vec())
+    );
+    let answer =
+        send(&server, Method::POST, &format!("{path}=Strict"), "application/yaml", yaml).await;
+    let why = format!(
+        "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: strict decoding error: yaml: unmarshal errors:\n  {key}, unknown field \"zeta\""
+    );
+    assert_eq!((answer.status.as_u16(), &answer.json()["message"]), (400, &json!(why)));
     let stored = server.get(&format!("{MAPS}/warn")).await.json();
     assert_eq!((&stored["data"]["k"], &stored["zeta"]), (&json!("2"), &Value::Null));
 }

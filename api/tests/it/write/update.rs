@@ -1,6 +1,35 @@
-//! Updates over HTTP.
+//! Updates over HTTP, and what numbers of bodies are.
 
 use super::*;
+
+#[tokio::test]
+async fn numbers_without_a_fraction_are_integers_in_yaml() {
+    let server = Server::with_namespace().await;
+    let leases = "/apis/coordination.svc.io/v1/namespaces/a/leases";
+    let check = async |method: Method, media: &str, number: &str, expect: Option<i64>| {
+        let body = format!(
+            "{{\"apiVersion\": \"coordination.svc.io/v1\", \"kind\": \"Lease\", \"metadata\": {{\"name\": \"l\"}}, \"spec\": {{\"leaseTransitions\": {number}}}}}"
+        );
+        let one = format!("{leases}/l?dryRun=All&fieldManager=m");
+        let path = if method == Method::POST { leases } else { &one };
+        let path = if path == leases { format!("{leases}?dryRun=All") } else { path.to_owned() };
+        let answer = send(&server, method, &path, media, &body).await;
+        let found = answer.json()["spec"]["leaseTransitions"].as_i64();
+        assert_eq!(found, expect, "{media} {number}: {}", answer.text());
+    };
+    let (json, yaml) = ("application/json", "application/yaml");
+    let apply = "application/apply-patch+yaml";
+    for (number, expect) in [("3.0", 3), ("1e1", 10), ("0008", 8)] {
+        check(Method::POST, yaml, number, Some(expect)).await;
+        check(Method::PATCH, apply, number, Some(expect)).await;
+    }
+    check(Method::POST, json, "3.0", None).await;
+    let made = json!({"metadata": {"name": "l"}, "spec": {}});
+    assert_eq!(post(&server, leases, made).await.status, 201);
+    check(Method::PUT, yaml, "3.0", Some(3)).await;
+    check(Method::PATCH, "application/strategic-merge-patch+json", "3.0", Some(3)).await;
+    check(Method::PATCH, "application/merge-patch+json", "3.0", None).await;
+}
 
 #[tokio::test]
 async fn an_update_is_bound_to_what_it_names() {

@@ -15,6 +15,5 @@ mod write;
 
 pub use error::{Error, ErrorKind};
 pub(crate) use lexer::Lexer;
-pub(crate) use parse::prefix;
 pub use parse::{MAX_BYTES, MAX_DEPTH, MAX_DUPLICATES, parse};
 pub use write::{pretty, to_vec, write, write_string};
