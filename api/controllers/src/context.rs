@@ -270,7 +270,6 @@ pub(super) fn is_object_error(error: &Error) -> bool {
                     | NotApplied::OutOfSpace { .. }
             )
         }
-        Error::Warned { error, .. } => is_object_error(error),
         Error::Store(_) | Error::History(_) => false,
     }
 }

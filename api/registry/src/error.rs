@@ -27,14 +27,6 @@ pub enum Error {
     /// The store could not read at a revision.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// An error, and warnings for the client besides it.
-    #[error("{error}")]
-    Warned {
-        /// The error.
-        error: Box<Error>,
-        /// The warnings, in order.
-        warnings: Vec<String>,
-    },
 }
 
 impl From<Status> for Error {
@@ -72,31 +64,11 @@ impl Error {
         Status::forbidden(&GroupResource::new(group, resource), name, sentence).into()
     }
 
-    /// The error, with further warnings for the client.
-    #[must_use]
-    pub fn with_warnings(self, more: Vec<String>) -> Self {
-        match self {
-            error if more.is_empty() => error,
-            Self::Warned { error, mut warnings } => {
-                warnings.extend(more);
-                Self::Warned { error, warnings }
-            }
-            error => Self::Warned { error: Box::new(error), warnings: more },
-        }
-    }
-
-    /// Warnings for the client besides the error.
-    #[must_use]
-    pub fn warnings(&self) -> &[String] {
-        if let Self::Warned { warnings, .. } = self { warnings } else { &[] }
-    }
-
     /// The reason of its Status; `None` for one of the store.
     #[must_use]
     pub fn reason(&self) -> Option<&Reason> {
         match self {
             Self::Status(status) | Self::Read(status, _) => Some(&status.reason),
-            Self::Warned { error, .. } => error.reason(),
             Self::Store(_) | Self::History(_) => None,
         }
     }
@@ -106,7 +78,6 @@ impl Error {
     pub fn freshness(&self) -> Option<Freshness> {
         match self {
             Self::Read(_, freshness) => Some(*freshness),
-            Self::Warned { error, .. } => error.freshness(),
             _ => None,
         }
     }
@@ -116,7 +87,6 @@ impl Error {
     pub fn into_status(self) -> Status {
         match self {
             Self::Status(status) | Self::Read(status, _) => *status,
-            Self::Warned { error, .. } => error.into_status(),
             Self::Store(quorate_store::Error::NotApplied(reason)) => not_applied(&reason),
             Self::Store(quorate_store::Error::Unknown(why)) => Status::timeout(
                 &format!("request did not complete within the time allowed: {why}"),

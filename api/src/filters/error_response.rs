@@ -37,6 +37,7 @@ pub(super) fn render(x: &mut Exchange<'_>, failure: Failure) -> Response<Body> {
     let is_forbidden = status.code == StatusCode::FORBIDDEN.as_u16();
     x.record.failed(status);
     let mut response = respond::error(&negotiation::for_errors(x), error);
+    respond::warnings::add(&mut response, &x.record.notes().warnings);
     if is_forbidden {
         // The message repeats parts of the request, which the client has chosen.
         response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));

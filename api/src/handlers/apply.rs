@@ -18,7 +18,6 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::field_errors::unmarshal_errors;
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, permit, response};
-use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::ownership::FieldManager;
 use quorate_registry::write::{Outcome, Target, UpdateOptions};
@@ -68,9 +67,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         Err(error) => Err(error),
     };
     match body {
-        Ok(body) if answer.is_ok() => {
-            warnings::attach(body.warnings(parameters.validation), answer)
-        }
+        Ok(body) if answer.is_ok() => request.warned(body.warnings(parameters.validation), answer),
         _ => answer,
     }
 }

@@ -17,7 +17,6 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
-use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::write::{SubresourceRequest, Target, UpdateOptions};
 use quorate_registry::{AdmissionOperation, Part, Resource};
@@ -89,9 +88,8 @@ async fn bind(
     };
     let answer = writer.update(target, options, change).await;
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
-    let answer =
-        warnings::attach(&warnings, answer.map(|_| respond::status(&request.format, &created)));
-    warnings::attach(&told, answer)
+    let answer = answer.map(|_| respond::status(&request.format, &created));
+    request.warned(&[warnings, told].concat(), answer)
 }
 
 /// What is wrong with a binding.

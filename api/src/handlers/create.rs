@@ -10,7 +10,6 @@ use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity, response};
-use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 
@@ -31,5 +30,5 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         Ok(answer) => response::object(api, request, StatusCode::CREATED, &answer).await,
         Err(error) => Err(error),
     };
-    warnings::attach(&warnings, answer)
+    request.warned(&warnings, answer)
 }

@@ -13,7 +13,6 @@ use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::response;
 use crate::respond;
-use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
 use quorate_registry::write::{Outcome, Target};
@@ -28,7 +27,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         return unsafe_delete::handle(api, request, target).await;
     }
     let told = delete_options::warnings(resource, &asked.options);
-    warnings::attach(&told, delete(api, request, target, &asked).await)
+    request.warned(&told, delete(api, request, target, &asked).await)
 }
 
 async fn delete(
@@ -45,7 +44,7 @@ async fn delete(
             &request.format,
             &Status::deleted(&resource.group_resource(), name, uid),
         );
-        return warnings::attach(&answer.warnings, Ok(status));
+        return request.warned(&answer.warnings, Ok(status));
     }
     let waits = answer.outcome != Outcome::Removed && asked.accepted_while_held;
     let status = if waits { StatusCode::ACCEPTED } else { StatusCode::OK };

@@ -15,7 +15,6 @@ use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options;
 use crate::respond;
-use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::write::{DeleteOptions, Preconditions, Target, Writer};
 use quorate_registry::{Resource, stored_codec};
@@ -50,7 +49,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     };
     let status = Status { details: Some(details), ..Status::ok() };
     let done = delete_listed(api, request, &listed, &delete, &mut told).await;
-    warnings::attach(&told, done.map(|()| respond::status(&request.format, &status)))
+    request.warned(&told, done.map(|()| respond::status(&request.format, &status)))
 }
 
 /// Deletes what is listed. After a failure no further deletion begins, but those that have begun

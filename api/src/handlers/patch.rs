@@ -20,7 +20,6 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::field_errors::{FieldErrors, duplicate_fields, unknown_fields};
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, response};
-use crate::respond::warnings;
 use quorate_registry::error::Error;
 use quorate_registry::patch::{JsonPatch, Malformed, merge};
 use quorate_registry::write::{Target, UpdateOptions};
@@ -92,7 +91,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     };
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
-    warnings::attach(&told, answer)
+    request.warned(&told, answer)
 }
 
 /// Refuses a body that is no patch of the resource's objects: strategies of merging are known of

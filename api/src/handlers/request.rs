@@ -8,11 +8,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::IF_MATCH;
+use http::{HeaderMap, Response};
 
+use crate::body::Body;
 use crate::negotiation::Format;
 use crate::request_record::RequestRecord;
+use crate::respond::warnings;
 use quorate_access::authentication::User;
 use quorate_access::request::RequestInfo;
 use quorate_registry::error::Error;
@@ -47,6 +49,24 @@ impl Request<'_> {
     /// The resource of a request that is routed to a resource handler.
     pub(crate) fn resource(&self) -> Result<&Arc<Resource>, Error> {
         self.resource.as_ref().ok_or_else(Error::no_such_path)
+    }
+
+    /// The answer with warnings for the client. Of one that is an error the record keeps them,
+    /// before those that admission has noted.
+    pub(crate) fn warned(
+        &self,
+        warnings: &[String],
+        mut answer: Result<Response<Body>, Error>,
+    ) -> Result<Response<Body>, Error> {
+        match &mut answer {
+            Ok(response) => warnings::add(response, warnings),
+            Err(_) if warnings.is_empty() => {}
+            Err(_) => {
+                let mut notes = self.record.shared_notes().lock();
+                drop(notes.warnings.splice(..0, warnings.iter().cloned()));
+            }
+        }
+        answer
     }
 
     /// The object's name of a request that is routed to a handler of single objects.

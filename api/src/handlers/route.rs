@@ -25,7 +25,7 @@ use crate::negotiation::Offer;
 use crate::respond::warnings;
 use quorate_access::request::{RequestInfo, Verb};
 use quorate_registry::error::Error;
-use quorate_registry::{Catalogue, Resource};
+use quorate_registry::{Catalogue, Notes, Resource};
 
 /// Bytes of a body from which on what it says may take longer to work out than a few milliseconds.
 const LONG_BODY_BYTES: usize = 128 << 10;
@@ -212,9 +212,13 @@ pub(crate) async fn run(
         ..LONG_BODY_BYTES => answer.await,
         _ => blocking_whenever_it_runs(answer).await,
     };
-    let mut told = request.record.notes().warnings;
-    told.extend(deprecated);
-    warnings::attach(&told, answer)
+    let warnings = Vec::from_iter(deprecated);
+    if !warnings.is_empty() {
+        request.record.shared_notes().lock().add(Notes { warnings, ..Notes::default() });
+    }
+    let mut response = answer?;
+    warnings::add(&mut response, &request.record.notes().warnings);
+    Ok(response)
 }
 
 /// The handler's future, each in a box of its own: those of changes take several times the memory

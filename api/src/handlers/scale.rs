@@ -116,7 +116,7 @@ async fn update(
     identity::check_name(request.name()?, &scale)?;
     identity::set_namespace(form, request.namespace(), &mut scale)?;
     let answer = write(api, request, form, &parameters, true, |_| Ok(scale.clone())).await;
-    warnings::attach(&warnings, answer)
+    request.warned(&warnings, answer)
 }
 
 async fn patch(
@@ -148,7 +148,7 @@ async fn patch(
     let answer = write(api, request, form, &parameters, false, change).await;
     let warn = parameters.validation == FieldValidation::Warn;
     let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
-    warnings::attach(&told, answer)
+    request.warned(&told, answer)
 }
 
 /// Applies a scale: what it wants is wanted of the workload, by an owner as of `scale`.
@@ -188,9 +188,7 @@ async fn apply(
         Err(error) => Err(error),
     };
     match body {
-        Ok(body) if answer.is_ok() => {
-            warnings::attach(body.warnings(parameters.validation), answer)
-        }
+        Ok(body) if answer.is_ok() => request.warned(body.warnings(parameters.validation), answer),
         _ => answer,
     }
 }

@@ -24,7 +24,6 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
-use crate::respond::warnings;
 use quorate_access::authentication::token::{BoundObjectReference, Issue, ObjectIdentity, Refusal};
 use quorate_access::authorization::service_account_of;
 use quorate_registry::error::Error;
@@ -85,8 +84,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         }
         respond::value(&request.format, StatusCode::CREATED, &object)
     });
-    let answer = warnings::attach(&warnings, answer);
-    warnings::attach(&told, answer)
+    request.warned(&[warnings, told].concat(), answer)
 }
 
 fn kind<'r>(request: &Request<'r>) -> Result<&'r KindDef, Error> {

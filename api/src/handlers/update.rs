@@ -11,7 +11,6 @@ use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity, permit, response};
-use crate::respond::warnings;
 use quorate_registry::Part;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Outcome, Target, UpdateOptions};
@@ -52,5 +51,5 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         Ok(answer) => response::object(api, request, StatusCode::OK, &answer).await,
         Err(error) => Err(error),
     };
-    warnings::attach(&warnings, answer)
+    request.warned(&warnings, answer)
 }

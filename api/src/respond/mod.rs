@@ -77,7 +77,6 @@ pub fn status(format: &Format, status: &Status) -> Response<Body> {
 #[must_use]
 pub fn error(format: &Format, error: Error) -> Response<Body> {
     let freshness = error.freshness();
-    let told = error.warnings().to_vec();
     let body = error.into_status();
     if body.code >= 500 {
         // The message may repeat what was sent, so it is for the client only.
@@ -85,7 +84,6 @@ pub fn error(format: &Format, error: Error) -> Response<Body> {
     }
     let mut response = status(format, &body);
     freshness.into_iter().for_each(|freshness| freshness.write(response.headers_mut()));
-    warnings::add(&mut response, &told);
     response
 }
 

@@ -5,27 +5,12 @@ use http::header::{HeaderValue, WARNING};
 use quorate_meta::quoted;
 
 use crate::body::Body;
-use quorate_registry::error::Error;
 
 /// Headers that tell of one thing; of more the last says how many there are. Some clients give up
 /// at a hundred headers of all sorts.
 pub(crate) const MAX_WARNINGS: usize = 50;
 /// Characters of one warning; what is beyond is cut off.
 const MAX_CHARACTERS: usize = 1024;
-
-/// The answer with a header for each warning, whether it is an error or not.
-pub(crate) fn attach(
-    warnings: &[String],
-    answer: Result<Response<Body>, Error>,
-) -> Result<Response<Body>, Error> {
-    match answer {
-        Ok(mut response) => {
-            add(&mut response, warnings);
-            Ok(response)
-        }
-        Err(error) => Err(error.with_warnings(warnings.to_vec())),
-    }
-}
 
 /// Adds a header for each warning.
 pub(crate) fn add(response: &mut Response<Body>, warnings: &[String]) {

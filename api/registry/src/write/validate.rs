@@ -10,7 +10,7 @@ use super::refusal::invalid;
 use super::{Writer, check, metadata};
 use crate::error::Error;
 use crate::options::Target;
-use crate::{Findings, Part, Resource, UserInfo, stored_codec};
+use crate::{Findings, Notes, Part, Resource, UserInfo, stored_codec};
 
 impl Writer {
     /// The user; `None` for the server itself.
@@ -47,7 +47,10 @@ impl Writer {
             strategy.evaluate_rules(old.filter(|_| !swaps), object, &causes);
         causes.extend(broken);
         if !causes.is_empty() {
-            return Err(invalid(resource, target.name, causes).with_warnings(warnings));
+            if let Some(author) = &self.author {
+                author.note(Notes { warnings, ..Notes::default() });
+            }
+            return Err(invalid(resource, target.name, causes));
         }
         self.permit(target, part, old, object).await?;
         Ok(warnings)

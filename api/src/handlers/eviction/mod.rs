@@ -26,7 +26,6 @@ use crate::handlers::write::author::writer_for;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
-use crate::respond::warnings;
 use evict::Eviction;
 use quorate_registry::AdmissionOperation;
 use quorate_registry::error::Error;
@@ -71,6 +70,5 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     };
     let created = Status { code: StatusCode::CREATED.as_u16(), ..Status::ok() };
     let answer = eviction.run().await.map(|()| respond::status(&request.format, &created));
-    let answer = warnings::attach(&warnings, answer);
-    warnings::attach(&told, answer)
+    request.warned(&[warnings, told].concat(), answer)
 }

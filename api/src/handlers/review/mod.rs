@@ -24,7 +24,6 @@ use crate::handlers::Request;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
-use crate::respond::warnings;
 use quorate_registry::error::Error;
 
 /// Answers the question in the body; 201.
@@ -38,7 +37,7 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
         object.set_at(&["apiVersion"], request.info.api_version.as_str());
         respond::value(&request.format, StatusCode::CREATED, &object)
     });
-    warnings::attach(&warnings, answer)
+    request.warned(&warnings, answer)
 }
 
 /// The object with its answer in it. Questions about rights are answered by the newest rules;
