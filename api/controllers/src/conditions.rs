@@ -8,7 +8,7 @@ use quorate_meta::{Map, Status, Time, Value};
 use super::context::{Context, is_conflict, is_settled};
 use quorate_registry::Part;
 use quorate_registry::error::Error;
-use quorate_registry::write::{Target, UpdateOptions};
+use quorate_registry::write::Target;
 
 /// Type, status, reason and message of a condition.
 pub(super) type Condition = (&'static str, bool, &'static str, String);
@@ -76,13 +76,7 @@ where
         object.set_at(&["status", "conditions"], Value::List(merged(before, conditions, &now)));
         Ok(object)
     };
-    let options = UpdateOptions {
-        write: context.options(),
-        part: Part::Status,
-        if_match: None,
-        replaces: false,
-        named: None,
-    };
+    let options = context.update_options(Part::Status);
     match context.writer.update(target, options, change).await {
         Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         updated => updated.map(drop),

@@ -51,6 +51,11 @@ impl Context {
         WriteOptions { dry_run: false, manager: self.manager, given: GivenOptions::NONE }
     }
 
+    /// An unconditional update of a part of an object that is there.
+    pub(super) fn update_options(&self, part: Part) -> UpdateOptions<'static> {
+        UpdateOptions { write: self.options(), part, if_match: None, replaces: false, named: None }
+    }
+
     /// A resource of the core group; every cluster has those that controllers ask for.
     pub(super) fn resource(&self, plural: &str) -> Result<Arc<Resource>, Error> {
         let found = self.find("", "v1", plural);
@@ -160,14 +165,8 @@ impl Context {
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
-        let (write, seen) = (self.options(), seen.to_string());
-        let options = UpdateOptions {
-            write,
-            part: Part::Main,
-            if_match: Some(&seen),
-            replaces: false,
-            named: None,
-        };
+        let seen = seen.to_string();
+        let options = UpdateOptions { if_match: Some(&seen), ..self.update_options(Part::Main) };
         match self.writer.update(target, options, change).await {
             Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
             updated => updated.map(drop),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use quorate_meta::{GroupVersionKind, Map, Value};
 use quorate_policy::{CheckedKind, Environments, type_check};
 use quorate_registry::error::Error;
-use quorate_registry::write::{Target, UpdateOptions};
+use quorate_registry::write::Target;
 use quorate_registry::{Catalogue, Part, Resource, stored_codec};
 use tokio::time::sleep;
 
@@ -77,13 +77,7 @@ async fn check(
         object.set_at(&["status", "typeChecking"], checking.clone());
         Ok(object)
     };
-    let options = UpdateOptions {
-        write: context.options(),
-        part: Part::Status,
-        if_match: None,
-        replaces: false,
-        named: None,
-    };
+    let options = context.update_options(Part::Status);
     match context.writer.update(target, options, change).await {
         Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         updated => updated.map(drop),

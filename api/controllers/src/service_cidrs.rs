@@ -17,7 +17,7 @@ use crate::conditions;
 use crate::retry_queue::RetryQueue;
 use quorate_meta::net::Range;
 use quorate_registry::error::Error;
-use quorate_registry::write::{Target, UpdateOptions};
+use quorate_registry::write::Target;
 use quorate_registry::{Part, Resource, stored_codec};
 
 const READY: &str = "Ready";
@@ -168,13 +168,7 @@ async fn set_finalizer(
         object.set_at(&FINALIZERS, finalizers);
         Ok(object)
     };
-    let options = UpdateOptions {
-        write: context.options(),
-        part: Part::Main,
-        if_match: None,
-        replaces: false,
-        named: None,
-    };
+    let options = context.update_options(Part::Main);
     match context.writer.update(target, options, change).await {
         Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
         updated => updated.map(drop),

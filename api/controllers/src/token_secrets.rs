@@ -17,7 +17,7 @@ use quorate_access::authentication::token::{
     BoundObjectReference, Issue, ObjectIdentity, Refusal, ServiceAccountTokens,
 };
 use quorate_registry::error::Error;
-use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
+use quorate_registry::write::{DeleteOptions, Preconditions, Target};
 use quorate_registry::{Part, stored_codec};
 
 const SECRETS: &str = "secrets";
@@ -166,13 +166,7 @@ async fn fill(
     uid: &str,
     owner: &ObjectIdentity,
 ) -> Result<(), Error> {
-    let options = UpdateOptions {
-        write: context.options(),
-        part: Part::Main,
-        if_match: None,
-        replaces: false,
-        named: None,
-    };
+    let options = context.update_options(Part::Main);
     let change = |current: Option<&Value>| {
         let same = current.filter(|secret| identified(secret).uid == uid).cloned();
         let mut secret = same.ok_or_else(|| {

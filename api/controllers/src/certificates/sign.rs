@@ -18,7 +18,7 @@ use crate::retry_queue::RetryQueue;
 use quorate_access::authentication::User;
 use quorate_access::authorization::{Action, Authorizer, ResourceAction};
 use quorate_registry::error::Error;
-use quorate_registry::write::{Target, UpdateOptions};
+use quorate_registry::write::Target;
 use quorate_registry::{Part, stored_codec};
 
 /// Certificates begin this much before they are issued, so that clocks may differ, in milliseconds.
@@ -238,13 +238,7 @@ async fn write(
     seen: &Value,
     change: impl Fn(&mut Value) -> bool + Send + Sync,
 ) -> Result<bool, Error> {
-    let options = UpdateOptions {
-        write: context.options(),
-        part,
-        if_match: None,
-        replaces: false,
-        named: None,
-    };
+    let options = context.update_options(part);
     let version = |object: &Value| object.at(&["metadata", "resourceVersion"]).cloned();
     let again = |current: Option<&Value>| {
         let group_resource = target.resource.group_resource();

@@ -79,13 +79,7 @@ pub(super) async fn update(
     change: impl Fn(&mut Value) + Send + Sync,
 ) -> Result<bool, Error> {
     let revision = seen.revision.to_string();
-    let options = UpdateOptions {
-        write: context.options(),
-        part,
-        if_match: Some(&revision),
-        replaces: false,
-        named: None,
-    };
+    let options = UpdateOptions { if_match: Some(&revision), ..context.update_options(part) };
     let mut is_first = true;
     let once = |current: Option<&Value>| {
         let resource = target.resource.group_resource();

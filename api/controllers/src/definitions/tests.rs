@@ -9,7 +9,7 @@ use quorate_kinds::builtin;
 use quorate_meta::{Naming, Value};
 use quorate_registry::error::Error;
 use quorate_registry::keys::Key;
-use quorate_registry::write::{DeleteOptions, Target, UpdateOptions, Writer};
+use quorate_registry::write::{DeleteOptions, Target, Writer};
 use quorate_registry::{
     CurrentCatalogue, DEFINITIONS, LiveMarker, ObjectTypes, Part, Resource, Strategy, stored_codec,
 };
@@ -139,13 +139,7 @@ impl Cluster {
     }
 
     async fn change(&self, target: Target<'_>, change: impl Fn(&mut Value) + Send + Sync) {
-        let options = UpdateOptions {
-            write: self.context.options(),
-            part: Part::Main,
-            if_match: None,
-            replaces: false,
-            named: None,
-        };
+        let options = self.context.update_options(Part::Main);
         let change = |current: Option<&Value>| {
             let mut object = current.cloned().unwrap();
             change(&mut object);

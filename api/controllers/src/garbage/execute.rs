@@ -12,7 +12,7 @@ use super::decide::{Decision, ObjectVersion};
 use super::graph::ObjectKey;
 use crate::context::Context;
 use quorate_registry::error::Error;
-use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
+use quorate_registry::write::{DeleteOptions, Preconditions, Target};
 use quorate_registry::{FOREGROUND, ORPHAN, Propagation};
 use quorate_registry::{Part, stored_codec};
 
@@ -148,13 +148,7 @@ async fn change(
         return Ok(());
     };
     let target = Target { resource, namespace, name };
-    let options = UpdateOptions {
-        write: context.options(),
-        part: Part::Main,
-        if_match: None,
-        replaces: false,
-        named: None,
-    };
+    let options = context.update_options(Part::Main);
     let change = |current: Option<&Value>| {
         let meant = current.filter(|object| {
             let text = |field: &str| object.str_at(&["metadata", field]).unwrap_or_default();

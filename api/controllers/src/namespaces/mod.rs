@@ -26,7 +26,7 @@ use self::remaining::{Failures, record_failure, remaining};
 use self::terminating::TerminatingNamespace;
 use crate::context::{Context, is_settled};
 use quorate_registry::error::Error;
-use quorate_registry::write::{DeleteOptions, Preconditions, Target, UpdateOptions};
+use quorate_registry::write::{DeleteOptions, Preconditions, Target};
 use quorate_registry::{NAMESPACES, Part, Resource, stored_codec};
 
 /// Deletions under way at a time.
@@ -176,13 +176,7 @@ async fn finalize(
         }
         Ok(object)
     };
-    let options = UpdateOptions {
-        write: context.options(),
-        part: Part::Finalize,
-        if_match: None,
-        replaces: false,
-        named: None,
-    };
+    let options = context.update_options(Part::Finalize);
     match context.writer.update(target, options, change).await {
         Err(error) if is_settled(&error) => Ok(()),
         updated => updated.map(drop),

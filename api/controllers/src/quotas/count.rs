@@ -12,7 +12,7 @@ use crate::context::{Context, is_conflict, is_settled, skip_failed_object};
 use quorate_admission::QuotaLocks;
 use quorate_admission::plugins::quota::{self, QUOTAS, Quota, Tally};
 use quorate_registry::error::Error;
-use quorate_registry::write::{Target, UpdateOptions};
+use quorate_registry::write::Target;
 use quorate_registry::{Part, stored_codec};
 
 /// Objects that are counted before other tasks may run.
@@ -153,13 +153,7 @@ async fn write(
     wanted: &Value,
 ) -> Result<bool, Error> {
     let target = Target { resource: &*context.resource(QUOTAS)?, namespace: Some(namespace), name };
-    let options = UpdateOptions {
-        write: context.options(),
-        part: Part::Status,
-        if_match: None,
-        replaces: false,
-        named: None,
-    };
+    let options = context.update_options(Part::Status);
     match context.writer.update(target, options, |_| Ok(wanted.clone())).await {
         Err(error) if is_conflict(&error) => Ok(false),
         Err(error) if is_settled(&error) => Ok(true),
