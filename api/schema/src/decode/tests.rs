@@ -71,7 +71,14 @@ fn wrong_types_are_named() {
             "{unmarshal} number 3000000000 into Go struct field PodSpec.priority of type int32"
         ),
     );
-    check(pod, r#"{"overhead":{"cpu":"lots"}}"#, scalar::BAD_QUANTITY);
+    for text in ["lots", "128MB", "1 Mi", "5-3x"] {
+        let body = format!(r#"{{"overhead":{{"cpu":"{text}"}}}}"#);
+        check(pod, &body, scalar::BAD_QUANTITY);
+    }
+    let suffix = "unable to parse quantity's suffix";
+    for text in ["1mm", "1MiK", "1n5", "1e+"] {
+        check(pod, &format!(r#"{{"overhead":{{"cpu":"{text}"}}}}"#), suffix);
+    }
     check(cm, "[]", &format!("{unmarshal} array into Go value of type v1.ConfigMap"));
 }
 
@@ -101,8 +108,8 @@ fn unknown_fields_are_listed_and_dropped() {
     );
     check(
         "apiextensions/v1.JSONSchemaProps",
-        r#"{"items":{"typ":"x"},"default":{"free":1}}"#,
-        &["items.typ"],
+        r#"{"items":{"typ":"x"},"default":{"free":1},"typ":"x"}"#,
+        &["typ"],
         r#"{"default":{"free":1},"items":{}}"#,
     );
 }

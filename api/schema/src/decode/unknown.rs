@@ -21,10 +21,11 @@ pub struct Unknown {
 }
 
 /// The fields that type `ty` does not have; with `prune` they are removed from `value`. Fields
-/// below `any` are never unknown. Values of a wrong type are ignored.
+/// below `any` are never unknown, and those below a type that is a schema or something else are
+/// removed without being told: in Kubernetes such a type reads itself. Values of a wrong type are
+/// ignored.
 pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool) -> Unknown {
-    let mut walk =
-        UnknownFieldWalk { graph, prune, path: FieldPath::default(), found: Unknown::default() };
+    let mut walk = UnknownFieldWalk::new(graph, prune);
     if let Value::Map(map) = value {
         walk.message(graph.ty(ty), map);
     }
@@ -33,12 +34,7 @@ pub fn unknown_fields(graph: &Graph, ty: TypeId, value: &mut Value, prune: bool)
 
 /// Whether a value of this form has fields that its types do not have; it loses them.
 pub(crate) fn unknown_in(graph: &Graph, shape: &Shape, value: &mut Value) -> bool {
-    let mut walk = UnknownFieldWalk {
-        graph,
-        prune: true,
-        path: FieldPath::default(),
-        found: Unknown::default(),
-    };
+    let mut walk = UnknownFieldWalk::new(graph, true);
     walk.shape(shape, value);
     !walk.found.paths.is_empty()
 }
@@ -48,9 +44,16 @@ struct UnknownFieldWalk<'g> {
     prune: bool,
     path: FieldPath,
     found: Unknown,
+    /// Whether what is found is told.
+    tells: bool,
 }
 
-impl UnknownFieldWalk<'_> {
+impl<'g> UnknownFieldWalk<'g> {
+    fn new(graph: &'g Graph, prune: bool) -> Self {
+        let (path, found) = (FieldPath::default(), Unknown::default());
+        Self { graph, prune, path, found, tells: true }
+    }
+
     fn message(&mut self, ty: &TypeDef, map: &mut Map) {
         let prune = self.prune;
         map.retain(|name, value| {
@@ -61,6 +64,7 @@ impl UnknownFieldWalk<'_> {
                     true
                 }
                 None if ty.custom == Some(Unknowns::Kept) => true,
+                None if !self.tells => false,
                 None => {
                     if self.found.paths.len() < MAX_TOLD {
                         self.found.paths.push(shortened(self.path.as_str()).into_owned());
@@ -115,10 +119,12 @@ impl UnknownFieldWalk<'_> {
             return;
         };
         let shape = Shape::Message(schema);
+        let tells = std::mem::replace(&mut self.tells, false);
         match value {
             Value::List(items) => self.items(items, |walk, item| walk.shape(&shape, item)),
             value => self.shape(&shape, value),
         }
+        self.tells = tells;
     }
 
     fn items(&mut self, items: &mut [Value], mut visit: impl FnMut(&mut Self, &mut Value)) {
@@ -150,5 +156,32 @@ mod tests {
         assert_eq!((paths.len(), more), (MAX_TOLD, 2));
         assert_eq!(paths[0], format!("...{}.x0000", "é".repeat(509)));
         assert!(paths.iter().all(|path| path.len() <= 1027));
+    }
+
+    #[test]
+    fn below_what_reads_itself_nothing_is_told() {
+        let graph = graph();
+        let check = |text: &str, told: &[&str], left: &str| {
+            let mut value = json(text);
+            let schema = ty(&graph, "apiextensions/v1.JSONSchemaProps");
+            let found = unknown_fields(&graph, schema, &mut value, true);
+            assert_eq!(
+                (found.paths.iter().map(String::as_str).collect(), &value),
+                (told.to_vec(), &json(left)),
+                "{text}"
+            );
+        };
+        check(r#"{"anyOf":[{"optional":1}]}"#, &["anyOf[0].optional"], r#"{"anyOf":[{}]}"#);
+        check(
+            r#"{"items":{"anyOf":[{"optional":1}]},"x":1}"#,
+            &["x"],
+            r#"{"items":{"anyOf":[{}]}}"#,
+        );
+        check(r#"{"items":[{"x":1}]}"#, &[], r#"{"items":[{}]}"#);
+        check(
+            r#"{"additionalProperties":{"properties":{"a":{"x":1}}}}"#,
+            &[],
+            r#"{"additionalProperties":{"properties":{"a":{}}}}"#,
+        );
     }
 }
