@@ -96,6 +96,11 @@ pub(super) fn check_quantity(text: &str) -> Result<(), String> {
     if exponent || known.contains(&suffix) {
         return Ok(());
     }
+    let exponent = suffix.trim_start_matches(|c: char| "eEinumkKMGTP".contains(c));
+    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return fail();
+    }
     Err("unable to parse quantity's suffix".to_owned())
 }
 
