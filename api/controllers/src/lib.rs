@@ -14,6 +14,7 @@ pub mod certificates;
 mod cluster;
 mod conditions;
 mod context;
+mod custom_api_services;
 mod definitions;
 mod event_expiry;
 mod flow_schemas;

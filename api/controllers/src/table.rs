@@ -13,8 +13,8 @@ use crate::namespace_objects::{self, NamespaceObject};
 use crate::options::ControllersOptions;
 use crate::token_secrets::{self, Contents};
 use crate::{
-    api_endpoints, api_services, bootstrap, definitions, event_expiry, flow_schemas, garbage,
-    namespaces, policy_types, quotas, roles, service_cidrs,
+    api_endpoints, api_services, bootstrap, custom_api_services, definitions, event_expiry,
+    flow_schemas, garbage, namespaces, policy_types, quotas, roles, service_cidrs,
 };
 
 /// One row of the table.
@@ -113,6 +113,11 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     Controller {
         name: "apiservice-availability-controller",
         parts: &[Part::Always(|with| Box::pin(api_services::run(&with.context)))],
+    },
+    Controller {
+        name: "apiservice-registration-controller",
+        parts: &[Part::Always(|with| Box::pin(custom_api_services::run(&with.context)))],
+        hooks: &[],
     },
     Controller {
         name: "api-endpoints-controller",

@@ -241,3 +241,36 @@ async fn a_migration_leaves_one_stored_version() {
     assert_eq!(list["items"].as_array().unwrap().len(), 301);
     assert!(list["items"].as_array().unwrap().contains(&new), "it was not written again");
 }
+
+#[tokio::test]
+async fn each_version_that_is_served_has_an_api_service() {
+    let server = Server::with_namespace().await;
+    let _controllers = server.defaults().await;
+    let services = "/apis/apiregistration.svc.io/v1/apiservices";
+    let of = |version: &str| format!("{services}/{version}.x.example");
+    let until = async |version: &str, wanted: u16| {
+        until_body(&server, &of(version), |status, _| status == wanted).await
+    };
+    define(&server, &[version("v1", true, json!({})), version("v2", false, json!({}))]).await;
+    let found = until("v1", 200).await;
+    let spec = json!({"group": "x.example", "version": "v1", "groupPriorityMinimum": 1000, "versionPriority": 100});
+    assert_eq!(found["spec"], spec);
+    assert_eq!(found["metadata"]["labels"]["kube-aggregator.svc.io/automanaged"], "true");
+    assert_eq!(found["status"]["conditions"][0]["reason"], "Local");
+    until("v2", 200).await;
+    let patch = json!({"spec": {"versionPriority": 7}}).to_string();
+    assert_eq!(server.send(Method::PATCH, &of("v1"), &MERGE, patch).await.status, 200);
+    until_body(&server, &of("v1"), |_, found| found["spec"] == spec).await;
+    assert_eq!(server.send(Method::DELETE, &of("v1"), &[], "").await.status, 200);
+    until("v1", 200).await;
+    let own = json!({"metadata": {"name": "v9.x.example"}, "spec": {"group": "x.example",
+        "version": "v9", "groupPriorityMinimum": 1, "versionPriority": 1}});
+    let made = server.send(Method::POST, services, &[], own.to_string()).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    redefine(&server, &[version("v1", true, json!({})), unserved(version("v2", false, json!({})))])
+        .await;
+    until("v2", 404).await;
+    assert_eq!(server.send(Method::DELETE, DEFINITION, &[], "").await.status, 200);
+    until("v1", 404).await;
+    assert_eq!(server.get(&of("v9")).await.status, 200, "another client made it");
+}
