@@ -4,7 +4,8 @@
 //! is, so once there is none there never is one again. What the cleanup goes by is stored, so
 //! another leader goes on with it; only the place in the current pass is lost.
 //!
-//! An object that a finalizer holds, or whose deletion is refused, holds the definition.
+//! An object that a finalizer holds, or whose deletion is refused, holds the definition. Objects of a
+//! built-in resource are left alone: a definition that has its group and its plural goes at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,11 +79,17 @@ pub(super) async fn step(
         return Ok(Next::Again);
     }
     let prefix = Resource::storage_prefix(&definition.group, &definition.names.plural);
+    let catalogue = context.catalogue.load();
+    let resource = catalogue.stored().find(|other| other.prefix == prefix);
+    if resource.is_some_and(|resource| !resource.is_custom()) {
+        let why = "instances overlap with built-in resources in storage".to_owned();
+        let overlap = (TERMINATING, true, "OverlappingBuiltInResource", why);
+        return release(context, target, seen, overlap).await;
+    }
     if snapshot.range(&prefix, None).next().is_none() {
         return finish(context, target, seen).await;
     }
-    let catalogue = context.catalogue.load();
-    let Some(resource) = catalogue.stored().find(|other| other.prefix == prefix) else {
+    let Some(resource) = resource else {
         let why = format!("unable to find a custom resource client for {}", target.name);
         let why = failed(format!("could not list instances: {why}"));
         report(context, target, seen, why, &Beside::default()).await?;
@@ -148,14 +155,23 @@ async fn delete(context: &Context, target: Target<'_>, uid: String) -> Result<()
     }
 }
 
-/// Tells that no object is left, and then removes the finalizer.
+/// Ends the cleanup of a definition that has no object left.
 async fn finish(context: &Context, target: Target<'_>, seen: &Seen) -> Result<Next, Error> {
     let (reason, message) = if seen.definition.is_established() {
         ("InstanceDeletionCompleted", "removed all instances")
     } else {
         ("NeverEstablished", "resource was never established")
     };
-    let condition = (TERMINATING, false, reason, message.to_owned());
+    release(context, target, seen, (TERMINATING, false, reason, message.to_owned())).await
+}
+
+/// Tells why nothing more is done, and then removes the finalizer.
+async fn release(
+    context: &Context,
+    target: Target<'_>,
+    seen: &Seen,
+    condition: Condition,
+) -> Result<Next, Error> {
     if report(context, target, seen, condition, &Beside::default()).await? {
         return Ok(Next::Again);
     }

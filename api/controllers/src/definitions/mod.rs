@@ -149,11 +149,15 @@ impl Definitions<'_> {
         let verdict = names::decide(&definition.names, &definition.accepted, &taken);
         let names_accepted = verdict.condition.1;
         self.work.set_conflicting(name, !names_accepted);
-        let is_established = definition.is_established();
+        let facts = established::Facts {
+            is_established: definition.is_established(),
+            names_accepted,
+            has_usable_bundle: definition.has_usable_bundle(),
+        };
         let found: Vec<_> = [Some(verdict.condition)]
             .into_iter()
             .chain([
-                established::decide(is_established, names_accepted),
+                established::decide(facts),
                 approval::decide(context.names, group, object),
                 structural::decide(context.catalogue.load().graph(), definition),
             ])
@@ -166,7 +170,7 @@ impl Definitions<'_> {
         });
         let mut beside = Beside::default();
         let is_open = snapshot.get(&Key::LiveDefinition { name }.encode()).is_some();
-        if (is_established || names_accepted) && !is_open {
+        if facts.serves() && !is_open {
             beside.operations.push(live_definition_marker(Step::Created, name, &definition.uid));
         }
         if verdict.names != definition.accepted {

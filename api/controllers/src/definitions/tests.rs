@@ -11,7 +11,8 @@ use quorate_registry::error::Error;
 use quorate_registry::keys::Key;
 use quorate_registry::write::{DeleteOptions, Target, Writer};
 use quorate_registry::{
-    CurrentCatalogue, DEFINITIONS, LiveMarker, ObjectTypes, Part, Resource, Strategy, stored_codec,
+    CurrentCatalogue, DEFINITIONS, LiveMarker, ObjectTypes, Part, Removal, Resource, Strategy,
+    stored_codec,
 };
 use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use serde_json::{Value as Json, json};
@@ -80,7 +81,7 @@ fn resource(catalogue: &CurrentCatalogue, kind: &str, group: &str, plural: &str)
         strategy,
         prefix: Resource::storage_prefix(group, plural),
         live: Some(LiveMarker { key, uid: Bytes::new() }),
-        removal: None,
+        removal: Some(Removal::default()),
     }
 }
 
@@ -128,13 +129,19 @@ impl Cluster {
     }
 
     async fn define(&self, plural: &str, kind: &str) {
+        self.define_in(GROUP, plural, kind, json!({"strategy": "None"})).await;
+    }
+
+    async fn define_in(&self, group: &str, plural: &str, kind: &str, conversion: Json) {
         let names = json!({"plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List")});
         let schema = json!({"openAPIV3Schema": {"type": "object"}});
         let versions = json!([{"name": "v1", "served": true, "storage": true, "schema": schema}]);
-        let spec = json!({"group": GROUP, "scope": "Namespaced", "names": names, "versions": versions, "conversion": {"strategy": "None"}});
+        let spec = json!({"group": group, "scope": "Namespaced", "names": names, "versions": versions, "conversion": conversion});
         let finalizer = self.context.names.finalizer_custom_resources;
-        let fields = json!({"metadata": {"finalizers": [finalizer]}, "spec": spec});
-        let name = format!("{plural}.{GROUP}");
+        let annotations = json!({self.context.names.annotation_api_approved: "unapproved, a test"});
+        let metadata = json!({"finalizers": [finalizer], "annotations": annotations});
+        let fields = json!({"metadata": metadata, "spec": spec});
+        let name = format!("{plural}.{group}");
         self.create(self.definition(&name), fields).await.unwrap();
     }
 
@@ -307,4 +314,64 @@ async fn another_finalizer_shows_the_end_of_the_cleanup() {
         })
         .await;
     assert_eq!(cluster.conditions(name)[2..], ["Terminating=False:InstanceDeletionCompleted"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_definition_waits_for_a_webhook_that_can_be_trusted() {
+    let cluster = Cluster::new().await;
+    let name = "as.x.example";
+    let bundle = ["spec", "conversion", "webhook", "clientConfig", "caBundle"];
+    let webhook = json!({
+        "clientConfig": {"url": "https://x.example", "caBundle": "Cg=="},
+        "conversionReviewVersions": ["v1"],
+    });
+    let conversion = json!({"strategy": "Webhook", "webhook": webhook});
+    cluster.define_in(GROUP, "as", "A", conversion).await;
+    cluster
+        .with_controller(async {
+            cluster.until("it is judged", || !cluster.conditions(name).is_empty()).await;
+            let invalid = ["NamesAccepted=True:NoConflicts", "Established=False:InvalidCABundle"];
+            assert_eq!(
+                (cluster.conditions(name), cluster.is_open(name)),
+                (invalid.map(Into::into).to_vec(), false)
+            );
+            cluster
+                .change(cluster.definition(name), |object| drop(object.remove_at(&bundle)))
+                .await;
+            cluster.until("it is established", || cluster.is_open(name)).await;
+            assert_eq!(cluster.conditions(name), FINE);
+        })
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn objects_of_a_built_in_resource_outlive_a_definition_of_its_name() {
+    let cluster = Cluster::new().await;
+    let leases = cluster.context.find("coordination.svc.io", "v1", "leases").unwrap();
+    let lease = Target { resource: &leases, namespace: Some("n"), name: "l" };
+    cluster.create(lease, json!({"spec": {}})).await.unwrap();
+    let name = format!("leases.{}", leases.storage_group);
+    let none = json!({"strategy": "None"});
+    cluster.define_in(&leases.storage_group, "leases", "Lease", none).await;
+    let hold = |object: &mut Value| {
+        let finalizers =
+            json!([cluster.context.names.finalizer_custom_resources, "x.example/other"]);
+        object.set_at(&["metadata", "finalizers"], Value::from(finalizers));
+    };
+    cluster.change(cluster.definition(&name), hold).await;
+    cluster
+        .with_controller(async {
+            cluster.until("it is judged", || !cluster.conditions(&name).is_empty()).await;
+            cluster.delete(cluster.definition(&name)).await;
+            let finalizers = || {
+                let object = cluster.get(cluster.definition(&name)).unwrap();
+                object.at(&["metadata", "finalizers"]).cloned()
+            };
+            let left = Some(Value::from(json!(["x.example/other"])));
+            cluster.until("its own finalizer is removed", || finalizers() == left).await;
+        })
+        .await;
+    let terminating = "Terminating=True:OverlappingBuiltInResource".to_owned();
+    assert!(cluster.conditions(&name).contains(&terminating), "{:?}", cluster.conditions(&name));
+    assert!(cluster.get(lease).is_some());
 }

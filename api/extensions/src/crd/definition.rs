@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use quorate_meta::Value;
 
+use super::validation::bundle_problem;
+
 /// A definition: the resource of one kind, in all its versions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Definition {
@@ -156,6 +158,17 @@ impl Definition {
     #[must_use]
     pub fn is_established(&self) -> bool {
         self.has_condition("Established")
+    }
+
+    /// Whether the certificates for the webhook that converts its objects, if any are given, can be
+    /// read.
+    #[must_use]
+    pub fn has_usable_bundle(&self) -> bool {
+        let ConversionStrategy::Webhook(webhook) = &self.conversion else {
+            return true;
+        };
+        let bundle = webhook.client_config.str_at(&["caBundle"]).unwrap_or_default();
+        bundle.is_empty() || bundle_problem(bundle).is_none()
     }
 
     /// The version with this name.

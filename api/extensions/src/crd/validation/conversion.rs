@@ -82,7 +82,7 @@ fn check_client(client: &Field<'_>, tolerance: &Tolerance<'_>, causes: &mut Vec<
 }
 
 /// Why a bundle in base64 has no certificates in PEM.
-pub(super) fn bundle_problem(bundle: &str) -> Option<String> {
+pub(in crate::crd) fn bundle_problem(bundle: &str) -> Option<String> {
     let pem = STANDARD.decode(bundle).unwrap_or_default();
     let blocks = pem_text::blocks(&pem).unwrap_or_default();
     let mut certificates =

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use quorate_meta::{Cause, Names, Value};
 use quorate_schema::Graph;
 
+pub(super) use self::conversion::bundle_problem;
 use self::tolerance::Tolerance;
 use self::versions::Common;
 use super::approval;
