@@ -7,6 +7,7 @@ use futures::stream::FuturesUnordered;
 use http::Response;
 use quorate_meta::{Cause, Details, Reason, Status};
 
+use super::converted::{self, Part};
 use super::options::ListOptions;
 use super::{delete_options, list};
 use crate::Api;
@@ -99,6 +100,12 @@ async fn choose(
     let scope = list::scope_of(&prefix, listed);
     let (snapshot, position) = list::starting_point(api, request, listed, &scope).await?;
     let after = position.as_ref().map(|position| position.last.as_slice());
+    let snapshot = if listed.selection.is_everything() {
+        snapshot
+    } else {
+        let part = Part { prefix: &prefix, after, stop: None };
+        converted::part(resource, snapshot, part).await?
+    };
     let mut chosen = Vec::new();
     for (seen, (key, entry)) in snapshot.range(&prefix, after).enumerate() {
         if seen % SCAN_OBJECTS == SCAN_OBJECTS - 1 {

@@ -45,8 +45,8 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let (snapshot, position) = starting_point(api, request, &options, &scope).await?;
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
     let counts = position.as_ref().is_none_or(Position::is_inconsistent);
-    // What fields are selected by is known of converted objects only.
-    let snapshot = if options.selection.custom.is_some() {
+    // What is selected by is known of converted objects only: a webhook may change labels too.
+    let snapshot = if !options.selection.is_everything() {
         let part = Part { prefix: &prefix, after: after.as_deref(), stop: None };
         converted::part(resource, snapshot, part).await?
     } else {
