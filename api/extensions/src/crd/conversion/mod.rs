@@ -10,6 +10,7 @@
 mod batch;
 mod check;
 mod converter;
+mod in_flight;
 mod remote;
 mod review;
 mod sender;

@@ -3,7 +3,8 @@
 //! Invariants: the webhook takes the place of the second step of [`Reader`]; an object that was
 //! stored as the wanted version is not sent, and neither is one without a mark. The
 //! same stored bytes are converted once while they are remembered, of which there are at most
-//! [`MAX_REMEMBERED`] bytes; a definition that changes begins with nothing remembered.
+//! [`MAX_REMEMBERED`] bytes, and readers that ask for them at the same time wait for one conversion.
+//! A definition that changes begins with nothing remembered.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -19,6 +20,7 @@ use quorate_wire::stored::{CorruptValue, HeaderRef, StoredRef};
 
 use super::batch::batches;
 use super::converter::{ConversionError, Converter};
+use super::in_flight::ConversionsInFlight;
 use crate::crd::custom_strategy::CustomStrategy;
 use crate::crd::definition::Definition;
 use crate::crd::mark;
@@ -44,6 +46,7 @@ pub struct WebhookVersion {
     reader: Arc<Reader>,
     form: VersionForm,
     remembered: Mutex<Remembered>,
+    in_flight: ConversionsInFlight,
 }
 
 impl WebhookVersion {
@@ -56,7 +59,8 @@ impl WebhookVersion {
         form: VersionForm,
     ) -> Self {
         let (group, kind) = (definition.group.clone(), definition.accepted.kind.clone());
-        Self { converter, group, kind, reader, form, remembered: Mutex::default() }
+        let (remembered, in_flight) = (Mutex::default(), ConversionsInFlight::default());
+        Self { converter, group, kind, reader, form, remembered, in_flight }
     }
 
     fn api_version(&self, version: &str) -> String {
@@ -88,30 +92,19 @@ impl WebhookVersion {
         stored_codec::encode_as_it_is(selectable, &**strategy, mark, &object)
     }
 
-    fn unreadable(&self, error: &CorruptValue) -> Error {
-        Error::internal(format!("a stored {} cannot be read: {error}", self.kind))
+    /// Replaces a value that is remembered; gives whether it was.
+    fn recall(&self, value: &mut Bytes) -> bool {
+        let known = self.remembered.lock().get(value).cloned();
+        known.map(|known| *value = known).is_some()
     }
-}
 
-#[async_trait]
-impl RemoteConversion for WebhookVersion {
-    async fn to_served(&self, values: &mut [Bytes]) -> Result<(), Error> {
-        let mut unknown: Vec<&mut Bytes> = Vec::new();
-        for value in values {
-            if !self.is_other(value)? {
-                continue;
-            }
-            let known = self.remembered.lock().get(value).cloned();
-            match known {
-                Some(known) => *value = known,
-                None => unknown.push(value),
-            }
-        }
+    /// Converts values that were written as other versions, and remembers what they become.
+    async fn convert(&self, values: &mut [&mut Bytes]) -> Result<(), Error> {
         let desired = self.api_version(self.reader.version());
-        let sizes: Vec<usize> = unknown.iter().map(|value| value.len()).collect();
+        let sizes: Vec<usize> = values.iter().map(|value| value.len()).collect();
         // Of a long list only so many are parsed at a time.
         for range in batches(&sizes) {
-            let part = &mut unknown[range];
+            let part = &mut values[range];
             let objects = part.iter().map(|value| self.read(value));
             let mut objects: Vec<Value> = objects.collect::<Result<_, _>>()?;
             self.converter.convert(&desired, &mut objects).await.map_err(failed)?;
@@ -122,6 +115,37 @@ impl RemoteConversion for WebhookVersion {
             }
         }
         Ok(())
+    }
+
+    fn unreadable(&self, error: &CorruptValue) -> Error {
+        Error::internal(format!("a stored {} cannot be read: {error}", self.kind))
+    }
+}
+
+#[async_trait]
+impl RemoteConversion for WebhookVersion {
+    async fn to_served(&self, values: &mut [Bytes]) -> Result<(), Error> {
+        let mut taken = self.in_flight.begin();
+        let (mut own, mut of_others) = (Vec::new(), Vec::new());
+        for value in values {
+            if !self.is_other(value)? || self.recall(value) {
+                continue;
+            }
+            match taken.take(value) {
+                Some(end) => of_others.push((value, end)),
+                None => own.push(value),
+            }
+        }
+        self.convert(&mut own).await?;
+        drop(taken);
+        let mut left = Vec::new();
+        for (value, end) in of_others {
+            end.wait().await;
+            if !self.recall(value) {
+                left.push(value);
+            }
+        }
+        self.convert(&mut left).await
     }
 
     async fn to_stored(&self, object: &Value) -> Result<Value, Error> {
