@@ -296,3 +296,68 @@ async fn a_webhook_that_is_gone_leaves_the_storage_version() {
     assert!(told.starts_with(&expect), "{told}");
     assert_eq!(server.get(&path("v1", "a")).await.status, 200);
 }
+
+#[tokio::test]
+async fn what_is_selected_is_what_the_webhook_makes_of_it() {
+    let webhook = Webhook::start().await;
+    let (server, _controllers) = serve(&webhook).await;
+    for name in ["a", "labels", "z"] {
+        create(&server, "v1", name, json!({"host": "h", "port": "1"})).await;
+    }
+    let names =
+        async |query: &str| server.get(&format!("{}?{query}", path("v2", ""))).await.names();
+    assert_eq!(names("labelSelector=new=label").await, ["labels"]);
+    assert_eq!(names("labelSelector=new=label&limit=1").await, ["labels"]);
+    assert_eq!(names("labelSelector=!new&limit=2").await, ["a", "z"]);
+    let list = server.get(&format!("{}?labelSelector=!new&limit=1", path("v2", ""))).await.json();
+    assert!(list["metadata"]["continue"].is_string(), "z comes after it: {list}");
+    let query = |version: &str| format!("{}?labelSelector=new=label", path(version, ""));
+    for (version, left) in [("v1", 3), ("v2", 2)] {
+        let deleted = server.send(Method::DELETE, &query(version), &[], "").await;
+        assert_eq!(deleted.status, 200, "{}", deleted.text());
+        assert_eq!(server.get(&path("v1", "")).await.names().len(), left, "{version}");
+    }
+}
+
+#[tokio::test]
+async fn readers_of_the_same_object_share_a_review() {
+    let webhook = Webhook::start().await;
+    let (server, _controllers) = serve(&webhook).await;
+    create(&server, "v1", "a", json!({"host": "h", "port": "1"})).await;
+    let path = path("v2", "a");
+    let answers = futures::future::join_all((0..8).map(|_| server.get(&path))).await;
+    for answer in answers {
+        assert_eq!(answer.json()["spec"], json!({"address": "h:1"}));
+    }
+    assert_eq!(webhook.reviews.lock().len(), 1);
+}
+
+#[tokio::test]
+async fn a_migration_has_the_webhook_convert_what_is_stored() {
+    let webhook = Webhook::start().await;
+    let (server, _controllers) = serve(&webhook).await;
+    for number in 0..20 {
+        create(&server, "v1", &format!("w{number:02}"), json!({"host": "h", "port": "1"})).await;
+    }
+    let versions = [version("v1", false, &["host", "port"]), version("v2", true, &["address"])];
+    let patch = json!({
+        "spec": {"versions": versions},
+        "metadata": {"annotations": {"svc.io/storage-migration": "asked"}},
+    });
+    let patched = server.send(Method::PATCH, DEFINITION, &MERGE, patch.to_string()).await;
+    assert_eq!(patched.status, 200, "{}", patched.text());
+    let done = until_body(&server, DEFINITION, |_, object| {
+        let progress = &object["metadata"]["annotations"]["svc.io/storage-migration"];
+        progress.as_str().is_some_and(|progress| progress.starts_with("done"))
+    })
+    .await;
+    assert_eq!(done["status"]["storedVersions"], json!(["v2"]));
+    let asked = webhook.reviews.lock().len();
+    assert_eq!(asked, 1, "one page is one review");
+    let list = server.get(&path("v2", "")).await.json();
+    let specs = list["items"].as_array().unwrap().iter().map(|item| &item["spec"]);
+    assert!(
+        specs.clone().count() == 20 && specs.clone().all(|spec| *spec == json!({"address": "h:1"}))
+    );
+    assert_eq!(webhook.reviews.lock().len(), asked, "all are stored as v2");
+}

@@ -21,7 +21,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
-use quorate_extensions::crd::definition::ConversionStrategy;
 use quorate_extensions::crd::mark;
 use quorate_meta::Value;
 use quorate_registry::error::Error;
@@ -97,11 +96,6 @@ async fn step(context: &Context, definitions: &Resource, name: &str) -> Result<b
     if is_over || !definition.is_established() {
         return Ok(false);
     }
-    if definition.conversion != ConversionStrategy::None {
-        let why =
-            format!("objects of {name} are converted by a webhook and stay as they are stored");
-        return Err(Error::internal(why));
-    }
     let target = Target { resource: definitions, namespace: None, name };
     if progress.stage == Stage::Asked || progress.version != storage.name {
         return save(context, target, &seen, &Progress::begin(&storage.name)).await;
@@ -161,12 +155,18 @@ fn is_of(resource: &Resource, entry: &Entry) -> Result<bool, Error> {
     Ok(stored.is_some_and(|(version, _)| version == resource.version))
 }
 
-/// Writes objects as they are read now; one that is refused holds up no other.
+/// Writes objects as they are read now; one that is refused holds up no other. A webhook converts
+/// them together before: what it made of each is remembered. Where it cannot, the single writes
+/// tell why.
 async fn write_again(
     context: &Context,
     resource: &Arc<Resource>,
     objects: Vec<(Bytes, Entry)>,
 ) -> Result<(), Error> {
+    if let Some(remote) = &resource.remote {
+        let mut values: Vec<Bytes> = objects.iter().map(|(_, entry)| entry.value.clone()).collect();
+        let _ = remote.to_served(&mut values).await;
+    }
     let mut writes = stream::iter(objects)
         .map(|(key, entry)| async move {
             let Some((namespace, name)) = resource.parse_key(&key) else {
