@@ -12,6 +12,7 @@ mod env;
 mod ephemeral;
 mod handlers;
 mod mounts;
+mod label_keys;
 mod network;
 pub(crate) mod node_labels;
 mod os;

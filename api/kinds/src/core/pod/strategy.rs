@@ -3,7 +3,8 @@
 use quorate_meta::{Cause, Map, Names, Value};
 
 use super::{
-    defaults, deletion, ephemeral, pod_status, resources, spec, template, update, warnings,
+    defaults, deletion, ephemeral, label_keys, pod_status, resources, spec, template, update,
+    warnings,
 };
 use crate::field::Field;
 use quorate_registry::strategy::status;
@@ -63,6 +64,7 @@ impl Strategy for Pod {
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         set_grace_period(object);
         add_tolerations(names, object);
+        label_keys::merge(object);
         let spec = object.get("spec").cloned().unwrap_or_default();
         let quality = resources::qos_class(&spec);
         let mut status =
