@@ -75,7 +75,9 @@ impl Strategy for CronJob {
     }
 
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_workload(names, old, new, "spec.jobTemplate.spec.template")
+        let mut warnings = warnings::of_workload(names, old, new, "spec.jobTemplate.spec.template");
+        warnings.extend(job_spec::warning(&Field::root(new).get("spec.jobTemplate.spec")));
+        warnings
     }
 }
 

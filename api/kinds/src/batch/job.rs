@@ -109,7 +109,9 @@ impl Strategy for Job {
     }
 
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_workload(names, old, new, "spec.template")
+        let mut warnings = warnings::of_workload(names, old, new, "spec.template");
+        warnings.extend(job_spec::warning(&Field::root(new).get("spec")));
+        warnings
     }
 
     fn selectable(&self, object: &Value, field: &str) -> String {

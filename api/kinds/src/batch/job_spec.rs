@@ -36,6 +36,16 @@ const MAX_INDEXES: usize = 64 << 10;
 /// Bytes of `managedBy`, at most.
 const MAX_MANAGER: usize = 63;
 
+/// The warning about an Indexed job of very many completions and much parallelism.
+pub(super) fn warning(spec: &Field<'_>) -> Option<String> {
+    const WHY: &str = "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
+    let above = |field: &str, limit: i64| spec.get(field).int().is_some_and(|count| count > limit);
+    let is_told = spec.get("completionMode").text() == "Indexed"
+        && above("completions", MANY_COMPLETIONS)
+        && above("parallelism", MAX_OF_MANY);
+    is_told.then(|| WHY.to_owned())
+}
+
 /// Checks a specification; the selector is checked by the strategy of Job, as a job template has
 /// none.
 pub(super) fn check(names: &Names, spec: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -361,5 +371,18 @@ mod tests {
         rule(json!({"succeededCount": 5}), &[count]);
         rule(json!({"succeededIndexes": "4"}), &[list]);
         rule(json!({}), &["Required successPolicy.rules[0]"]);
+    }
+
+    #[test]
+    fn very_many_indexes_are_warned_of() {
+        let check = |mode: &str, completions: i64, parallelism: i64, expect: bool| {
+            let spec = json!({"completionMode": mode, "completions": completions, "parallelism": parallelism});
+            let object = Value::from(spec);
+            assert_eq!(warning(&Field::root(&object)).is_some(), expect, "{object:?}");
+        };
+        check("Indexed", 100_001, 10_001, true);
+        check("Indexed", 100_000, 10_001, false);
+        check("Indexed", 100_001, 10_000, false);
+        check("NonIndexed", 100_001, 10_001, false);
     }
 }

@@ -6,6 +6,7 @@ use quorate_meta::{Cause, Names, Value, name};
 use quorate_wire::json;
 
 use super::volume_attributes_class::check_parameters;
+use crate::core::pod::node_labels;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
@@ -43,6 +44,18 @@ impl Strategy for StorageClass {
             }
         }
         causes
+    }
+
+    fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        let mut warnings = Vec::new();
+        for term in Field::root(new).get("allowedTopologies").items() {
+            for expression in term.get("matchLabelExpressions").items() {
+                let key = expression.get("key");
+                let why = node_labels::deprecation(names, key.text());
+                warnings.extend(why.map(|why| format!("{}: {why}", key.path())));
+            }
+        }
+        warnings
     }
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
@@ -138,5 +151,21 @@ mod tests {
         check("provisioner", json!("example.com/q"), &["Forbidden provisioner"]);
         check("reclaimPolicy", json!("Retain"), &["Forbidden reclaimPolicy"]);
         check("volumeBindingMode", json!("WaitForFirstConsumer"), &["Invalid volumeBindingMode"]);
+    }
+
+    #[test]
+    fn retired_topology_keys_are_warned_of() {
+        let key = "failure-domain.beta.kubernetes.io/zone";
+        let expressions =
+            serde_json::json!([{"key": "a", "values": ["v"]}, {"key": key, "values": ["v"]}]);
+        let class =
+            serde_json::json!({"allowedTopologies": [{"matchLabelExpressions": expressions}]});
+        let names = Naming::Kubernetes.names();
+        assert_eq!(
+            StorageClass.warnings(names, None, &Value::from(class)),
+            [
+                "allowedTopologies[0].matchLabelExpressions[1].key: deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"
+            ]
+        );
     }
 }

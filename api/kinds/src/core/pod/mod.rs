@@ -5,14 +5,15 @@
 //! [`template`].
 
 mod affinity;
+mod annotation_warnings;
 mod containers;
 pub(crate) mod defaults;
 mod deletion;
 mod env;
 mod ephemeral;
 mod handlers;
-mod mounts;
 mod label_keys;
+mod mounts;
 mod network;
 pub(crate) mod node_labels;
 mod os;

@@ -5,7 +5,7 @@ use quorate_meta::{Names, quoted};
 use crate::field::Field;
 
 /// Since when a label is deprecated, and its replacement; `None` for other labels.
-fn deprecation(names: &Names, key: &str) -> Option<String> {
+pub(crate) fn deprecation(names: &Names, key: &str) -> Option<String> {
     let (domain, name) = key.split_once('/')?;
     let below = domain.strip_suffix(names.domain)?;
     let (since, now) = match (below, name) {

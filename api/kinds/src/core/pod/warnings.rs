@@ -6,8 +6,10 @@ use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Names, Quantity, Value, name, quoted};
 
+use super::annotation_warnings::{of_annotations, of_app_armor};
 use super::defaults::CONTAINERS;
 use super::node_labels;
+use crate::address_warnings;
 use crate::field::Field;
 
 /// Deprecated volume sources and their warnings.
@@ -51,7 +53,11 @@ pub(super) fn of_pod(names: &Names, old: Option<&Value>, new: &Value) -> Vec<Str
         return Vec::new();
     }
     let own = if old.is_none() { of_name(new, "the Pod's hostname") } else { None };
-    own.into_iter().chain(of_spec(names, &Field::root(new).get("spec"))).collect()
+    let root = Field::root(new);
+    let spec = root.get("spec");
+    let mut warnings: Vec<String> = own.into_iter().chain(of_spec(names, &spec)).collect();
+    of_annotations(names, &root.get("metadata.annotations"), &spec, &mut warnings);
+    warnings
 }
 
 /// Warnings about a workload whose pods have its name as a prefix, and about its template.
@@ -76,7 +82,11 @@ pub(crate) fn of_template(
     if old.is_some_and(|old| Field::root(old).get(path).value() == template.value()) {
         return Vec::new();
     }
-    of_spec(names, &template.get("spec"))
+    let (annotations, spec) = (template.get("metadata.annotations"), template.get("spec"));
+    let mut warnings = of_spec(names, &spec);
+    of_annotations(names, &annotations, &spec, &mut warnings);
+    of_app_armor(names, &annotations, &spec, &mut warnings);
+    warnings
 }
 
 /// Warnings about a specification.
@@ -130,6 +140,10 @@ fn of_lists(spec: &Field<'_>, warnings: &mut Vec<String>) {
         if !seen.insert(address.text()) {
             warnings.push(format!("{}: duplicate ip {}", address.path(), quoted(address.text())));
         }
+        warnings.extend(address_warnings::of_address(&address));
+    }
+    for server in spec.get("dnsConfig.nameservers").items() {
+        warnings.extend(address_warnings::of_address(&server));
     }
 }
 
