@@ -19,6 +19,10 @@ impl Strategy for RuntimeClass {
         false
     }
 
+    fn create_on_update(&self) -> bool {
+        true
+    }
+
     fn unconditional_update(&self) -> bool {
         false
     }
