@@ -109,7 +109,7 @@ impl Writer {
                     }
                 }
                 Refused::Exists => {
-                    return Err(Status::already_exists(&resource.group_resource(), &name).into());
+                    return Err(self.exists(target)?);
                 }
                 Refused::Closed(at) => self.look_at_markers(target, at).await?,
             }
@@ -176,6 +176,17 @@ impl Writer {
             return Ok(refusal);
         }
         Ok(self.marker_refusal(&self.current().await?, target).unwrap_or(refusal))
+    }
+
+    /// 409 for a name that is in use. Of an object that is being deleted it says so.
+    fn exists(&self, target: Target<'_>) -> Result<Error, Error> {
+        let mut status = Status::already_exists(&target.resource.group_resource(), target.name);
+        if let Some(entry) = self.store.snapshot().get(&target.key())
+            && stored_codec::header(target.resource, &entry.value)?.deletion_timestamp().is_some()
+        {
+            status.message = format!("object is being deleted: {}", status.message);
+        }
+        Ok(status.into())
     }
 
     /// Refuses a creation in a namespace, or of a resource, that takes no objects at this revision,

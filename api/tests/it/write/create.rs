@@ -112,6 +112,22 @@ async fn fields_that_are_unknown_or_given_twice() {
 }
 
 #[tokio::test]
+async fn the_name_of_what_is_being_deleted_is_taken() {
+    let server = Server::with_namespace().await;
+    let body = json!({"metadata": {"name": "m", "finalizers": ["x.example/f"]}});
+    assert_eq!(post(&server, MAPS, body.clone()).await.status, 201);
+    let message = async || {
+        let answer = post(&server, MAPS, body.clone()).await.json();
+        assert_eq!((&answer["code"], &answer["reason"]), (&json!(409), &json!("AlreadyExists")));
+        answer["message"].as_str().unwrap().to_owned()
+    };
+    let exists = "configmaps \"m\" already exists";
+    assert_eq!(message().await, exists);
+    server.send(Method::DELETE, MAP, &[], "").await;
+    assert_eq!(message().await, format!("object is being deleted: {exists}"));
+}
+
+#[tokio::test]
 async fn who_names_an_owner_twice_is_told() {
     let server = Server::with_namespace().await;
     let owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": "a", "uid": "u"});
