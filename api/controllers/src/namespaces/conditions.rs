@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn conditions_keep_their_time_while_their_status_lasts() {
         let mut remaining = Remaining::default();
-        remaining.objects.insert("configmaps".into(), 1);
+        remaining.objects.insert("configmaps.".into(), 1);
         let first = merged(Vec::new(), &of_remaining(&remaining), "t1");
         remaining.finalizers.insert("example.com/f".into(), 1);
         let second = merged(first.clone(), &of_remaining(&remaining), "t2");
@@ -117,7 +117,7 @@ mod tests {
             |list: &[Value], at: usize| list[at].str_at(&["lastTransitionTime"]).map(str::to_owned);
         assert_eq!((first.len(), second.len()), (5, 5));
         assert_eq!((time(&second, 3), time(&second, 4)), (Some("t1".into()), Some("t2".into())));
-        let message = "Some resources are remaining: configmaps has 1 resource instances";
+        let message = "Some resources are remaining: configmaps. has 1 resource instances";
         assert_eq!(first[3].str_at(&["message"]), Some(message));
     }
 

@@ -70,9 +70,10 @@ pub(super) async fn remaining(
     for resource in catalogue.stored().filter(|resource| resource.namespaced) {
         let plural = resource.qualified();
         let mut of_resource = recorded.remove(&plural).unwrap_or_default();
+        let shown = format!("{}.{}", resource.plural, resource.group);
         for (key, entry) in snapshot.range(&resource.prefix(Some(namespace)), None) {
             tokio::task::consume_budget().await;
-            *remaining.objects.entry(plural.clone()).or_default() += 1;
+            *remaining.objects.entry(shown.clone()).or_default() += 1;
             remaining.bytes += entry.value.len();
             let name = resource
                 .parse_key(key)
