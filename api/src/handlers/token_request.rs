@@ -49,6 +49,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let wanted = decode::BodyKind {
         group: &kind.group,
         version: &kind.version,
+        former: &[],
         kind: KIND,
         api_version: &api_version,
         graph: request.catalogue.graph(),

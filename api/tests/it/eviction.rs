@@ -93,6 +93,19 @@ async fn exists(server: &Server, name: &str) -> bool {
 }
 
 #[tokio::test]
+async fn drainers_of_old_say_a_former_version() {
+    let server = Server::with_namespace().await;
+    for (version, code) in [("v1beta1", 201), ("v1alpha1", 400)] {
+        pod(&server, version, "", "", false).await;
+        let mut body = eviction(version, json!({}));
+        body["apiVersion"] = json!(format!("policy/{version}"));
+        let path = format!("{PODS}/{version}/eviction");
+        let answer = server.send(Method::POST, &path, &[], body.to_string()).await;
+        assert_eq!(answer.status, code, "{}", answer.text());
+    }
+}
+
+#[tokio::test]
 async fn what_is_recorded_of_a_pod_without_a_budget() {
     let server = Server::with_namespace().await;
     pod(&server, "p", "", "", false).await;

@@ -23,6 +23,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
+use crate::handlers::write::decode::BodyKind;
 use crate::handlers::write::options::Parameters;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
@@ -33,6 +34,8 @@ use quorate_registry::write::{SubresourceRequest, Target};
 
 /// The subresource's name.
 pub(super) const EVICTION: &str = "eviction";
+/// Versions of the group that drainers of old say.
+const FORMER_VERSIONS: [&str; 1] = ["v1beta1"];
 
 /// Evicts the pod of the path; 201 with a Status.
 pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Response<Body>, Error> {
@@ -43,8 +46,10 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         .as_ref()
         .ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
-    let decode::Decoded { object: mut body, warnings } =
-        decode::object(api, request, form, parameters.validation)?;
+    let wanted = BodyKind { former: &FORMER_VERSIONS, ..BodyKind::of(form) };
+    let (decoded, _) = decode::of_kind(api, request, wanted, parameters.validation)?;
+    let decode::Decoded { object: mut body, warnings } = decoded;
+    decode::complete(api.names, form, &mut body);
     identity::set_namespace(form, request.namespace(), &mut body)?;
     if body.str_at(&["metadata", "name"]).unwrap_or_default() != name {
         return Err(Error::bad_request("name in URL does not match name in Eviction object"));

@@ -40,6 +40,8 @@ pub(in crate::handlers) struct Expected<'a> {
 pub(in crate::handlers) struct BodyKind<'a> {
     pub(in crate::handlers) group: &'a str,
     pub(in crate::handlers) version: &'a str,
+    /// Versions that a body may say instead: of the same form, and not served any more.
+    pub(in crate::handlers) former: &'a [&'a str],
     pub(in crate::handlers) kind: &'a str,
     /// Group and version as objects say them.
     pub(in crate::handlers) api_version: &'a str,
@@ -55,7 +57,8 @@ impl<'a> BodyKind<'a> {
     pub(in crate::handlers) fn of(resource: &'a Resource) -> Self {
         let Resource { group, version, kind, api_version, .. } = resource;
         let (graph, ty) = (resource.graph(), resource.ty());
-        Self { group, version, kind, api_version, graph, ty, says_kind: resource.is_custom() }
+        let (former, says_kind) = (&[][..], resource.is_custom());
+        Self { group, version, former, kind, api_version, graph, ty, says_kind }
     }
 
     fn group_version_kind(self) -> GroupVersionKind {
@@ -278,7 +281,8 @@ fn check_custom_kind(wanted: BodyKind<'_>, kind: &str, object: &Map) -> Result<(
 pub(in crate::handlers) fn means(names: &Names, api_version: &str, wanted: BodyKind<'_>) -> bool {
     GroupVersion::parse(api_version).is_some_and(|asked| {
         let group = names.edge_group(&asked.group).unwrap_or(asked.group);
-        group == wanted.group && asked.version == wanted.version
+        let version = asked.version.as_str();
+        group == wanted.group && (version == wanted.version || wanted.former.contains(&version))
     })
 }
 
