@@ -205,6 +205,30 @@ async fn a_range_of_addresses_stays_while_a_service_needs_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn rules_of_aggregated_roles_are_applied() {
+    const ROLES: &str = "/apis/rbac.authorization.svc.io/v1/clusterroles";
+    let (server, _controllers) = start();
+    let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+    let part = json!({"metadata": {"name": "part", "labels": {"x": "y"}}, "rules": rules});
+    let selectors = json!([{"matchLabels": {"x": "y"}}]);
+    let all = json!({"metadata": {"name": "all"}, "aggregationRule": {"clusterRoleSelectors": selectors}});
+    for role in [part, all] {
+        assert_eq!(send(&server, Method::POST, ROLES, role).await, 201);
+    }
+    let own = format!("{ROLES}/all");
+    let role = until_body(&server, &own, |_, role| role["rules"] == rules).await;
+    let entries = role["metadata"]["managedFields"].as_array().unwrap();
+    let entry = entries
+        .iter()
+        .find(|entry| entry["manager"] == "clusterrole-aggregation-controller")
+        .unwrap_or_else(|| panic!("{entries:?}"));
+    assert_eq!(
+        (&entry["operation"], &entry["fieldsV1"]),
+        (&json!("Apply"), &json!({"f:rules": {}}))
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn versions_that_are_left_to_others_are_not_available() {
     const SERVICES: &str = "/apis/apiregistration.svc.io/v1/apiservices";
     let (server, _controllers) = start();

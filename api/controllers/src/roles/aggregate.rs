@@ -10,15 +10,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use quorate_meta::{LabelSelector, Map, Value};
+use futures::future::BoxFuture;
+use quorate_meta::{LabelSelector, Map, Time, Value};
+use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
-use crate::context::Context;
+use crate::context::{Context, is_conflict, is_settled};
 use crate::retry_queue::RetryQueue;
 use quorate_access::authorization::rbac::{self, Rule};
 use quorate_registry::error::Error;
-use quorate_registry::write::Target;
-use quorate_registry::{Resource, selector, stored_codec};
+use quorate_registry::ownership::FieldManager;
+use quorate_registry::write::{Target, UpdateOptions};
+use quorate_registry::{Part, Resource, selector, stored_codec};
 
 /// The parts of a role that aggregation reads.
 #[derive(Debug, Default, PartialEq)]
@@ -113,12 +116,40 @@ async fn reconcile(
         return Ok(());
     }
     let target = Target { resource, namespace: None, name };
-    let change = |current: Option<&Value>| {
-        let mut object = current.cloned().ok_or_else(Error::no_such_path)?;
-        object.set_at(&["rules"], Value::List(rules.clone()));
+    apply(context, target, role.revision, rules).await
+}
+
+/// Applies rules to a role (server-side apply), if it is still what was read; when not, its change
+/// has it reconciled again.
+async fn apply(
+    context: &Context,
+    target: Target<'_>,
+    seen: Revision,
+    rules: Vec<Value>,
+) -> Result<(), Error> {
+    let resource = target.resource;
+    let mut fields = Value::Map(Map::from([("rules", Value::List(rules))]));
+    fields.set_at(&["apiVersion"], resource.api_version.as_str());
+    fields.set_at(&["kind"], resource.kind.as_str());
+    fields.set_at(&["metadata", "name"], target.name);
+    let config = Config::new(resource.graph(), resource.ty(), fields)
+        .map_err(|unfit| Error::internal(unfit.to_string()))?;
+    let (seen, now) = (seen.to_string(), Time::from_ms(context.env.clock.now_ms()));
+    let options = UpdateOptions { if_match: Some(&seen), ..context.update_options(Part::Main) };
+    let manager = FieldManager { resource, part: Part::Main, manager: context.manager, now };
+    let change = |live: Option<&Value>| {
+        let applied = manager.apply(live, &config, true);
+        let mut object = applied.map_err(|why| Error::internal(why.to_string()))?;
+        context.complete(resource, &mut object)?;
         Ok(object)
     };
-    context.update_at(target, role.revision, change).await
+    // A role that is gone is not made again.
+    let creation =
+        || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Err(Error::no_such_path()) }) };
+    match context.writer.apply(target, options, &creation, change).await {
+        Err(error) if is_settled(&error) || is_conflict(&error) => Ok(()),
+        applied => applied.map(drop),
+    }
 }
 
 /// The rules that a role should have; `None` when it does not aggregate.
