@@ -8,10 +8,11 @@
 //! collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
 //! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers
 //! 10000`, also with `--connections 40`. Objects are ConfigMaps, or those of a definition of custom
-//! resources. It measures durable servers only: there is nothing to turn fsync off with. It does
+//! resources. `quorate bench definitions` measures definitions themselves. It measures durable servers only: there is nothing to turn fsync off with. It does
 //! not judge.
 
 mod definition;
+mod definitions;
 mod idle;
 mod latency;
 mod load;
@@ -107,6 +108,7 @@ impl MeasuredCluster {
     ) -> Result<Report, Error> {
         match kind {
             Kind::Watch => watchers::run(&self.servers, &self.workspace, options, env).await,
+            Kind::Definitions => definitions::run(&self.servers, options, env).await,
             Kind::Idle => idle::run(&self.servers, &self.workspace, options, env).await,
             _ => load::run(kind, round, &self.servers, &self.workspace, options, env).await,
         }

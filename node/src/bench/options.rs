@@ -71,6 +71,16 @@ pub(crate) struct Options {
     /// How many objects there are to read, update and list.
     #[arg(long, default_value_t = 5000)]
     pub(crate) objects: u32,
+    /// A folder with definitions of custom resources in YAML, for the measurement of that name; those
+    /// that the server refuses are left out.
+    #[arg(long, value_name = "FOLDER", required_if_eq("workloads", "definitions"))]
+    pub(crate) definitions: Option<PathBuf>,
+    /// How many definitions are made from them, under other groups and kinds.
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) count: u32,
+    /// How long the servers rest before the memory of the definitions is read.
+    #[arg(long, default_value = "30s", value_parser = humantime::parse_duration)]
+    pub(crate) rest: Duration,
     /// Objects on a page.
     #[arg(long, default_value_t = 500)]
     pub(crate) page_size: u32,

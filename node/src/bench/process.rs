@@ -52,7 +52,7 @@ pub(super) async fn during<F: Future>(pids: &[u32], work: F) -> (F::Output, Span
 }
 
 /// Adds up what the processes use.
-fn usage(pids: &[u32]) -> Usage {
+pub(super) fn usage(pids: &[u32]) -> Usage {
     let mut sum = Usage::default();
     for pid in pids {
         let read =

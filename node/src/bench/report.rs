@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::definitions::DefinitionFigures;
 use super::latency::{Latencies, Percentiles};
 use super::process::Span;
 
@@ -26,6 +27,8 @@ pub(super) struct Report {
     rss_megabytes: f64,
     /// How much more of it they had at the highest point than at the beginning.
     rss_added_megabytes: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    definitions: Option<DefinitionFigures>,
 }
 
 /// What was counted.
@@ -60,6 +63,19 @@ impl Report {
             rss_megabytes: span.after.rss_bytes as f64 / 1e6,
             rss_added_megabytes: span.peak_rss_bytes.saturating_sub(span.before.rss_bytes) as f64
                 / 1e6,
+            definitions: None,
+        }
+    }
+
+    /// The same with what is told of definitions.
+    pub(super) fn with_definitions(self, figures: DefinitionFigures) -> Self {
+        Self { definitions: Some(figures), ..self }
+    }
+
+    /// Notes how long it took to remove the definitions.
+    pub(super) fn set_removal(&mut self, removed: Duration) {
+        if let Some(definitions) = &mut self.definitions {
+            definitions.removed = removed;
         }
     }
 
@@ -96,6 +112,7 @@ impl fmt::Display for Report {
             self.cpus,
             self.rss_megabytes,
             self.rss_added_megabytes,
-        )
+        )?;
+        self.definitions.iter().try_for_each(|definitions| write!(f, "\n{definitions}"))
     }
 }

@@ -61,6 +61,11 @@ impl Servers {
         Ok(Self { servers, tls: pki::client_config(&authority, Some(&identity), protocols)?, pids })
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.servers.len()
+    }
+
     /// The address that the client with this number uses.
     pub(super) fn server(&self, client: usize) -> &str {
         &self.servers[client % self.servers.len()]

@@ -57,6 +57,9 @@ pub(crate) enum Kind {
     /// Open watches that nothing happens to; one operation is a watch, and the memory that is added
     /// is theirs.
     Idle,
+    /// Apply many definitions made from those of --definitions; one operation is a definition that
+    /// all servers serve and describe.
+    Definitions,
 }
 
 impl Kind {
@@ -117,7 +120,9 @@ impl Workspace {
             let create = request(Method::POST, servers.server(0), "/api/v1/namespaces", body);
             must_succeed(&mut connection, create).await?;
         }
-        if options.workloads.iter().any(|kind| !matches!(kind, Kind::Create | Kind::Idle)) {
+        let needs_objects =
+            |kind: &Kind| !matches!(kind, Kind::Create | Kind::Idle | Kind::Definitions);
+        if options.workloads.iter().any(needs_objects) {
             workspace.make_objects(servers, env).await?;
         }
         Ok(workspace)
@@ -182,7 +187,7 @@ impl Workspace {
             }
             Kind::Get => get(format!("{collection}/{name}")),
             Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),
-            Kind::List | Kind::Idle => get(collection),
+            Kind::List | Kind::Idle | Kind::Definitions => get(collection),
             Kind::Select => get(format!("{collection}?labelSelector=shard%3D0")),
             Kind::Page if token.is_empty() => get(format!("{collection}?limit={}", self.page_size)),
             Kind::Page => get(format!("{collection}?limit={}&continue={token}", self.page_size)),

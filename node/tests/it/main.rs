@@ -11,6 +11,7 @@
 mod admission;
 mod apply;
 mod audit;
+mod bench;
 mod cel;
 mod certificates;
 mod configuration;
