@@ -21,7 +21,7 @@ pub fn apply_defaults(graph: &Graph, ty: TypeId, value: &mut Value) {
 
 fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
     if ty.custom.is_some() {
-        return settle(graph, ty, map, Defaults::Filled);
+        return settle(graph, ty, map, &mut Defaults::filled());
     }
     for field in &ty.properties {
         if field.default.is_some() && is_unset(field, map.get(&field.name)) {

@@ -26,7 +26,8 @@ mod testing;
 mod validate;
 
 pub use decode::{
-    DecodeError, Unknown, canonicalize, check_types, decode, is_zero, unknown_fields, zero,
+    DecodeError, MAX_DEFAULT_BYTES, Unknown, canonicalize, check_types, decode, is_zero,
+    unknown_fields, zero,
 };
 pub use defaults::apply_defaults;
 pub use graph::{

@@ -41,7 +41,7 @@ pub fn is_zero(shape: &Shape, value: &Value) -> bool {
 
 fn message(graph: &Graph, ty: &TypeDef, map: &mut Map) {
     if ty.custom.is_some() {
-        return custom::settle(graph, ty, map, Defaults::Left);
+        return custom::settle(graph, ty, map, &mut Defaults::left());
     }
     map.retain(|name, value| ty.property(name).is_none_or(|field| keep(graph, field, value)));
     for field in &ty.properties {

@@ -11,19 +11,55 @@ use super::check::{DecodeError, check_message};
 use crate::graph::{ElementDef, Field, Graph, Shape, TypeDef};
 use crate::path::FieldPath;
 
-/// What happens to defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Defaults {
+/// Bytes that defaults add to an object at most: with more of them it is larger than any that can be stored. A short object can
+/// have very many places for a long default.
+pub const MAX_DEFAULT_BYTES: usize = 8 << 20;
+
+/// What happens to defaults in one object.
+#[derive(Debug)]
+pub(crate) struct Defaults {
+    /// Whether they are filled in where fields are absent. In the place of a `null` they are in any case.
+    absent: bool,
+    /// Bytes that there is room for.
+    room: usize,
+}
+
+impl Defaults {
     /// Fields that are absent stay so.
-    Left,
+    pub(crate) fn left() -> Self {
+        Self { absent: false, room: MAX_DEFAULT_BYTES }
+    }
+
     /// They are filled in where the schema has some.
-    Filled,
+    pub(crate) fn filled() -> Self {
+        Self { absent: true, room: MAX_DEFAULT_BYTES }
+    }
+
+    /// A default to fill in, while there is room.
+    fn fill(&mut self, default: &Value) -> Option<Value> {
+        let left = self.room.checked_sub(bytes_of(default));
+        self.room = left.unwrap_or_default();
+        left.map(|_| default.clone())
+    }
+}
+
+/// About what a value takes as text, and at least something.
+fn bytes_of(value: &Value) -> usize {
+    const EACH: usize = 8;
+    match value {
+        Value::String(text) => EACH + text.len(),
+        Value::List(items) => EACH + items.iter().map(bytes_of).sum::<usize>(),
+        Value::Map(map) => {
+            EACH + map.iter().map(|(name, value)| name.len() + bytes_of(value)).sum::<usize>()
+        }
+        _ => EACH,
+    }
 }
 
 /// Settles the fields of an object of a custom resource, at every depth. Defaults are filled into what is settled but for them:
 /// then there is nothing to do where there are none.
-pub(crate) fn settle(graph: &Graph, ty: &TypeDef, map: &mut Map, defaults: Defaults) {
-    if defaults == Defaults::Filled {
+pub(crate) fn settle(graph: &Graph, ty: &TypeDef, map: &mut Map, defaults: &mut Defaults) {
+    if defaults.absent {
         if !ty.fills {
             return;
         }
@@ -31,8 +67,10 @@ pub(crate) fn settle(graph: &Graph, ty: &TypeDef, map: &mut Map, defaults: Defau
             let Some(default) = &field.default else {
                 continue;
             };
-            if map.get(&field.name).is_none_or(|value| value.is_null() && !field.nullable) {
-                map.insert(field.name.as_ref(), default.clone());
+            if map.get(&field.name).is_none_or(|value| value.is_null() && !field.nullable)
+                && let Some(default) = defaults.fill(default)
+            {
+                map.insert(field.name.as_ref(), default);
             }
         }
     }
@@ -56,7 +94,7 @@ fn part(
     shape: &Shape,
     elements: &[ElementDef],
     value: &mut Value,
-    defaults: Defaults,
+    defaults: &mut Defaults,
 ) {
     let (element, rest) =
         elements.split_first().map_or((None, elements), |(first, rest)| (Some(first), rest));
@@ -65,24 +103,21 @@ fn part(
         (Shape::Message(id), Value::Map(map)) if graph.ty(*id).custom.is_some() => {
             settle(graph, graph.ty(*id), map, defaults);
         }
-        (Shape::Message(id), value) if defaults == Defaults::Left => {
-            canonicalize(graph, *id, value)
-        }
+        (Shape::Message(id), value) if !defaults.absent => canonicalize(graph, *id, value),
         (Shape::List(inner), Value::List(items)) => {
             for item in items {
-                match default {
-                    Some(default) if item.is_null() && !is_nullable(element) => {
-                        *item = default.clone()
-                    }
-                    _ => {}
+                if item.is_null() && !is_nullable(element) {
+                    let filled = default.and_then(|default| defaults.fill(default));
+                    filled.into_iter().for_each(|filled| *item = filled);
                 }
                 part(graph, inner, rest, item, defaults);
             }
         }
         (Shape::Map(inner), Value::Map(map)) => map.retain(|_, item| {
             if item.is_null() && !is_nullable(element) {
-                let Some(default) = default else { return false };
-                *item = default.clone();
+                let filled = default.and_then(|default| defaults.fill(default));
+                let Some(filled) = filled else { return false };
+                *item = filled;
             }
             part(graph, inner, rest, item, defaults);
             true

@@ -25,6 +25,7 @@ use crate::graph::{Graph, TypeId};
 pub(crate) use canonical::zero_of;
 pub use canonical::{canonicalize, is_zero, zero};
 pub use check::{DecodeError, check_types};
+pub use custom::MAX_DEFAULT_BYTES;
 pub(crate) use custom::{Defaults, check_part, settle};
 pub(crate) use unknown::unknown_in;
 pub use unknown::{Unknown, unknown_fields};
