@@ -50,10 +50,19 @@ const SYNC_TIMEOUT: Duration = Duration::from_secs(5);
 const OBJECTS_PER_TURN: usize = 128;
 
 /// A value that follows from objects. Cloning is cheap: a changed copy shares what has not changed.
+/// It is updated with objects, or, where it needs little of large ones, with what is stored of them.
 pub trait Derived: Clone + Default + Send + Sync + 'static {
     /// Updates the value with the change of one object. On the first read every object is a new
     /// one.
-    fn update(&mut self, change: ObjectChange<'_>);
+    fn update(&mut self, change: ObjectChange<'_>) {
+        let _ = change;
+    }
+
+    /// Updates the value with the change of one stored object, which is decoded for
+    /// [`Derived::update`].
+    fn update_stored(&mut self, change: StoredChange<'_>) {
+        change.decode(|change| self.update(change));
+    }
 
     /// Completes what depends on several objects, after one or more updates and before readers see
     /// the value.
@@ -78,6 +87,55 @@ pub struct ObjectChange<'a> {
     pub new: Option<&'a Value>,
     /// The revision of the change; on the first read that of the object.
     pub at: Revision,
+}
+
+/// The change of one object, as it is stored.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredChange<'a> {
+    /// Its resource.
+    pub resource: &'a Resource,
+    /// Empty for a cluster-scoped object.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// What was stored before; `None` when it is new.
+    pub old: Option<&'a Entry>,
+    /// What is stored now; `None` when it was deleted.
+    pub new: Option<&'a Entry>,
+    /// The revision of the change; on the first read that of the object.
+    pub at: Revision,
+}
+
+impl StoredChange<'_> {
+    /// Hands over the change with its objects decoded.
+    fn decode(self, update: impl FnOnce(ObjectChange<'_>)) {
+        let Self { resource, namespace, name, at, .. } = self;
+        let decode = |entry: Option<&Entry>| {
+            let decoded = entry.map(|entry| stored_codec::decode(resource, entry)).transpose();
+            decoded.unwrap_or_else(|error| {
+                self.left_out(&error);
+                None
+            })
+        };
+        let (old, new) = (decode(self.old), decode(self.new));
+        let plural = resource.plural.as_str();
+        update(ObjectChange {
+            plural,
+            names: resource.graph().names(),
+            namespace,
+            name,
+            old: old.as_ref(),
+            new: new.as_ref(),
+            at,
+        });
+    }
+
+    /// Logs that the object counts as absent, because it cannot be read.
+    pub fn left_out(&self, error: &dyn fmt::Display) {
+        let Self { resource, namespace, name, .. } = self;
+        let resource = resource.qualified();
+        tracing::error!(%error, resource, namespace, name, "an object is left out");
+    }
 }
 
 /// The definition of a [`DerivedState`].
@@ -322,24 +380,8 @@ impl<D: Derived> DerivedState<D> {
         let Some((resource, (namespace, name))) = found else {
             return;
         };
-        let decode = |entry: Option<&Entry>| {
-            let decoded = entry.map(|entry| stored_codec::decode(resource, entry)).transpose();
-            decoded.unwrap_or_else(|error| {
-                tracing::error!(%error, resource = resource.qualified(), namespace, name, "an object is left out");
-                None
-            })
-        };
-        let (old, new) = (decode(old), decode(new));
-        let (plural, namespace) = (resource.plural.as_str(), namespace.unwrap_or_default());
-        value.update(ObjectChange {
-            plural,
-            names: resource.graph().names(),
-            namespace,
-            name,
-            old: old.as_ref(),
-            new: new.as_ref(),
-            at,
-        });
+        let namespace = namespace.unwrap_or_default();
+        value.update_stored(StoredChange { resource, namespace, name, old, new, at });
     }
 }
 
