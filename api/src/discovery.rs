@@ -1,15 +1,17 @@
 //! The groups of a catalogue, as all pages of discovery show them.
 //!
-//! Invariants: they are read off a catalogue once per epoch, when a request first asks; a group
-//! whose resources stay is the same `Arc` in the next epoch, with what has been written of it.
+//! Invariants: they are read off a catalogue once per epoch, when a request first asks, at the cost
+//! of what has changed; a group whose resources stay is the same `Arc` in the next epoch, with what
+//! has been written of it.
 //! There are as many written forms as there are syntaxes, so nothing grows with the requests.
 //!
 //! Not here: the pages.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use imbl::OrdMap;
 use parking_lot::Mutex;
 use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, PerEpoch, Resource};
@@ -21,11 +23,16 @@ pub(crate) struct Discovery {
 }
 
 /// Every group that is served.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Groups {
-    /// Built-in groups in the order of the catalogue, then others by name.
-    all: Vec<Arc<Group>>,
-    by_name: HashMap<String, usize>,
+    /// What they were read off.
+    catalogue: Catalogue,
+    /// Groups with built-in versions, in the order of the catalogue.
+    builtin: Vec<Arc<Group>>,
+    /// The places of these by name.
+    places: Arc<HashMap<String, usize>>,
+    /// The other groups.
+    custom: OrdMap<String, Arc<Group>>,
     /// The plain list of groups, in JSON.
     pub(crate) list: OnceLock<Bytes>,
     /// Aggregated documents by their form, and whether they are about the core group.
@@ -71,40 +78,87 @@ impl Discovery {
 }
 
 impl Groups {
-    /// The groups of a catalogue, of which those are kept that are the same as before.
+    /// The groups of a catalogue: those of an earlier one where nothing of them has changed.
     fn new(catalogue: &Catalogue, before: Option<&Self>) -> Self {
+        let before = before.filter(|before| catalogue.has_builtin_of(&before.catalogue));
+        let mut this = match before {
+            Some(before) => before.again(catalogue),
+            None => Self::of_builtin(catalogue),
+        };
+        let changed = catalogue.changed_versions(before.map(|before| &before.catalogue));
+        let changed: BTreeSet<&str> = changed.into_iter().map(|(group, _)| group).collect();
+        changed.into_iter().for_each(|group| this.update(group));
+        this
+    }
+
+    /// The groups of the built-in resources of a catalogue alone.
+    fn of_builtin(catalogue: &Catalogue) -> Self {
         let mut found: Vec<Group> = Vec::new();
-        let mut by_name: HashMap<String, usize> = HashMap::new();
-        for resource in catalogue.iter() {
-            let at = by_name.get(resource.group.as_str()).copied().unwrap_or_else(|| {
-                by_name.insert(resource.group.clone(), found.len());
+        let mut places: HashMap<String, usize> = HashMap::new();
+        for resource in catalogue.builtin() {
+            let at = places.get(resource.group.as_str()).copied().unwrap_or_else(|| {
+                places.insert(resource.group.clone(), found.len());
                 found.push(Group::new(&resource.group));
                 found.len() - 1
             });
             found[at].add(resource);
         }
-        let kept = |mut group: Group| {
-            group.order();
-            let before = before.and_then(|before| before.find(&group.name));
-            before.filter(|before| before.is_same(&group)).cloned().unwrap_or_else(|| group.into())
-        };
-        let all = found.into_iter().map(kept).collect();
-        Self { all, by_name, ..Self::default() }
+        Self {
+            catalogue: catalogue.clone(),
+            builtin: found.into_iter().map(Arc::new).collect(),
+            places: Arc::new(places),
+            custom: OrdMap::new(),
+            list: OnceLock::new(),
+            aggregated: Mutex::default(),
+        }
+    }
+
+    /// The same groups for another catalogue, with nothing written of all of them.
+    fn again(&self, catalogue: &Catalogue) -> Self {
+        Self {
+            catalogue: catalogue.clone(),
+            builtin: self.builtin.clone(),
+            places: self.places.clone(),
+            custom: self.custom.clone(),
+            list: OnceLock::new(),
+            aggregated: Mutex::default(),
+        }
+    }
+
+    /// Reads the custom resources of a group off the catalogue.
+    fn update(&mut self, name: &str) {
+        let place = self.places.get(name).copied();
+        let mut group = Group::new(name);
+        if place.is_some() {
+            let builtin = self.catalogue.builtin();
+            builtin.filter(|resource| resource.group == name).for_each(|one| group.add(one));
+        }
+        self.catalogue.custom_of(name).for_each(|resource| group.add(resource));
+        group.order();
+        match place {
+            Some(at) => self.builtin[at] = Arc::new(group),
+            None if group.versions.is_empty() => drop(self.custom.remove(name)),
+            None => drop(self.custom.insert(name.to_owned(), Arc::new(group))),
+        }
     }
 
     /// The group with this name.
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<Group>> {
-        self.by_name.get(name).map(|at| &self.all[*at])
+        match self.places.get(name) {
+            Some(at) => self.builtin.get(*at),
+            None => self.custom.get(name),
+        }
     }
 
     /// Whether the group is served.
     pub(crate) fn serves(&self, name: &str) -> bool {
-        self.by_name.contains_key(name)
+        self.find(name).is_some()
     }
 
     /// The groups of an aggregated document: the core group, or all others.
     pub(crate) fn of_document(&self, core: bool) -> impl Iterator<Item = &Arc<Group>> {
-        self.all.iter().filter(move |group| group.name.is_empty() == core)
+        let all = self.builtin.iter().chain(self.custom.values());
+        all.filter(move |group| group.name.is_empty() == core)
     }
 
     /// The groups of the plain list: those of definitions come by the first name of their versions
@@ -168,11 +222,6 @@ impl Group {
 
     fn resources(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.versions.iter().flat_map(|version| &version.resources)
-    }
-
-    fn is_same(&self, other: &Self) -> bool {
-        self.resources().count() == other.resources().count()
-            && self.resources().zip(other.resources()).all(|(own, other)| Arc::ptr_eq(own, other))
     }
 }
 

@@ -24,7 +24,7 @@ use crate::keys::Key;
 use crate::resource::Resource;
 
 /// Every resource that is served, by group, version and plural name.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Catalogue {
     epoch: u64,
     graph: Arc<Graph>,
@@ -111,6 +111,31 @@ impl Catalogue {
     /// Every served resource, in the order of discovery.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
         self.builtin.iter().chain(self.custom.iter())
+    }
+
+    /// The built-in resources.
+    pub fn builtin(&self) -> impl Iterator<Item = &Arc<Resource>> {
+        self.builtin.iter()
+    }
+
+    /// Whether another catalogue has the same built-in resources, as all of one process have.
+    #[must_use]
+    pub fn has_builtin_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.builtin, &other.builtin)
+    }
+
+    /// The custom resources of a group, by version and name.
+    pub fn custom_of<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Arc<Resource>> {
+        self.custom.group(group)
+    }
+
+    /// The group versions whose custom resources are not those of an older catalogue, as group and
+    /// version, in their order; all of them when there is none.
+    pub fn changed_versions<'a>(&'a self, older: Option<&'a Self>) -> Vec<(&'a str, &'a str)> {
+        match older {
+            Some(older) => self.custom.changed(&older.custom).collect(),
+            None => self.custom.group_versions().collect(),
+        }
     }
 
     /// The resources of one group version, in the order of discovery; empty when it is not served.

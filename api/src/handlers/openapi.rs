@@ -64,7 +64,7 @@ pub(crate) async fn handle(
         Some(path) => part(api, request, path, in_protobuf).await,
         None => {
             let (documents, served) = (documents(api, request), served(api, request));
-            let whole = api.openapi.whole(&documents, served, in_protobuf).await?;
+            let whole = api.openapi.whole(&documents, served, in_protobuf).await;
             send(api, request, &whole.document)
         }
     }

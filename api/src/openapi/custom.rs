@@ -24,14 +24,8 @@ pub(super) struct CustomPart {
 }
 
 impl CustomPart {
-    pub(super) fn new(resources: &[&Arc<Resource>]) -> Self {
-        let resources = resources.iter().map(|resource| Arc::clone(resource)).collect();
+    pub(super) fn new(resources: Vec<Arc<Resource>>) -> Self {
         Self { resources, etag: OnceLock::new(), forms: Mutex::default() }
-    }
-
-    pub(super) fn describes(&self, resources: &[&Arc<Resource>]) -> bool {
-        self.resources.len() == resources.len()
-            && self.resources.iter().zip(resources).all(|(own, other)| Arc::ptr_eq(own, other))
     }
 
     pub(super) fn resources(&self) -> &[Arc<Resource>] {

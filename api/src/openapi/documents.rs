@@ -24,8 +24,7 @@ pub(crate) struct Served<'a> {
 impl<'a> Served<'a> {
     /// The documents, made of the built-in resources.
     pub(super) fn documents(self) -> Documents<'a> {
-        let served = self.catalogue.iter().filter(|resource| !resource.is_custom());
-        let served = served.filter_map(|resource| {
+        let served = self.catalogue.builtin().filter_map(|resource| {
             let kind = GroupVersionKind::new(&*resource.group, &*resource.version, &*resource.kind);
             let subresources =
                 resource.subresources.iter().map(|subresource| subresource.name.as_str()).collect();

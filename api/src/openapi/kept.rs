@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::custom::CustomPart;
 
 /// Bytes of documents that are kept: a client may ask for those of thousands of definitions.
-const MAX_KEPT_BYTES: usize = 64 << 20;
+const MAX_KEPT_BYTES: usize = 16 << 20;
 
 /// The documents that are kept, in the order in which they were made.
 #[derive(Default)]
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn the_oldest_documents_are_dropped() {
         let kept = KeptDocuments::default();
-        let parts = [(); 3].map(|()| Arc::new(CustomPart::new(&[])));
+        let parts = [(); 3].map(|()| Arc::new(CustomPart::new(Vec::new())));
         let before = parts.each_ref().map(|part| part.forms());
         let is_kept = || -> Vec<bool> {
             parts

@@ -3,24 +3,25 @@
 //! Invariants: a document is made once, however many requests ask at the same time, and again only
 //! when the catalogue has changed what it describes; a change of one definition makes none of the
 //! others again. Which documents there are depends on the catalogue alone, so that asking for
-//! others leaves nothing behind. Nothing is kept of a definition before a request asks for it, and
-//! of documents about single group versions of definitions only so much (`kept.rs`). Not here: how
+//! others leaves nothing behind. Nothing is kept of a definition before a request asks for it, of
+//! documents about single group versions of definitions only so much (`kept.rs`), and that about
+//! all of them only while it is asked for (`kept_whole.rs`). Not here: how
 //! they are asked for, which is the handler's part.
 
 mod builtin;
 mod custom;
 mod documents;
 mod kept;
+mod kept_whole;
 #[cfg(test)]
 mod tests;
 mod whole;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
+use imbl::OrdMap;
 use quorate_env::blocking;
 use quorate_meta::{Map, Value, well_known};
 use quorate_wire::protobuf;
@@ -31,9 +32,10 @@ use builtin::Builtin;
 use custom::CustomPart;
 pub(crate) use documents::Served;
 use kept::KeptDocuments;
+use kept_whole::KeptWhole;
 use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, PerEpoch, Resource};
-use whole::WholeDocument;
+use whole::{WholeDocument, WholeId};
 
 /// The media types of a document of version 2 in protobuf: today's and the one that old clients ask
 /// for.
@@ -55,19 +57,21 @@ pub(crate) struct OpenApi {
     documents: PerEpoch<DocumentSet>,
     /// The newest documents of version 2, in JSON and in protobuf: the next ones are made of their
     /// pieces.
-    newest: [Mutex<Option<Arc<WholeDocument>>>; 2],
+    whole: [Arc<KeptWhole>; 2],
     kept: KeptDocuments,
 }
 
 /// The documents of one catalogue.
 pub(crate) struct DocumentSet {
+    /// What they describe.
+    catalogue: Catalogue,
     builtin: Arc<Builtin>,
     /// Those about custom resources, by their path.
-    custom: BTreeMap<String, Arc<CustomPart>>,
+    custom: OrdMap<String, Arc<CustomPart>>,
     /// The index of version 3.
     index: OnceCell<Document>,
-    /// The one of version 2, in JSON and in protobuf.
-    whole: Arc<[OnceCell<Arc<WholeDocument>>; 2]>,
+    /// Which document of version 2 describes the same.
+    whole: Arc<WholeId>,
 }
 
 /// A document in each of its forms, made when a request first asks for it.
@@ -110,15 +114,8 @@ impl OpenApi {
         set: &DocumentSet,
         served: Served<'_>,
         in_protobuf: bool,
-    ) -> Result<Arc<WholeDocument>, Error> {
-        let form = usize::from(in_protobuf);
-        let made = once(&set.whole[form], || {
-            let before = self.newest[form].lock().clone();
-            let made = Arc::new(WholeDocument::new(set, served, in_protobuf, before.as_deref()));
-            *self.newest[form].lock() = Some(made.clone());
-            Ok(made)
-        });
-        made.await.cloned()
+    ) -> Arc<WholeDocument> {
+        self.whole[usize::from(in_protobuf)].get(set, served, in_protobuf).await
     }
 }
 
@@ -152,31 +149,26 @@ impl OpenApi {
 impl DocumentSet {
     /// The documents of a catalogue, of which those are kept that describe the same as before.
     fn new(catalogue: &Catalogue, before: Option<&Self>) -> Self {
-        let builtin = before.map(|before| &before.builtin);
-        let builtin = builtin.filter(|builtin| builtin.describes(catalogue)).cloned();
+        let before = before.filter(|before| catalogue.has_builtin_of(&before.catalogue));
+        let builtin = before.map(|before| before.builtin.clone());
         let builtin = builtin.unwrap_or_else(|| Arc::new(Builtin::new(catalogue)));
-        let mut custom: BTreeMap<String, Arc<CustomPart>> = BTreeMap::new();
-        let all: Vec<&Arc<Resource>> =
-            catalogue.iter().filter(|resource| resource.is_custom()).collect();
-        let is_same = |a: &&Arc<Resource>, b: &&Arc<Resource>| a.api_version == b.api_version;
-        for resources in all.chunk_by(is_same) {
-            let path = format!("apis/{}", resources[0].api_version);
+        let mut custom = before.map(|before| before.custom.clone()).unwrap_or_default();
+        let changed = catalogue.changed_versions(before.map(|before| &before.catalogue));
+        let whole = before.filter(|_| changed.is_empty());
+        let whole = whole.map_or_else(Arc::default, |before| before.whole.clone());
+        for (group, version) in changed {
+            let path = format!("apis/{group}/{version}");
             // Paths of built-in versions are not left to definitions.
             if builtin.parts.contains_key(&path) {
                 continue;
             }
-            let kept = before.and_then(|before| before.custom.get(&path));
-            let kept = kept.filter(|part| part.describes(resources)).cloned();
-            let part = kept.unwrap_or_else(|| Arc::new(CustomPart::new(resources)));
-            custom.insert(path, part);
+            let part = CustomPart::new(catalogue.version(group, version).cloned().collect());
+            match part.resources().is_empty() {
+                true => custom.remove(&path),
+                false => custom.insert(path, Arc::new(part)),
+            };
         }
-        let same = |before: &&Self| {
-            Arc::ptr_eq(&before.builtin, &builtin)
-                && before.custom.len() == custom.len()
-                && before.custom.values().zip(custom.values()).all(|(a, b)| Arc::ptr_eq(a, b))
-        };
-        let whole = before.filter(same).map_or_else(Arc::default, |before| before.whole.clone());
-        Self { builtin, custom, index: OnceCell::new(), whole }
+        Self { catalogue: catalogue.clone(), builtin, custom, index: OnceCell::new(), whole }
     }
 
     /// The index of the documents of version 3.

@@ -23,9 +23,14 @@ use crate::respond;
 const PATHS: &str = "paths";
 const DEFINITIONS: &str = "definitions";
 
+/// What tells documents of version 2 apart: sets of which it is the same share it.
+#[derive(Debug, Default)]
+pub(super) struct WholeId;
+
 /// A document and the pieces that it is made of.
 pub(crate) struct WholeDocument {
     pub(crate) document: Document,
+    id: Arc<WholeId>,
     builtin: Arc<Builtin>,
     /// Whether it describes custom resources.
     with_custom: bool,
@@ -77,7 +82,13 @@ impl WholeDocument {
         let custom = custom.collect();
         let own = pieces.remove(0);
         let document = Document { body, media, etag: respond::etag(&digests) };
-        Self { document, builtin: set.builtin.clone(), with_custom, rest, own, custom }
+        let (id, builtin) = (set.whole.clone(), set.builtin.clone());
+        Self { document, id, builtin, with_custom, rest, own, custom }
+    }
+
+    /// Whether it describes what a set does.
+    pub(super) fn is_of(&self, set: &DocumentSet) -> bool {
+        Arc::ptr_eq(&self.id, &set.whole)
     }
 }
 

@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use imbl::ordmap::DiffItem;
 use quorate_meta::version_order;
 
 use crate::resource::Resource;
@@ -50,13 +51,23 @@ impl Index {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
     group: String,
-    version: String,
+    /// `None` stands before all versions of the group.
+    version: Option<String>,
 }
 
 impl Ord for Place {
     fn cmp(&self, other: &Self) -> Ordering {
         let groups = self.group.cmp(&other.group);
-        groups.then_with(|| version_order::compare(&self.version, &other.version))
+        groups.then_with(|| match (&self.version, &other.version) {
+            (Some(own), Some(other)) => version_order::compare(own, other),
+            (own, other) => own.is_some().cmp(&other.is_some()),
+        })
+    }
+}
+
+impl Place {
+    fn parts(&self) -> (&str, &str) {
+        (&self.group, self.version.as_deref().unwrap_or_default())
     }
 }
 
@@ -66,10 +77,20 @@ impl PartialOrd for Place {
     }
 }
 
+/// The resources of a group version; two are equal where they are the same list.
+#[derive(Debug, Clone, Default)]
+struct VersionResources(Arc<Vec<Arc<Resource>>>);
+
+impl PartialEq for VersionResources {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// Resources by group, version and plural name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CustomIndex {
-    by_version: imbl::OrdMap<Place, Arc<Vec<Arc<Resource>>>>,
+    by_version: imbl::OrdMap<Place, VersionResources>,
     by_name: imbl::HashMap<String, Arc<Vec<Arc<Resource>>>>,
     by_kind: imbl::HashMap<String, Arc<Vec<Arc<Resource>>>>,
 }
@@ -79,7 +100,7 @@ impl CustomIndex {
     pub(super) fn insert(&mut self, resource: &Arc<Resource>) {
         self.remove(resource);
         let version = self.by_version.entry(place(resource)).or_default();
-        let version = Arc::make_mut(version);
+        let version = Arc::make_mut(&mut version.0);
         let at = version.partition_point(|other| other.plural < resource.plural);
         version.insert(at, resource.clone());
         for (index, name) in
@@ -93,7 +114,7 @@ impl CustomIndex {
     pub(super) fn remove(&mut self, resource: &Resource) {
         let place = place(resource);
         let Some(version) = self.by_version.get_mut(&place) else { return };
-        let version = Arc::make_mut(version);
+        let version = Arc::make_mut(&mut version.0);
         let Some(at) = version.iter().position(|other| other.plural == resource.plural) else {
             return;
         };
@@ -126,19 +147,38 @@ impl CustomIndex {
         group: &str,
         version: &str,
     ) -> impl Iterator<Item = &Arc<Resource>> {
-        let place = Place { group: group.to_owned(), version: version.to_owned() };
-        self.by_version.get(&place).into_iter().flat_map(|resources| resources.iter())
+        let place = Place { group: group.to_owned(), version: Some(version.to_owned()) };
+        self.by_version.get(&place).into_iter().flat_map(|resources| resources.0.iter())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Resource>> {
-        self.by_version.values().flat_map(|resources| resources.iter())
+        self.by_version.values().flat_map(|resources| resources.0.iter())
+    }
+
+    /// The resources of all versions of a group, in the order of discovery.
+    pub(super) fn group<'a>(&'a self, group: &'a str) -> impl Iterator<Item = &'a Arc<Resource>> {
+        let first = Place { group: group.to_owned(), version: None };
+        let versions = self.by_version.range(first..);
+        let versions = versions.take_while(move |(place, _)| place.group == group);
+        versions.flat_map(|(_, resources)| resources.0.iter())
+    }
+
+    /// The group versions whose resources differ, at the cost of these alone.
+    pub(super) fn changed<'a>(
+        &'a self,
+        older: &'a Self,
+    ) -> impl Iterator<Item = (&'a str, &'a str)> {
+        older.by_version.diff(&self.by_version).map(|change| match change {
+            DiffItem::Add(place, _) | DiffItem::Remove(place, _) => place.parts(),
+            DiffItem::Update { new: (place, _), .. } => place.parts(),
+        })
     }
 
     pub(super) fn group_versions(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.by_version.keys().map(|place| (place.group.as_str(), place.version.as_str()))
+        self.by_version.keys().map(Place::parts)
     }
 }
 
 fn place(resource: &Resource) -> Place {
-    Place { group: resource.group.clone(), version: resource.version.clone() }
+    Place { group: resource.group.clone(), version: Some(resource.version.clone()) }
 }
