@@ -198,9 +198,9 @@ impl Context {
 
     /// Brings an object into canonical form and fills in its defaults.
     pub(super) fn complete(&self, resource: &Resource, object: &mut Value) -> Result<(), Error> {
-        quorate_schema::decode(resource.graph(), resource.ty(), object)
+        quorate_schema::decode(&resource.graph(), resource.ty(), object)
             .map_err(|error| Error::internal(error.to_string()))?;
-        quorate_schema::apply_defaults(resource.graph(), resource.ty(), object);
+        quorate_schema::apply_defaults(&resource.graph(), resource.ty(), object);
         resource.strategy.default(self.names, object);
         Ok(())
     }

@@ -109,7 +109,7 @@ fn findings(environments: &Environments, catalogue: &Catalogue, policy: &Value) 
 }
 
 fn checked(resource: &Resource) -> CheckedKind {
-    CheckedKind::new(kind_of(resource), resource.graph(), resource.ty())
+    CheckedKind::new(kind_of(resource), &resource.graph(), resource.ty())
 }
 
 fn kind_of(resource: &Resource) -> GroupVersionKind {

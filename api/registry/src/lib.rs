@@ -42,7 +42,9 @@ pub use error::Error;
 pub use gated_fields::GatedFields;
 pub use permission::{AccessCheck, AccessDecision, AccessTarget, Grant, Permission, UserInfo};
 pub use removal::Removal;
-pub use resource::{Deprecation, LiveMarker, ObjectTypes, Resource, Subresource, TypeSource};
+pub use resource::{
+    Deprecation, HeldGraph, LiveMarker, ObjectTypes, Resource, Subresource, TypeSource,
+};
 pub use strategy::{
     FOREGROUND, Findings, NameRule, ORPHAN, Part, PrinterColumn, Propagation, ScalePaths, Step,
     Strategy,

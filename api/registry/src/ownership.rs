@@ -31,13 +31,13 @@ impl FieldManager<'_> {
     /// since `old`. Runs before the strategy sets fields of the server. `named` has the fields that
     /// the request names, `None` when it is the whole object.
     pub(crate) fn track(&self, old: Option<&Value>, new: &mut Value, named: Option<&Value>) {
-        let (graph, ty) = (&**self.resource.graph(), self.resource.ty());
+        let (graph, ty) = (self.resource.graph(), self.resource.ty());
         let resets = old.is_some() && self.part == Part::Main;
         let resets = resets && Managed::is_reset(new.at(&["metadata", "managedFields"]));
         self.with_writer(|writer| {
-            update_managed_fields(graph, ty, old, new, &writer);
+            update_managed_fields(&graph, ty, old, new, &writer);
             if resets {
-                take_named(graph, ty, new, named, &writer);
+                take_named(&graph, ty, new, named, &writer);
             }
         });
     }
@@ -52,7 +52,8 @@ impl FieldManager<'_> {
         config: &Config,
         force: bool,
     ) -> Result<Value, ApplyError> {
-        let (graph, ty) = (&**self.resource.graph(), self.resource.ty());
+        let (graph, ty) = (self.resource.graph(), self.resource.ty());
+        let graph = &**graph;
         self.with_writer(|writer| Applier { graph, ty, writer, force }.apply(live, config))
     }
 
@@ -88,11 +89,12 @@ impl OtherVersions<'_> {
         if self.resource.is_custom() {
             let mut versions = self.resource.versions.iter();
             let (_, types) = versions.find(|(version, _)| *version == of.version)?;
-            return Some((types.graph().clone(), types.ty()));
+            return Some((types.graph(), types.ty()));
         }
         let (graph, kind) = (self.resource.graph(), self.resource.kind.as_str());
         let kind = GroupVersionKind::new(of.group.as_str(), of.version.as_str(), kind);
-        Some((graph.clone(), graph.kind(&kind)?.ty))
+        let ty = graph.kind(&kind)?.ty;
+        Some((graph.clone(), ty))
     }
 }
 

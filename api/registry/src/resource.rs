@@ -7,6 +7,7 @@
 //! Not here: the catalogue of them.
 
 use std::fmt::Debug;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -103,8 +104,28 @@ pub struct Deprecation {
 pub enum ObjectTypes {
     /// The graph and the type of the objects in it.
     Known(Arc<Graph>, TypeId),
-    /// Made on first use; most custom resources are never written to.
+    /// Made when they are used; most custom resources are never written to.
     OnDemand(Arc<dyn TypeSource>),
+}
+
+/// The schema graph of a resource's objects, while it is used.
+#[derive(Debug)]
+pub enum HeldGraph<'r> {
+    /// The resource has it.
+    Known(&'r Arc<Graph>),
+    /// It is there as long as it is held.
+    OnDemand(Arc<Graph>),
+}
+
+impl Deref for HeldGraph<'_> {
+    type Target = Arc<Graph>;
+
+    fn deref(&self) -> &Arc<Graph> {
+        match self {
+            Self::Known(graph) => graph,
+            Self::OnDemand(graph) => graph,
+        }
+    }
 }
 
 /// The marker of a custom resource that takes new objects.
@@ -125,10 +146,11 @@ impl LiveMarker {
     }
 }
 
-/// What makes the types of a resource on first use, and keeps them.
+/// What makes the types of a resource when they are needed. They may be made again later, and are
+/// the same then.
 pub trait TypeSource: Send + Sync + Debug + 'static {
     /// The graph.
-    fn graph(&self) -> &Arc<Graph>;
+    fn graph(&self) -> Arc<Graph>;
 
     /// The type of the objects in the graph.
     fn ty(&self) -> TypeId;
@@ -155,10 +177,10 @@ pub struct Subresource {
 impl Resource {
     /// The schema graph that knows its objects.
     #[must_use]
-    pub fn graph(&self) -> &Arc<Graph> {
+    pub fn graph(&self) -> HeldGraph<'_> {
         match &self.types {
-            ObjectTypes::Known(graph, _) => graph,
-            ObjectTypes::OnDemand(source) => source.graph(),
+            ObjectTypes::Known(graph, _) => HeldGraph::Known(graph),
+            ObjectTypes::OnDemand(source) => HeldGraph::OnDemand(source.graph()),
         }
     }
 

@@ -222,7 +222,7 @@ pub fn header<'v>(resource: &Resource, value: &'v Bytes) -> Result<StoredRef<'v>
 
 /// The required fields that are missing and the values that are out of range, by the schema.
 pub(crate) fn structure_problems(resource: &Resource, object: &Value) -> Vec<Cause> {
-    quorate_schema::validate_structure(resource.graph(), resource.ty(), object)
+    quorate_schema::validate_structure(&resource.graph(), resource.ty(), object)
 }
 
 fn unreadable(resource: &Resource, error: &CorruptValue) -> Error {

@@ -139,7 +139,7 @@ pub(super) fn read(
 /// Checks what is wanted of an object against its type.
 pub(super) fn fit(resource: &Resource, body: Value) -> Result<Config, Error> {
     let what = described(resource, &body);
-    let config = Config::new(resource.graph(), resource.ty(), body).map_err(|unfit| Status {
+    let config = Config::new(&resource.graph(), resource.ty(), body).map_err(|unfit| Status {
         code: 500,
         message: format!("failed to create typed patch object ({what}): {unfit}"),
         ..Status::default()
@@ -152,7 +152,7 @@ fn check_kind(api: &Api, resource: &Resource, body: &mut Value) -> Result<(), Er
     let says = |field: &str| body.str_at(&[field]).unwrap_or_default();
     let (api_version, kind) = (says("apiVersion"), says("kind"));
     if kind != resource.kind
-        || !decode::means(api.names, api_version, decode::BodyKind::of(resource))
+        || !decode::means(api.names, api_version, decode::BodyKind::of(resource, &resource.graph()))
     {
         return Err(Error::bad_request(format!(
             "invalid object type: {}",

@@ -66,7 +66,7 @@ async fn bind(
         target,
         subresource: BINDING,
         options: parameters.write(),
-        graph: form.graph(),
+        graph: &form.graph(),
         ty: form.ty(),
     };
     let writer = writer_for(api, request);

@@ -147,7 +147,7 @@ pub(super) fn patched(
         Patch::Json(patch) => patch.apply(&mut object).map_err(|_| Status::unprocessable())?,
         Patch::Merge(patch) => merge(&mut object, patch.clone()),
         Patch::Strategic(patch) => {
-            quorate_schema::strategic(resource.graph(), resource.ty(), &mut object, patch)
+            quorate_schema::strategic(&resource.graph(), resource.ty(), &mut object, patch)
                 .map_err(|error| unusable(request, &error))?
         }
     }
@@ -160,7 +160,7 @@ pub(super) fn patched(
         let why = format!("the patch makes it a {} of {}", says("kind"), says("apiVersion"));
         return Err(bad_patch(request, &why));
     }
-    let unknown = quorate_schema::decode(resource.graph(), resource.ty(), &mut object)
+    let unknown = quorate_schema::decode(&resource.graph(), resource.ty(), &mut object)
         .map_err(|error| bad_patch(request, &error.to_string()))?;
     identity::set_namespace(resource, request.namespace(), &mut object)?;
     decode::complete(api.names, resource, &mut object);

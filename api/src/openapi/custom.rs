@@ -1,20 +1,24 @@
 //! The document of version 3 about the custom resources of one group version.
 //!
-//! Invariant: its ETag depends on what it says. It is made of what is said of these resources
-//! alone, so that the index, which has the ETags of all, keeps no document.
+//! Invariant: its ETag depends on all that the document is made of: the resources, what documents
+//! share, and the program that makes it. So the index, which has the ETags of all, makes no
+//! document.
 
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use quorate_meta::Value;
 use quorate_registry::Resource;
-use quorate_schema::openapi::{Dialect, Documents};
+use quorate_schema::openapi::Documents;
 use sha2::{Digest, Sha256};
 
 use super::builtin::Builtin;
-use super::documents::{custom_part, custom_parts};
+use super::documents::{custom_part, described};
 use super::{Forms, Served};
 use crate::respond;
+
+/// What makes the documents: another version may say the same in other words.
+const MAKER: &str = concat!("quorate ", env!("CARGO_PKG_VERSION"));
 
 /// One document.
 pub(super) struct CustomPart {
@@ -36,12 +40,13 @@ impl CustomPart {
     pub(super) fn etag(&self, documents: &Documents<'_>, builtin: &Builtin) -> &str {
         self.etag.get_or_init(|| {
             let mut text = Sha256::new();
+            text.update(MAKER);
             text.update(builtin.shared(documents));
             for resource in &self.resources {
-                let parts = custom_parts(documents, resource, Dialect::V3);
-                for part in [parts.paths, parts.definitions] {
-                    text.update(respond::json(&Value::Map(part)));
-                }
+                let schema = resource.strategy.published_schema();
+                // All but the schema is short, and shown in full.
+                text.update(format!("{:?}", described(resource, None)));
+                text.update(schema.as_deref().unwrap_or_default());
             }
             respond::etag_of(&text.finalize())
         })

@@ -9,6 +9,7 @@ use quorate_schema::openapi::{
 };
 
 use quorate_registry::{Catalogue, Resource};
+use quorate_wire::json;
 
 /// The release that documents name.
 const RELEASE: &str = "v1.35.0";
@@ -36,12 +37,11 @@ impl<'a> Served<'a> {
 
 /// The document of version 3 about the custom resources of a group version.
 pub(super) fn custom_part(documents: &Documents<'_>, resources: &[Arc<Resource>]) -> Value {
-    let schemas: Vec<_> =
-        resources.iter().map(|resource| resource.strategy.published_schema()).collect();
+    let schemas: Vec<_> = resources.iter().map(|resource| schema_of(resource)).collect();
     let described: Vec<_> = resources
         .iter()
         .zip(&schemas)
-        .map(|(resource, schema)| described(resource, schema.as_deref()))
+        .map(|(resource, schema)| described(resource, schema.as_ref()))
         .collect();
     CustomDocuments::new(documents).part(&described)
 }
@@ -52,11 +52,21 @@ pub(super) fn custom_parts(
     resource: &Resource,
     dialect: Dialect,
 ) -> CustomParts {
-    let schema = resource.strategy.published_schema();
-    CustomDocuments::new(documents).parts(&described(resource, schema.as_deref()), dialect)
+    let schema = schema_of(resource);
+    CustomDocuments::new(documents).parts(&described(resource, schema.as_ref()), dialect)
 }
 
-fn described<'r>(resource: &'r Resource, schema: Option<&'r Value>) -> CustomResource<'r> {
+/// The schema of a custom resource.
+fn schema_of(resource: &Resource) -> Option<Value> {
+    let text = resource.strategy.published_schema()?;
+    json::parse(&text).ok().map(|(schema, _)| schema)
+}
+
+/// A custom resource as documents describe it.
+pub(super) fn described<'r>(
+    resource: &'r Resource,
+    schema: Option<&'r Value>,
+) -> CustomResource<'r> {
     let verbs = |verbs: &'r [String]| verbs.iter().map(String::as_str).collect();
     let subresources = resource.subresources.iter().map(|subresource| {
         let body = subresource.body.as_ref();

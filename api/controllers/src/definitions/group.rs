@@ -84,7 +84,7 @@ pub(super) fn is_of(name: &str, group: &str) -> bool {
 
 /// The names of a stored definition; one that cannot be read has none.
 fn read(resource: &Resource, entry: &Entry) -> Option<Known> {
-    let object = stored_codec::decode(resource, entry).ok()?;
-    let Definition { names, accepted, .. } = Definition::read(&object).ok()?;
+    let json = stored_codec::header(resource, &entry.value).ok()?.json();
+    let Definition { names, accepted, .. } = Definition::read(&json).ok()?;
     Some(Known { at: entry.modified, asked: names, accepted })
 }

@@ -3,7 +3,7 @@
 //!
 //! Invariant: a write is bound to the revision of the definition that it was made from.
 
-use quorate_extensions::crd::definition::Definition;
+use quorate_extensions::crd::definition::{Definition, without_spec};
 use quorate_meta::{Reason, Status, Time, Value};
 use quorate_registry::error::Error;
 use quorate_registry::write::{Beside, Target, UpdateOptions};
@@ -16,6 +16,7 @@ use crate::context::{Context, is_conflict};
 /// A definition as it was read.
 #[derive(Debug)]
 pub(super) struct Seen {
+    /// Its metadata and status.
     pub(super) object: Value,
     pub(super) definition: Definition,
     pub(super) revision: Revision,
@@ -31,8 +32,9 @@ impl Seen {
         let Some(entry) = snapshot.get(&resource.key(None, name)) else {
             return Ok(None);
         };
-        let object = stored_codec::decode(resource, entry)?;
-        let definition = Definition::read(&object).map_err(Error::internal)?;
+        let json = stored_codec::header(resource, &entry.value)?.json();
+        let definition = Definition::read(&json).map_err(Error::internal)?;
+        let object = without_spec(&json).map_err(Error::internal)?;
         Ok(Some(Self { object, definition, revision: entry.modified }))
     }
 

@@ -39,7 +39,7 @@ pub(super) fn decide(graph: &Arc<Graph>, definition: &Definition) -> Option<Cond
         let path = Path::new(format!("spec.versions[{at}].schema.openAPIV3Schema"));
         let anything = |_: &str| Ok(Arc::new(Anything) as Arc<dyn Matcher>);
         let options = Options { base: graph, patterns: &anything, has_status: version.status };
-        causes.extend(violations(schema, &path, options));
+        causes.extend(violations(&schema.parse(), &path, options));
     }
     let mut texts: Vec<String> = causes.iter().map(Cause::text).collect();
     texts.sort_unstable();
@@ -49,7 +49,7 @@ pub(super) fn decide(graph: &Arc<Graph>, definition: &Definition) -> Option<Cond
 
 #[cfg(test)]
 mod tests {
-    use quorate_meta::{Naming, Value};
+    use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
     use super::*;
@@ -60,7 +60,7 @@ mod tests {
         let versions: Vec<Json> = schemas.iter().map(version).collect();
         let names = json!({"plural": "as", "kind": "A"});
         let spec = json!({"group": "g", "names": names, "versions": versions, "preserveUnknownFields": preserves});
-        let definition = Definition::read(&Value::from(json!({"spec": spec}))).unwrap();
+        let definition = Definition::read(&json!({"spec": spec}).to_string().into()).unwrap();
         let found = decide(&graph, &definition);
         assert_eq!(found.as_ref().map(|(.., why)| &**why), expect);
     }

@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use quorate_meta::{Cause, CauseReason, Names, Path, Value};
 use quorate_registry::strategy::{intent_differs, status};
 use quorate_registry::write::embedded_metadata;
@@ -25,22 +26,22 @@ const RULES_SKIPPED: &str = "some validation rules were not checked because the 
 /// The semantics of the objects of one version.
 #[derive(Debug)]
 pub struct CustomStrategy {
-    compiled: Arc<CompiledVersion>,
+    types: Arc<CompiledVersion>,
     has_status: bool,
     columns: Vec<PrinterColumn>,
     scale: Option<ScalePaths>,
 }
 
 impl CustomStrategy {
-    /// The strategy of a version that `compiled` is the schema of.
+    /// The strategy of a version that `types` has the schema of.
     #[must_use]
-    pub fn new(compiled: Arc<CompiledVersion>, version: &DefinitionVersion) -> Self {
+    pub fn new(types: Arc<CompiledVersion>, version: &DefinitionVersion) -> Self {
         let scale = version.scale.as_ref().map(|scale| ScalePaths {
             spec_replicas: scale.spec_replicas_path.clone(),
             status_replicas: scale.status_replicas_path.clone(),
             selector: scale.label_selector_path.clone(),
         });
-        Self { compiled, has_status: version.status, columns: columns(version), scale }
+        Self { types, has_status: version.status, columns: columns(version), scale }
     }
 }
 
@@ -48,7 +49,7 @@ impl CustomStrategy {
     /// What is wrong with objects inside of an object.
     fn embedded(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let metadata = |path: &Path, metadata: &Value| embedded_metadata(names, path, metadata);
-        self.compiled.structural().validate_embedded(object, &metadata)
+        self.types.compiled().structural().validate_embedded(object, &metadata)
     }
 }
 
@@ -129,7 +130,8 @@ impl Strategy for CustomStrategy {
         if self.has_status {
             object.remove_at(&["status"]);
             // A default of the status is there from the beginning.
-            let structural = self.compiled.structural();
+            let compiled = self.types.compiled();
+            let structural = compiled.structural();
             if structural.has_status_defaults() {
                 apply_defaults(structural.graph(), structural.ty(), object);
             }
@@ -151,7 +153,7 @@ impl Strategy for CustomStrategy {
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
-        let mut causes = self.compiled.problems().to_vec();
+        let mut causes = self.types.compiled().problems().to_vec();
         if let Some(scale) = &self.scale {
             causes.extend(scale.check_wanted(object));
             causes.extend(scale.check_observed(object));
@@ -160,7 +162,8 @@ impl Strategy for CustomStrategy {
     }
 
     fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
-        let structural = self.compiled.structural();
+        let compiled = self.types.compiled();
+        let structural = compiled.structural();
         let mut causes = structural.validate(object);
         causes.extend(self.embedded(names, object));
         causes.extend(structural.duplicates(object));
@@ -168,7 +171,8 @@ impl Strategy for CustomStrategy {
     }
 
     fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
-        let structural = self.compiled.structural();
+        let compiled = self.types.compiled();
+        let structural = compiled.structural();
         let mut causes = if part == Part::Status {
             structural.validate_status(new, Some(old))
         } else {
@@ -184,7 +188,8 @@ impl Strategy for CustomStrategy {
     }
 
     fn evaluate_rules(&self, old: Option<&Value>, new: &Value, found: &[Cause]) -> Findings {
-        let rules = self.compiled.rules();
+        let compiled = self.types.compiled();
+        let rules = compiled.rules();
         if rules.is_empty() {
             return Findings::default();
         }
@@ -192,11 +197,11 @@ impl Strategy for CustomStrategy {
             let causes = vec![Cause::invalid("<nil>", Value::Null, RULES_SKIPPED)];
             return Findings { causes, warnings: Vec::new() };
         }
-        rules::check(rules, self.compiled.structural(), new, old)
+        rules::check(rules, compiled.structural(), new, old)
     }
 
-    fn published_schema(&self) -> Option<Arc<Value>> {
-        self.compiled.schema().cloned()
+    fn published_schema(&self) -> Option<Bytes> {
+        self.types.schema().map(|schema| schema.text().clone())
     }
 
     fn printer_columns(&self) -> &[PrinterColumn] {
@@ -211,6 +216,7 @@ impl Strategy for CustomStrategy {
 #[cfg(test)]
 mod tests {
     use quorate_meta::Naming;
+    use quorate_schema::MAX_DEFAULT_BYTES;
     use serde_json::json;
 
     use super::*;
@@ -221,7 +227,7 @@ mod tests {
             "spec": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}, "m": {"type": "integer"}}},
             "status": {"type": "object", "properties": {"n": {"type": "integer", "maximum": 3}}}}}));
         let version = definition.version("v1").expect("v1");
-        CustomStrategy::new(Arc::new(CompiledVersion::new(&testing::base(), version)), version)
+        CustomStrategy::new(testing::compiled(&testing::base(), version), version)
     }
 
     #[test]
@@ -252,10 +258,30 @@ mod tests {
         let definition = testing::definition(json!({"type": "object", "properties": {
             "status": {"type": "object", "default": {"seen": -1}, "properties": {"seen": {"type": "integer"}}}}}));
         let version = definition.version("v1").expect("v1");
-        let compiled = Arc::new(CompiledVersion::new(&testing::base(), version));
+        let compiled = testing::compiled(&testing::base(), version);
         let mut object = Value::from(json!({"metadata": {}, "status": {"seen": 5}}));
         CustomStrategy::new(compiled, version).prepare_create(Naming::Svc.names(), &mut object);
         assert_eq!(object, json!({"metadata": {}, "status": {"seen": -1}}).into());
+    }
+
+    #[test]
+    fn defaults_take_so_much_room_and_no_more() {
+        const LONG: usize = 100 << 10;
+        const ITEMS: usize = 1000;
+        let item = json!({"type": "object", "properties": {
+            "d": {"type": "string", "default": "x".repeat(LONG)}, "n": {"type": "integer", "default": 1}}});
+        let spec = json!({"type": "array", "items": item});
+        let types = testing::version(json!({"type": "object", "properties": {"spec": spec}}));
+        let compiled = types.compiled();
+        let (graph, ty) = (compiled.structural().graph(), compiled.structural().ty());
+        let check = |items: serde_json::Value, least: usize| {
+            let mut object = Value::from(json!({"metadata": {}, "spec": items}));
+            apply_defaults(graph, ty, &mut object);
+            let filled = quorate_wire::json::to_vec(&object).len();
+            assert!((least..=MAX_DEFAULT_BYTES + least).contains(&filled), "{filled}");
+        };
+        check(json!([{}]), LONG);
+        check(json!(vec![json!({}); ITEMS]), MAX_DEFAULT_BYTES - LONG);
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Definitions of custom resources (`apiextensions/v1`), read from their stored objects.
 //!
 //! Invariant: nothing is judged here. What a valid definition must have is demanded, with an error
-//! that names the field; all other absent fields have the value that the API gives them.
+//! that names the field; all other absent fields have the value that the API gives them. Schemas
+//! stay as they are stored until they are needed.
 //!
 //! Not here: validation of definitions, and the resources that are made of them.
 
 mod read;
+mod stored_schema;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +16,8 @@ use std::sync::Arc;
 use quorate_meta::Value;
 
 use super::validation::bundle_problem;
+pub use read::without_spec;
+pub use stored_schema::StoredSchema;
 
 /// A definition: the resource of one kind, in all its versions.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,7 +89,7 @@ pub struct DefinitionVersion {
     /// Paths of the fields that field selectors may name, each with the leading `.`.
     pub selectable_fields: Vec<String>,
     /// The `openAPIV3Schema`; `None` where the definition has none.
-    pub schema: Option<Arc<Value>>,
+    pub schema: Option<StoredSchema>,
 }
 
 /// Where the `scale` subresource finds its values: simple JSONPaths such as `.spec.replicas`.

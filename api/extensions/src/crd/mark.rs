@@ -14,7 +14,8 @@ use std::sync::{Arc, OnceLock};
 use quorate_meta::Value;
 use sha2::{Digest, Sha256};
 
-use super::definition::DefinitionVersion;
+use super::definition::{DefinitionVersion, StoredSchema};
+use super::version::CompiledVersion;
 
 /// Between the version and the form; no name of a version has it.
 const SEPARATOR: char = '/';
@@ -47,18 +48,18 @@ const IGNORED: [&str; 17] = [
 #[derive(Debug)]
 pub struct VersionMark {
     version: String,
-    schema: Option<Arc<Value>>,
+    types: Arc<CompiledVersion>,
     selectable: Vec<String>,
     text: OnceLock<String>,
 }
 
 impl VersionMark {
-    /// The mark of a version of a definition; digests nothing yet.
+    /// The mark of a version of a definition, which `types` has the schema of; digests nothing yet.
     #[must_use]
-    pub fn new(version: &DefinitionVersion) -> Self {
+    pub fn new(types: &Arc<CompiledVersion>, version: &DefinitionVersion) -> Self {
         Self {
             version: version.name.clone(),
-            schema: version.schema.clone(),
+            types: types.clone(),
             selectable: version.selectable_fields.clone(),
             text: OnceLock::new(),
         }
@@ -74,16 +75,8 @@ impl VersionMark {
     #[must_use]
     pub fn text(&self) -> &str {
         self.text.get_or_init(|| {
-            let mut digest = Sha256::new_with_prefix(FORMAT);
-            for path in &self.selectable {
-                write_text(path, &mut digest);
-            }
-            if let Some(schema) = &self.schema {
-                write_schema(schema, &mut digest);
-            }
-            let form = digest.finalize();
-            let form = form.iter().take(FORM_BYTES).map(|byte| format!("{byte:02x}"));
-            format!("{}{SEPARATOR}{}", self.version, form.collect::<String>())
+            let form = form(self.types.schema().as_ref(), &self.selectable);
+            format!("{}{SEPARATOR}{form}", self.version)
         })
     }
 
@@ -104,7 +97,20 @@ pub fn parts(mark: &str) -> (&str, &str) {
 #[must_use]
 pub fn same_form(one: &DefinitionVersion, other: &DefinitionVersion) -> bool {
     let is_same = one.schema == other.schema && one.selectable_fields == other.selectable_fields;
-    is_same || VersionMark::new(one).form() == VersionMark::new(other).form()
+    let form = |of: &DefinitionVersion| form(of.schema.as_ref(), &of.selectable_fields);
+    is_same || form(one) == form(other)
+}
+
+fn form(schema: Option<&StoredSchema>, selectable: &[String]) -> String {
+    let mut digest = Sha256::new_with_prefix(FORMAT);
+    for path in selectable {
+        write_text(path, &mut digest);
+    }
+    if let Some(schema) = schema {
+        schema.work(|| write_schema(&schema.parse(), &mut digest));
+    }
+    let form = digest.finalize();
+    form.iter().take(FORM_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Adds a schema. Of its words, `properties` has names of fields instead of further words.
@@ -152,7 +158,9 @@ mod tests {
 
     fn mark(schema: serde_json::Value) -> String {
         let definition = testing::definition(schema);
-        VersionMark::new(definition.version("v1").expect("v1")).text().to_owned()
+        let version = definition.version("v1").expect("v1");
+        let types = testing::compiled(&testing::base(), version);
+        VersionMark::new(&types, version).text().to_owned()
     }
 
     #[test]

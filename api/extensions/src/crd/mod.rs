@@ -3,6 +3,7 @@
 //! Not here: the controllers that decide whether a definition is served (`quorate-controllers`).
 
 pub mod approval;
+pub mod compiled_schemas;
 pub mod conversion;
 pub mod custom_strategy;
 pub mod definition;

@@ -16,9 +16,10 @@
 use std::sync::Arc;
 
 use quorate_meta::Value;
-use quorate_registry::{Conversion, TypeSource, VersionReader};
+use quorate_registry::{Conversion, VersionReader};
 use quorate_schema::{apply_defaults, canonicalize, unknown_fields};
 
+use super::definition::DefinitionVersion;
 use super::mark::{self, VersionMark};
 use super::version::CompiledVersion;
 
@@ -98,15 +99,23 @@ impl Reader {
 }
 
 impl ReadVersion {
+    /// A version of a definition, which `types` has the schema of.
+    #[must_use]
+    pub fn new(types: Arc<CompiledVersion>, version: &DefinitionVersion) -> Self {
+        Self { mark: VersionMark::new(&types, version), types }
+    }
+
     fn settle(&self, object: &mut Value) {
-        let (graph, ty) = (self.types.graph(), self.types.ty());
+        let compiled = self.types.compiled();
+        let (graph, ty) = (compiled.structural().graph(), compiled.structural().ty());
         unknown_fields(graph, ty, object, true);
         apply_defaults(graph, ty, object);
         canonicalize(graph, ty, object);
     }
 
     fn prune(&self, object: &mut Value) {
-        let (graph, ty) = (self.types.graph(), self.types.ty());
+        let compiled = self.types.compiled();
+        let (graph, ty) = (compiled.structural().graph(), compiled.structural().ty());
         unknown_fields(graph, ty, object, true);
         canonicalize(graph, ty, object);
     }
@@ -162,7 +171,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::crd::definition::Definition;
     use crate::crd::testing;
 
     const V1: usize = 0;
@@ -178,12 +186,8 @@ mod tests {
             .collect();
         let names = json!({"plural": "ws", "kind": "W"});
         let object = json!({"spec": {"group": "x.example", "names": names, "versions": versions}});
-        let definition = Definition::read(&Value::from(object)).expect("it is whole");
-        let base = testing::base();
-        let read = |version| ReadVersion {
-            types: Arc::new(CompiledVersion::new(&base, version)),
-            mark: VersionMark::new(version),
-        };
+        let (definition, base) = (testing::read(object), testing::base());
+        let read = |version| ReadVersion::new(testing::compiled(&base, version), version);
         definition.versions.iter().map(read).collect()
     }
 

@@ -17,12 +17,12 @@ use quorate_registry::{
 };
 use quorate_schema::Graph;
 
+use super::compiled_schemas::{CompiledSchemas, MAX_COMPILED_SCHEMA_BYTES};
 use super::conversion::{Converter, VersionForm, WebhookVersion, Webhooks};
 use super::custom_strategy::CustomStrategy;
 use super::definition::{ConversionStrategy, Definition, DefinitionVersion};
-use super::mark::VersionMark;
 use super::reader::{ReadVersion, Reader};
-use super::version::CompiledVersion;
+use super::version::{CompiledVersion, VersionTypes};
 
 /// Verbs of custom resources, in the order of discovery.
 const VERBS: [&str; 8] =
@@ -41,6 +41,8 @@ pub struct ResourceBase {
     pub scale: Option<Arc<Resource>>,
     /// What conversion webhooks are reached with.
     pub webhooks: Webhooks,
+    /// The room for compiled schemas.
+    pub schemas: Arc<CompiledSchemas>,
 }
 
 impl ResourceBase {
@@ -49,7 +51,8 @@ impl ResourceBase {
     pub fn of(catalogue: &Catalogue, webhooks: Webhooks) -> Self {
         let scale =
             catalogue.iter().find_map(|resource| resource.subresource("scale")?.body.clone());
-        Self { graph: catalogue.graph().clone(), scale, webhooks }
+        let schemas = CompiledSchemas::new(MAX_COMPILED_SCHEMA_BYTES);
+        Self { graph: catalogue.graph().clone(), scale, webhooks, schemas }
     }
 }
 
@@ -62,23 +65,30 @@ pub fn served_versions(definition: &Definition) -> impl Iterator<Item = &Definit
     versions.filter(|version| version.served)
 }
 
+/// The versions of a definition as its objects are read by them.
+#[must_use]
+pub fn read_versions(base: &ResourceBase, definition: &Definition) -> Arc<[ReadVersion]> {
+    let read = |version| {
+        let types = CompiledVersion::new(&base.graph, &base.schemas, version);
+        ReadVersion::new(Arc::new(types), version)
+    };
+    definition.versions.iter().map(read).collect()
+}
+
 /// The resources of a definition in the order of discovery; none while it is not established. The
-/// storage version has one even when it is not served. `removals` has those of the served versions.
+/// storage version has one even when it is not served. `stored` are its versions as they are read,
+/// and `removals` has those of the served ones.
 #[must_use]
 pub fn resources(
     base: &ResourceBase,
     definition: &Definition,
+    stored: &Arc<[ReadVersion]>,
     removals: &Removals,
 ) -> Vec<Arc<Resource>> {
     let storage = definition.versions.iter().position(|version| version.storage);
     let Some(storage) = storage.filter(|_| definition.is_established()) else {
         return Vec::new();
     };
-    let read = |version| ReadVersion {
-        types: Arc::new(CompiledVersion::new(&base.graph, version)),
-        mark: VersionMark::new(version),
-    };
-    let stored: Arc<[ReadVersion]> = definition.versions.iter().map(read).collect();
     let strategy = |own: usize| {
         Arc::new(CustomStrategy::new(stored[own].types.clone(), &definition.versions[own]))
     };
@@ -94,13 +104,13 @@ pub fn resources(
         version_order::compare(name(*left), name(*right))
     });
     let types = served.iter().filter(|own| is_served(own)).map(|own| {
-        let types: Arc<dyn TypeSource> = stored[*own].types.clone();
+        let types: Arc<dyn TypeSource> = Arc::new(VersionTypes(stored[*own].types.clone()));
         (definition.versions[*own].name.clone(), types)
     });
     let versions: Arc<[_]> = types.collect();
     let resource = |own: usize| {
         let version = &definition.versions[own];
-        let reader = Reader::new(&stored, own, storage);
+        let reader = Reader::new(stored, own, storage);
         let reader = Arc::new(if converter.is_some() { reader.asking_a_webhook() } else { reader });
         let stored_form = (!version.storage).then(|| StoredForm {
             conversion: reader.clone(),
@@ -167,7 +177,7 @@ fn one(
         verbs: VERBS.map(str::to_owned).to_vec(),
         subresources: subresources(base, definition, version),
         selectable_fields: selectable(version),
-        types: ObjectTypes::OnDemand(types),
+        types: ObjectTypes::OnDemand(Arc::new(VersionTypes(types))),
         columns: Vec::new(),
         delete_returns_object: false,
         storage_group: group.clone(),
@@ -246,12 +256,20 @@ mod tests {
     use super::*;
     use crate::crd::testing;
 
+    fn base() -> ResourceBase {
+        let (graph, webhooks) = (testing::base(), testing::webhooks());
+        ResourceBase { graph, scale: None, webhooks, schemas: testing::schemas() }
+    }
+
+    fn made(base: &ResourceBase, definition: &Definition) -> Vec<Arc<Resource>> {
+        resources(base, definition, &read_versions(base, definition), &Removals::new())
+    }
+
     #[test]
     fn an_established_definition_is_served() {
-        let base =
-            ResourceBase { graph: testing::base(), scale: None, webhooks: testing::webhooks() };
+        let base = base();
         let mut definition = testing::definition(json!({"type": "object"}));
-        let served = resources(&base, &definition, &Removals::new());
+        let served = made(&base, &definition);
         let [v1, beta] = &served[..] else { panic!("two versions") };
         assert_eq!((v1.api_version.as_str(), beta.version.as_str()), ("x.example/v1", "v1beta1"));
         assert!(v1.is_stored_form() && !beta.is_stored_form());
@@ -265,21 +283,18 @@ mod tests {
         assert_eq!((&live.key[..], &live.uid[..]), (&b"d/widgets.x.example"[..], &b"u"[..]));
         assert_eq!(v1.strategy.printer_columns()[0].name, "Age");
         definition.versions[1].served = false;
-        let served = resources(&base, &definition, &Removals::new());
+        let served = made(&base, &definition);
         let told: Vec<_> = served.iter().map(|one| (one.version.as_str(), one.served)).collect();
         assert_eq!(told, [("v1", false), ("v1beta1", true)]);
         assert!(served[0].is_stored_form() && served[0].is_custom());
         definition.conditions.clear();
-        assert!(resources(&base, &definition, &Removals::new()).is_empty());
+        assert!(made(&base, &definition).is_empty());
     }
 
     #[test]
     fn what_is_in_form_is_copied() {
-        let base =
-            ResourceBase { graph: testing::base(), scale: None, webhooks: testing::webhooks() };
-        let of = |schema: serde_json::Value| {
-            resources(&base, &testing::definition(schema), &Removals::new())
-        };
+        let base = base();
+        let of = |schema: serde_json::Value| made(&base, &testing::definition(schema));
         let (before, now) =
             (of(json!({"type": "object"})), of(json!({"type": "object", "nullable": true})));
         let object = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {"color": "red"}});

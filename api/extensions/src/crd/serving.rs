@@ -11,17 +11,20 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use imbl::OrdMap;
 use imbl::ordmap::DiffItem;
 use parking_lot::Mutex;
-use quorate_registry::derived::{Derived, ObjectChange};
+use quorate_registry::derived::{Derived, StoredChange};
 use quorate_registry::{CurrentCatalogue, Removal, Resource};
 use quorate_store::Revision;
+use quorate_wire::stored::StoredRef;
 
 use super::conversion::Webhooks;
 use super::definition::Definition;
 use super::mark::same_form;
-use super::resource::{Removals, ResourceBase, resources, served_versions};
+use super::reader::ReadVersion;
+use super::resource::{Removals, ResourceBase, read_versions, resources, served_versions};
 
 /// The stored definitions by name, as a derived state.
 #[derive(Debug, Clone, Default)]
@@ -40,9 +43,9 @@ struct Known {
 }
 
 impl Derived for Definitions {
-    fn update(&mut self, change: ObjectChange<'_>) {
+    fn update_stored(&mut self, change: StoredChange<'_>) {
         self.revision = self.revision.max(change.at);
-        match change.new.map(Definition::read) {
+        match change.new.map(|entry| read(&entry.value)) {
             Some(Ok(definition)) => {
                 let old = self.by_name.get(change.name);
                 let old = old.filter(|old| serves_the_same(&old.definition, &definition));
@@ -51,7 +54,7 @@ impl Derived for Definitions {
                 self.by_name.insert(change.name.to_owned(), known);
             }
             Some(Err(error)) => {
-                tracing::error!(error, name = change.name, "a definition is left out");
+                change.left_out(&error);
                 self.by_name.remove(change.name);
             }
             None => {
@@ -59,6 +62,11 @@ impl Derived for Definitions {
             }
         }
     }
+}
+
+fn read(value: &Bytes) -> Result<Definition, String> {
+    let stored = StoredRef::parse(value).map_err(|error| error.to_string())?;
+    Definition::read(&stored.json())
 }
 
 impl Definitions {
@@ -73,6 +81,7 @@ impl Definitions {
 #[derive(Debug)]
 struct Served {
     definition: Arc<Definition>,
+    versions: Arc<[ReadVersion]>,
     resources: Vec<Arc<Resource>>,
     removals: Removals,
 }
@@ -149,6 +158,8 @@ impl Serving {
         let mut removals = Removals::new();
         if let Some(old) = old {
             if serves_the_same(&old.definition, &definition) {
+                let versions = old.versions.iter().zip(&definition.versions);
+                versions.for_each(|(version, newer)| version.types.adopt(newer));
                 return Served { definition, ..old };
             }
             changes.removed.extend(old.resources);
@@ -163,9 +174,10 @@ impl Serving {
         for version in served_versions(&definition) {
             removals.entry(version.name.clone()).or_default();
         }
-        let resources = resources(&self.base, &definition, &removals);
+        let versions = read_versions(&self.base, &definition);
+        let resources = resources(&self.base, &definition, &versions, &removals);
         changes.added.extend(resources.iter().cloned());
-        Served { definition, resources, removals }
+        Served { definition, versions, resources, removals }
     }
 }
 
@@ -200,6 +212,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::crd::definition::StoredSchema;
     use crate::crd::testing;
 
     fn definitions(revision: u64, all: &[(&str, &Definition)]) -> Definitions {
@@ -238,7 +251,7 @@ mod tests {
         const OTHER: usize = 0;
         let schema = |field: &str| {
             let schema = json!({"type": "object", "properties": {field: {"type": "string"}}});
-            Some(Arc::new(schema.into()))
+            Some(StoredSchema::new(&schema.into()))
         };
         let check = |what: &str, change: &dyn Fn(&mut Definition), expect: [bool; 2]| {
             let catalogue = CurrentCatalogue::new(Catalogue::new(testing::base(), Vec::new()));

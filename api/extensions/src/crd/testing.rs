@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use quorate_env::SystemEnv;
-use quorate_meta::{Naming, Value};
+use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_webhook::{Clients, Outside, ServiceResolver};
 use serde_json::json;
 
+use super::compiled_schemas::{CompiledSchemas, MAX_COMPILED_SCHEMA_BYTES};
 use super::conversion::Webhooks;
-use super::definition::Definition;
+use super::definition::{Definition, DefinitionVersion};
 use super::version::CompiledVersion;
 
 pub(super) fn base() -> Arc<Graph> {
@@ -36,11 +37,24 @@ pub(super) fn definition(schema: serde_json::Value) -> Definition {
             "conditions": [{"type": "Established", "status": "True"}]
         }
     });
-    Definition::read(&Value::from(object)).expect("it is whole")
+    read(object)
 }
 
-pub(super) fn version(schema: serde_json::Value) -> CompiledVersion {
-    CompiledVersion::new(&base(), definition(schema).version("v1").expect("v1"))
+pub(super) fn version(schema: serde_json::Value) -> Arc<CompiledVersion> {
+    compiled(&base(), definition(schema).version("v1").expect("v1"))
+}
+
+/// A version with room for its compiled schema.
+pub(super) fn compiled(base: &Arc<Graph>, version: &DefinitionVersion) -> Arc<CompiledVersion> {
+    Arc::new(CompiledVersion::new(base, &schemas(), version))
+}
+
+pub(super) fn schemas() -> Arc<CompiledSchemas> {
+    CompiledSchemas::new(MAX_COMPILED_SCHEMA_BYTES)
+}
+
+pub(super) fn read(object: serde_json::Value) -> Definition {
+    Definition::read(&object.to_string().into()).expect("it is whole")
 }
 
 /// Knows no Service.

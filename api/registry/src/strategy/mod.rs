@@ -13,7 +13,6 @@ mod scale;
 pub mod status;
 
 use std::fmt::Debug;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use quorate_meta::{Cause, Map, Names, Time, Value};
@@ -309,9 +308,9 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         None
     }
 
-    /// The OpenAPI v3 schema that is published for its objects; `None` for built-in kinds, whose
-    /// schema is in the graph.
-    fn published_schema(&self) -> Option<Arc<Value>> {
+    /// The OpenAPI v3 schema that is published for its objects, in JSON; `None` for built-in kinds,
+    /// whose schema is in the graph.
+    fn published_schema(&self) -> Option<Bytes> {
         None
     }
 

@@ -200,7 +200,7 @@ async fn every_operation_passes_admission() {
         target: cluster.secret(),
         subresource: "proxy",
         options: WRITE,
-        graph: resource.graph(),
+        graph: &resource.graph(),
         ty: resource.ty(),
     };
     assert_eq!(

@@ -60,7 +60,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         target: pod,
         subresource: EVICTION,
         options: parameters.write(),
-        graph: form.graph(),
+        graph: &form.graph(),
         ty: form.ty(),
     };
     let told = writer_for(api, request).admit_request(admitted, &mut body).await?;

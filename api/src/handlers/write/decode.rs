@@ -53,10 +53,10 @@ pub(in crate::handlers) struct BodyKind<'a> {
 }
 
 impl<'a> BodyKind<'a> {
-    /// The kind of a resource's own objects.
-    pub(in crate::handlers) fn of(resource: &'a Resource) -> Self {
+    /// The kind of a resource's own objects, of which `graph` has the type.
+    pub(in crate::handlers) fn of(resource: &'a Resource, graph: &'a Graph) -> Self {
         let Resource { group, version, kind, api_version, .. } = resource;
-        let (graph, ty) = (resource.graph(), resource.ty());
+        let ty = resource.ty();
         let (former, says_kind) = (&[][..], resource.is_custom());
         Self { group, version, former, kind, api_version, graph, ty, says_kind }
     }
@@ -133,7 +133,8 @@ pub(in crate::handlers) fn object(
         readable.retain(|media| !api.names.is_protobuf(media));
         return Err(Status::unsupported_body(&readable).into());
     }
-    let (mut decoded, _) = of_kind(api, request, BodyKind::of(resource), validation)?;
+    let (mut decoded, _) =
+        of_kind(api, request, BodyKind::of(resource, &resource.graph()), validation)?;
     complete(api.names, resource, &mut decoded.object);
     Ok(decoded)
 }
@@ -169,7 +170,7 @@ pub(in crate::handlers) fn of_kind(
 
 /// Fills in the defaults of an object in canonical form.
 pub(in crate::handlers) fn complete(names: &Names, resource: &Resource, object: &mut Value) {
-    apply_defaults(resource.graph(), resource.ty(), object);
+    apply_defaults(&resource.graph(), resource.ty(), object);
     resource.strategy.default(names, object);
 }
 

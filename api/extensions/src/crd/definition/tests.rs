@@ -1,9 +1,11 @@
 //! Definitions as they are read.
 
 use quorate_meta::Value;
+use quorate_wire::json;
 use serde_json::json;
 
 use super::{ConversionStrategy, Definition};
+use crate::crd::testing;
 
 fn widgets() -> serde_json::Value {
     json!({
@@ -29,7 +31,7 @@ fn widgets() -> serde_json::Value {
 
 #[test]
 fn a_whole_definition_reads() {
-    let definition = Definition::read(&Value::from(widgets())).expect("it is whole");
+    let definition = testing::read(widgets());
     assert!(definition.namespaced && definition.is_established() && !definition.is_terminating);
     assert_eq!(definition.accepted.plural, "widgets");
     let v1 = definition.storage_version().expect("v1");
@@ -49,7 +51,8 @@ fn the_missing_field_is_named() {
     let check = |remove: &[&str], expect: &str| {
         let mut object = Value::from(widgets());
         object.remove_at(remove);
-        assert_eq!(Definition::read(&object).expect_err("it lacks a field"), expect);
+        let json = json::to_vec(&object).into();
+        assert_eq!(Definition::read(&json).expect_err("it lacks a field"), expect);
     };
     check(&["spec"], "spec is missing");
     check(&["spec", "group"], "spec.group is missing");

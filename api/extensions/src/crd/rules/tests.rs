@@ -27,19 +27,20 @@ fn rule(text: &str) -> Json {
 /// What is told of a definition with this schema.
 fn told(schema: Json) -> Vec<String> {
     let version = testing::version(schema);
-    assert_eq!(version.problems(), &[]);
-    let schema = version.schema().expect("a schema");
+    let compiled = version.compiled();
+    assert_eq!(compiled.problems(), &[]);
+    let schema = version.schema().expect("a schema").parse();
     let stored = written::Stored { expressions: &HashSet::new(), is_same_schema: false };
-    let causes = written::check(version.structural(), schema, &Path::new("schema"), stored);
+    let causes = written::check(compiled.structural(), &schema, &Path::new("schema"), stored);
     causes.iter().map(quorate_meta::Cause::text).collect()
 }
 
 /// What is told of an object, and of its change.
 fn found(schema: &Json, old: Option<Json>, new: Json) -> Findings {
-    let version = testing::version(schema.clone());
-    assert_eq!(version.problems(), &[]);
+    let compiled = testing::version(schema.clone()).compiled();
+    assert_eq!(compiled.problems(), &[]);
     let old = old.map(Value::from);
-    check(version.rules(), version.structural(), &new.into(), old.as_ref())
+    check(compiled.rules(), compiled.structural(), &new.into(), old.as_ref())
 }
 
 fn causes(found: &Findings) -> Vec<String> {
