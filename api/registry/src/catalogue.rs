@@ -92,6 +92,12 @@ impl Catalogue {
         let Some(Key::Object { group, resource: plural, .. }) = Key::parse(key) else {
             return None;
         };
+        self.stored_as(group, plural)
+    }
+
+    /// The resource in whose form the objects of this name are stored, served or not.
+    #[must_use]
+    pub fn stored_as(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
         let off = self.switched_off.named(plural).chain(self.unserved.named(plural));
         let mut named = self.named(plural).chain(off);
         named.find(|resource| resource.group == group && resource.is_stored_form())

@@ -80,7 +80,7 @@ pub(super) async fn step(
     }
     let prefix = Resource::storage_prefix(&definition.group, &definition.names.plural);
     let catalogue = context.catalogue.load();
-    let resource = catalogue.stored().find(|other| other.prefix == prefix);
+    let resource = catalogue.stored_as(&definition.group, &definition.names.plural);
     if resource.is_some_and(|resource| !resource.is_custom()) {
         let why = "instances overlap with built-in resources in storage".to_owned();
         let overlap = (TERMINATING, true, "OverlappingBuiltInResource", why);
@@ -188,7 +188,7 @@ async fn release(
     };
     let removed =
         status::update(context, target, seen, Part::Main, &Beside::default(), change).await?;
-    Ok(if removed { Next::Done } else { Next::Again })
+    Ok(if removed.is_some() { Next::Done } else { Next::Again })
 }
 
 /// Writes the condition, unless it is there already and no other key changes; gives whether it had

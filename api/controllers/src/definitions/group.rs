@@ -1,13 +1,12 @@
-//! The names of all definitions of a group, in one state of the store.
+//! The names of all definitions, by group, as the changes of the store tell them.
 //!
-//! Invariant: a definition is read once for each of its revisions; what is gone is forgotten when
-//! its group is looked at.
+//! Invariants: a definition is read once for each of its revisions; what is gone is forgotten.
 
 use std::collections::BTreeMap;
 
 use quorate_extensions::crd::definition::{Definition, DefinitionNames};
 use quorate_registry::{Resource, stored_codec};
-use quorate_store::{Condition, Entry, Revision, Snapshot};
+use quorate_store::{Condition, Entry, Revision};
 
 use super::names::{self, Taken};
 
@@ -19,33 +18,38 @@ struct Known {
     accepted: DefinitionNames,
 }
 
-/// The names of definitions, by the definitions' own.
+/// The names of definitions, by group and by the definitions' own names.
 #[derive(Debug, Default)]
 pub(super) struct GroupNames {
-    known: BTreeMap<String, Known>,
+    groups: BTreeMap<String, BTreeMap<String, Known>>,
 }
 
 impl GroupNames {
-    /// Reads the definitions of a group as they are now.
-    pub(super) fn refresh(&mut self, resource: &Resource, snapshot: &Snapshot, group: &str) {
-        let mut stored = BTreeMap::new();
-        for (key, entry) in snapshot.range(&resource.prefix(None), None) {
-            if let Some((_, name)) = resource.parse_key(key).filter(|(_, name)| is_of(name, group))
-            {
-                stored.insert(name, entry);
+    /// Takes in a definition as it is now; one that cannot be read has no names.
+    pub(super) fn observe(&mut self, resource: &Resource, name: &str, entry: Option<&Entry>) {
+        let Some(group) = group_of(name) else {
+            return;
+        };
+        match entry.and_then(|entry| read(resource, entry)) {
+            Some(known) => {
+                let names = self.groups.entry(group.to_owned()).or_default();
+                names.insert(name.to_owned(), known);
+            }
+            None => {
+                let Some(names) = self.groups.get_mut(group) else {
+                    return;
+                };
+                names.remove(name);
+                if names.is_empty() {
+                    self.groups.remove(group);
+                }
             }
         }
-        self.known.retain(|name, known| {
-            !is_of(name, group)
-                || stored.get(name.as_str()).is_some_and(|entry| entry.modified == known.at)
-        });
-        for (name, entry) in stored {
-            if !self.known.contains_key(name)
-                && let Some(known) = read(resource, entry)
-            {
-                self.known.insert(name.to_owned(), known);
-            }
-        }
+    }
+
+    /// The revision at which a definition was observed.
+    pub(super) fn revision(&self, name: &str) -> Option<Revision> {
+        Some(self.groups.get(group_of(name)?)?.get(name)?.at)
     }
 
     /// The names that the definitions of a group got, but for one of them.
@@ -73,16 +77,17 @@ impl GroupNames {
     }
 
     fn others(&self, group: &str, but: &str) -> impl Iterator<Item = (&String, &Known)> {
-        self.known.iter().filter(move |(name, _)| is_of(name, group) && *name != but)
+        let names = self.groups.get(group).into_iter().flatten();
+        names.filter(move |(name, _)| *name != but)
     }
 }
 
-/// Whether a definition of this name is one of the group: it is called `PLURAL.GROUP`.
-pub(super) fn is_of(name: &str, group: &str) -> bool {
-    name.split_once('.').is_some_and(|(_, own)| own == group)
+/// The group of a definition of this name: it is called `PLURAL.GROUP`.
+pub(super) fn group_of(name: &str) -> Option<&str> {
+    name.split_once('.').map(|(_, group)| group)
 }
 
-/// The names of a stored definition; one that cannot be read has none.
+/// The names of a stored definition.
 fn read(resource: &Resource, entry: &Entry) -> Option<Known> {
     let json = stored_codec::header(resource, &entry.value).ok()?.json();
     let Definition { names, accepted, .. } = Definition::read(&json).ok()?;

@@ -21,12 +21,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
+use memchr::memmem;
 use quorate_extensions::crd::mark;
 use quorate_meta::Value;
 use quorate_registry::error::Error;
 use quorate_registry::write::{Beside, Target};
 use quorate_registry::{DEFINITIONS, EXTENSIONS, Part, Resource, stored_codec};
-use quorate_store::{Entry, Snapshot};
+use quorate_store::{Entry, Snapshot, WatchBatch};
 
 pub use self::progress::{Progress, Stage};
 
@@ -51,15 +52,27 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
     let snapshot = context.current().await?;
     let prefix = resource.prefix(None);
     let mut changes = context.store.watch(prefix.clone(), snapshot.revision())?;
-    let name_of = |key: &[u8]| resource.parse_key(key).map(|(_, name)| name.to_owned());
-    let mut due: BTreeSet<String> =
-        snapshot.range(&prefix, None).filter_map(|(key, _)| name_of(key)).collect();
+    let annotation = Progress::annotation(context.names);
+    let finder = memmem::Finder::new(&annotation);
+    // Most definitions have no migration, and are not read to find that out.
+    let due_name = |key: &[u8], entry: Option<&Entry>| {
+        let (_, name) = resource.parse_key(key)?;
+        entry.filter(|entry| finder.find(&entry.value).is_some()).map(|_| name.to_owned())
+    };
+    let mut due: BTreeSet<String> = snapshot
+        .range(&prefix, None)
+        .filter_map(|(key, entry)| due_name(key, Some(entry)))
+        .collect();
     drop(snapshot);
+    let names_of = |batch: &WatchBatch| -> Vec<String> {
+        let events = batch.events();
+        events.filter_map(|event| due_name(&event.key, event.current.as_ref())).collect()
+    };
     let mut retries = RetryQueue::default();
     loop {
         while let Some(batch) = changes.next().now_or_never() {
             let batch = batch?;
-            due.extend(batch.events().filter_map(|event| name_of(&event.key)));
+            due.extend(names_of(&batch));
         }
         if let Some(name) = due.pop_first() {
             let done = step(context, &resource, &name).await.map(|again| {
@@ -73,7 +86,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
         tokio::select! {
             batch = changes.next() => {
                 let batch = batch?;
-                due.extend(batch.events().filter_map(|event| name_of(&event.key)));
+                due.extend(names_of(&batch));
             }
             names = retries.due() => due.extend(names),
         }
@@ -100,9 +113,8 @@ async fn step(context: &Context, definitions: &Resource, name: &str) -> Result<b
     if progress.stage == Stage::Asked || progress.version != storage.name {
         return save(context, target, &seen, &Progress::begin(&storage.name)).await;
     }
-    let prefix = Resource::storage_prefix(&definition.group, &definition.names.plural);
     let catalogue = context.catalogue.load();
-    let stored = catalogue.stored().find(|resource| resource.prefix == prefix);
+    let stored = catalogue.stored_as(&definition.group, &definition.names.plural);
     let Some(resource) = stored.filter(|resource| resource.version == storage.name) else {
         tokio::time::sleep(CATALOGUE_WAIT).await;
         return Ok(true);

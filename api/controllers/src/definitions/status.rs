@@ -54,15 +54,15 @@ impl Seen {
     }
 }
 
-/// Writes fields of the status, and other keys with them. Gives whether they were written: not when
-/// the definition, or what the other keys must be, has changed since it was read.
+/// Writes fields of the status, and other keys with them. Gives the revision of the definition then;
+/// `None` when it, or what the other keys must be, has changed since it was read.
 pub(super) async fn write(
     context: &Context,
     target: Target<'_>,
     seen: &Seen,
     fields: Vec<(&'static str, Value)>,
     beside: &Beside,
-) -> Result<bool, Error> {
+) -> Result<Option<Revision>, Error> {
     let change = |object: &mut Value| {
         for (field, value) in &fields {
             object.set_at(&["status", field], value.clone());
@@ -79,7 +79,7 @@ pub(super) async fn update(
     part: Part,
     beside: &Beside,
     change: impl Fn(&mut Value) + Send + Sync,
-) -> Result<bool, Error> {
+) -> Result<Option<Revision>, Error> {
     let revision = seen.revision.to_string();
     let options = UpdateOptions { if_match: Some(&revision), ..context.update_options(part) };
     let mut is_first = true;
@@ -94,8 +94,8 @@ pub(super) async fn update(
         Ok(object)
     };
     match context.writer.update_beside(target, options, beside, once).await {
-        Err(error) if is_conflict(&error) || is_gone(&error) => Ok(false),
-        updated => updated.map(|_| true),
+        Err(error) if is_conflict(&error) || is_gone(&error) => Ok(None),
+        updated => updated.map(|answer| Some(answer.revision)),
     }
 }
 
