@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use quorate_env::blocking;
 use quorate_meta::{Cause, Map, Names, Value};
 use quorate_registry::strategy::{intent_differs, live_definition_marker, status};
 use quorate_registry::{Part, Step, Strategy};
@@ -84,13 +85,13 @@ impl Strategy for DefinitionStrategy {
     }
 
     fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
-        validation::create(&self.base, object)
+        blocking(|| validation::create(&self.base, object))
     }
 
     fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         match part {
             Part::Status => validation::status(new),
-            _ => validation::update(&self.base, old, new),
+            _ => blocking(|| validation::update(&self.base, old, new)),
         }
     }
 

@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use quorate_cel::eval::{Activation, EvalError};
 use quorate_cel::naming::in_profile;
-use quorate_cel::program::{Budget, Limits, OBJECT_COST_MAX};
+use quorate_cel::program::{Budget, Evaluation, Limits, OBJECT_COST_MAX, Program};
 use quorate_cel::value::Value as CelValue;
+use quorate_env::blocking;
 use quorate_meta::{Cause, Naming, Path, Value};
 use quorate_registry::Findings;
 use quorate_schema::graph::MapKind;
@@ -23,6 +24,8 @@ use super::compile::VARIABLES;
 use super::message::{self, Computed};
 use super::{CompiledRule, PlaceRules, Rules, type_name};
 
+/// Cost of the evaluations for which other tasks wait: a millisecond or two.
+const SHORT_COST: u64 = 20_000;
 /// Field of a failure of the whole object.
 const WHOLE: &str = "<nil>";
 const NO_BUDGET: &str =
@@ -49,6 +52,18 @@ pub(super) fn check_default(
     run(rules, schema, subject, None, budget).causes
 }
 
+/// Evaluates a rule: one that is long is begun again where other tasks take another thread.
+fn evaluate<'a>(program: &'a Program, activation: &'a Activation<'a>) -> Evaluation<'a> {
+    let short = Limits { cost_max: SHORT_COST, ..Limits::default() };
+    let evaluation = program.evaluate_within(activation, short);
+    match evaluation.result {
+        Err(EvalError::CostLimit) => {
+            blocking(|| program.evaluate_within(activation, Limits::default()))
+        }
+        _ => evaluation,
+    }
+}
+
 /// What the rules are asked about.
 struct Subject<'v> {
     node: NodeId,
@@ -69,8 +84,9 @@ fn run(
     }
     let naming = schema.graph().names().naming;
     let ratchets = nearest.is_some();
-    let mut check =
-        RuleCheck { rules, schema, naming, ratchets, budget, findings: Findings::default() };
+    let long_below = budget.left().saturating_sub(SHORT_COST);
+    let findings = Findings::default();
+    let mut check = RuleCheck { rules, schema, naming, ratchets, budget, long_below, findings };
     let old = Correlated { old: subject.old, is_visible: true, nearest };
     // Whether the walk came to its end is told by the findings.
     let _ = check.value(subject.node, subject.at, subject.value, old);
@@ -128,11 +144,28 @@ struct RuleCheck<'r> {
     /// Whether a failure about what stays as it was is a warning.
     ratchets: bool,
     budget: &'r mut Budget,
+    /// With less left of the budget, other tasks take another thread.
+    long_below: u64,
     findings: Findings,
 }
 
 impl RuleCheck<'_> {
+    /// Runs the rules of a value and of what is in it.
     fn value(&mut self, id: NodeId, at: &Place<'_>, value: &Value, old: Correlated<'_>) -> Walk {
+        if self.budget.left() >= self.long_below {
+            return self.value_at_once(id, at, value, old);
+        }
+        self.long_below = self.budget.left().saturating_sub(SHORT_COST);
+        blocking(|| self.value_at_once(id, at, value, old))
+    }
+
+    fn value_at_once(
+        &mut self,
+        id: NodeId,
+        at: &Place<'_>,
+        value: &Value,
+        old: Correlated<'_>,
+    ) -> Walk {
         if value.is_null() || !self.rules.reaches(id) {
             return Walk::Continue(());
         }
@@ -240,7 +273,7 @@ impl RuleCheck<'_> {
                 return Walk::Continue(());
             }
         };
-        let evaluation = program.evaluate_within(activation, Limits::default());
+        let evaluation = evaluate(program, activation);
         if !self.budget.spend(evaluation.cost) {
             return self.end(node, at, NO_BUDGET);
         }

@@ -47,6 +47,35 @@ fn causes(found: &Findings) -> Vec<String> {
     found.causes.iter().map(quorate_meta::Cause::text).collect()
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn long_rules_find_what_short_ones_do() {
+    const MANY: i64 = 200;
+    let list = json!({"type": "array", "maxItems": MANY, "items": {"type": "integer"}});
+    let every = ruled(list, rule("self.all(a, self.all(b, a + b >= 0))"));
+    let properties = |count: usize| (0..count).map(|n| (format!("p{n}"), every.clone())).collect();
+    let told = |lists: usize, first: i64, end: i64| {
+        let spec = object(Json::Object(properties(lists)));
+        let value = json!((first..end).collect::<Vec<_>>());
+        let values = (0..lists).map(|n| (format!("p{n}"), value.clone()));
+        let new = json!({"spec": Json::Object(values.collect())});
+        causes(&found(&object(json!({"spec": spec})), None, new))
+    };
+    let check = |lists: usize, first: i64, end: i64, expect: &[&str]| {
+        let found = told(lists, first, end);
+        let fields = found.iter().map(|text| text.split(": ").next().unwrap_or_default());
+        assert_eq!(fields.collect::<Vec<_>>(), expect, "{lists} {first} {end}");
+    };
+    check(1, 0, 3, &[]);
+    check(1, -1, 3, &["spec.p0"]);
+    check(1, 0, MANY, &[]);
+    check(1, -MANY, 0, &["spec.p0"]);
+    check(8, 0, MANY, &[]);
+    // All together are over the budget of an object, and the rules end there.
+    let over = told(100, 0, MANY);
+    assert_eq!(over.len(), 1);
+    assert!(over[0].contains("running out of cost budget"), "{over:?}");
+}
+
 #[test]
 fn written_rules_compile() {
     let check = |rules: Json, expect: &[&str]| {
