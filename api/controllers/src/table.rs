@@ -117,7 +117,6 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
     Controller {
         name: "apiservice-registration-controller",
         parts: &[Part::Always(|with| Box::pin(custom_api_services::run(&with.context)))],
-        hooks: &[],
     },
     Controller {
         name: "api-endpoints-controller",

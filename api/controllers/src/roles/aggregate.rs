@@ -132,7 +132,7 @@ async fn apply(
     fields.set_at(&["apiVersion"], resource.api_version.as_str());
     fields.set_at(&["kind"], resource.kind.as_str());
     fields.set_at(&["metadata", "name"], target.name);
-    let config = Config::new(resource.graph(), resource.ty(), fields)
+    let config = Config::new(&resource.graph(), resource.ty(), fields)
         .map_err(|unfit| Error::internal(unfit.to_string()))?;
     let (seen, now) = (seen.to_string(), Time::from_ms(context.env.clock.now_ms()));
     let options = UpdateOptions { if_match: Some(&seen), ..context.update_options(Part::Main) };

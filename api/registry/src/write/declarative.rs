@@ -56,8 +56,8 @@ impl Writer {
         let takes_over = self.gates.has(Feature::DeclarativeValidationTakeover);
         let (graph, ty) = (resource.graph(), resource.ty());
         let checked = catch_unwind(AssertUnwindSafe(|| {
-            let rules = declarative::check(graph, ty, old, object);
-            let comparison = declarative::compare(graph, ty, &rules, &found);
+            let rules = declarative::check(&graph, ty, old, object);
+            let comparison = declarative::compare(&graph, ty, &rules, &found);
             (rules, comparison)
         }));
         let Ok((rules, comparison)) = checked else {

@@ -46,7 +46,8 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         .as_ref()
         .ok_or_else(|| Error::internal("the schema has no form of an eviction"))?;
     let parameters = Parameters::parse(api.names, request, "CreateOptions")?;
-    let wanted = BodyKind { former: &FORMER_VERSIONS, ..BodyKind::of(form) };
+    let graph = form.graph();
+    let wanted = BodyKind { former: &FORMER_VERSIONS, ..BodyKind::of(form, &graph) };
     let (decoded, _) = decode::of_kind(api, request, wanted, parameters.validation)?;
     let decode::Decoded { object: mut body, warnings } = decoded;
     decode::complete(api.names, form, &mut body);
