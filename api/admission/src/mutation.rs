@@ -21,14 +21,14 @@ pub(crate) struct Pass {
     is_second: bool,
     /// Whether a policy or a webhook has changed the object.
     is_patched: bool,
-    policies: Asked,
-    webhooks: Asked,
+    policies: AskedBefore,
+    webhooks: AskedBefore,
 }
 
 /// What a step keeps between the rounds. Policies and webhooks are named by keys that the step
 /// chooses.
 #[derive(Debug, Default)]
-struct Asked {
+struct AskedBefore {
     /// Those that may be asked again, and since which nothing has changed the object.
     before: BTreeSet<String>,
     /// Those that have to be asked again.
@@ -42,7 +42,7 @@ struct Asked {
 pub(crate) struct StepPass<'p> {
     is_second: bool,
     is_patched: &'p mut bool,
-    asked: &'p mut Asked,
+    asked: &'p mut AskedBefore,
 }
 
 impl Pass {
@@ -105,7 +105,7 @@ impl StepPass<'_> {
     }
 }
 
-impl Asked {
+impl AskedBefore {
     fn require(&mut self) {
         self.again.append(&mut self.before);
     }

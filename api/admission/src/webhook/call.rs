@@ -16,7 +16,7 @@ use tracing::Instrument;
 use super::breaker::{CallPermit, Change};
 use super::index::StoredWebhook;
 use super::metrics::{CallResult, Outcome, WebhookType};
-use super::response::{self, Expected, Unusable, Verdict};
+use super::response::{self, Expected, Response, Unusable};
 use super::review::Reviews;
 use super::{WebhookIndex, refusal};
 
@@ -51,7 +51,7 @@ pub(super) enum Failed {
 /// A call that has ended.
 #[derive(Debug)]
 pub(super) struct Called {
-    pub(super) result: Result<Verdict, Failed>,
+    pub(super) result: Result<Response, Failed>,
     pub(super) took: Duration,
 }
 
@@ -114,7 +114,7 @@ async fn ask(
     webhook: &StoredWebhook,
     reviews: &Reviews,
     attributes: &Attributes<'_>,
-) -> Result<Verdict, Failed> {
+) -> Result<Response, Failed> {
     if attributes.dry_run && webhook.has_side_effects {
         return Err(Failed::Refused(refusal::no_dry_run(&webhook.name)));
     }

@@ -57,7 +57,7 @@ pub(super) struct Webhooks {
 #[derive(Debug, Clone, Default)]
 pub(super) struct WebhooksOfType {
     by_configuration: BTreeMap<String, Configuration>,
-    in_force: Arc<InForce>,
+    in_force: Arc<WebhooksInForce>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -67,7 +67,7 @@ struct Configuration {
 }
 
 #[derive(Debug, Default)]
-struct InForce {
+struct WebhooksInForce {
     /// In the order in which they are asked, each with the end of its suspension.
     webhooks: Vec<(Arc<StoredWebhook>, Option<Time>)>,
     by_plural: ByPlural,
@@ -77,7 +77,7 @@ impl WebhooksOfType {
     /// The webhooks that may match a write of resources of this name at this moment, each with its
     /// place among all.
     pub(super) fn of(&self, plural: &str, now: Time) -> Vec<(usize, Arc<StoredWebhook>)> {
-        let InForce { webhooks, by_plural } = &*self.in_force;
+        let WebhooksInForce { webhooks, by_plural } = &*self.in_force;
         let found = by_plural.places(plural).into_iter().filter_map(|place| {
             let (webhook, suspended_until) = &webhooks[place];
             let is_asked = suspended_until.is_none_or(|until| until <= now);
@@ -117,7 +117,7 @@ impl WebhooksOfType {
     }
 
     fn finish(&mut self) {
-        let mut in_force = InForce::default();
+        let mut in_force = WebhooksInForce::default();
         for Configuration { webhooks, suspended_until } in self.by_configuration.values() {
             for webhook in webhooks {
                 // A webhook without rules matches nothing.

@@ -53,8 +53,8 @@ impl WebhookPhase<'_> {
                 .ask_mutating(&webhook, attributes, object, &mut forms, position, &mut notes)
                 .await
             {
-                Ok(Asked::NotMatched) => continue,
-                Ok(Asked::Answered { changed }) => {
+                Ok(None) => continue,
+                Ok(Some(changed)) => {
                     if changed {
                         forms = Forms::default();
                         pass.changed();
@@ -77,6 +77,7 @@ impl WebhookPhase<'_> {
         asked
     }
 
+    /// Whether a webhook that matches has changed the object; `None` for one that does not match.
     async fn ask_mutating(
         &self,
         webhook: &Arc<StoredWebhook>,
@@ -85,22 +86,22 @@ impl WebhookPhase<'_> {
         forms: &mut Forms,
         position: Position,
         notes: &mut CallNotes,
-    ) -> Result<Asked, Error> {
+    ) -> Result<Option<bool>, Error> {
         let attributes =
             &Attributes { new: Some(&*object).filter(|object| !object.is_null()), ..*attributes };
         let Some(form) = self.matched(webhook, attributes, forms).await? else {
-            return Ok(Asked::NotMatched);
+            return Ok(None);
         };
         let called =
             call(self.index, WebhookType::Mutating, webhook, form.reviews(), attributes).await;
         let changed = self.follow(webhook, attributes, &form, called, position, notes).await;
         notes.mutated(webhook, position, matches!(changed, Ok(Some(_))));
         let changed = changed?;
-        let answered = Asked::Answered { changed: changed.is_some() };
+        let has_changed = changed.is_some();
         if let Some(changed) = changed {
             *object = changed;
         }
-        Ok(answered)
+        Ok(Some(has_changed))
     }
 
     /// The object after the answer of a webhook; `None` when it stays as it is.
@@ -188,10 +189,4 @@ impl WebhookPhase<'_> {
             }
         }
     }
-}
-
-/// What has become of asking one webhook.
-enum Asked {
-    NotMatched,
-    Answered { changed: bool },
 }

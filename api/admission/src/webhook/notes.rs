@@ -9,7 +9,7 @@ use quorate_meta::{Map, Names, Value, name};
 use quorate_registry::{AdmissionWait, Author, Notes};
 
 use super::index::StoredWebhook;
-use super::response::Verdict;
+use super::response::Response;
 
 /// Bytes of a patch in an annotation, at most; a larger one is left out.
 const MAX_PATCH_BYTES: usize = 64 << 10;
@@ -27,7 +27,7 @@ impl CallNotes {
     }
 
     /// What a webhook has said.
-    pub(super) fn said(&mut self, webhook: &StoredWebhook, verdict: &mut Verdict) {
+    pub(super) fn said(&mut self, webhook: &StoredWebhook, verdict: &mut Response) {
         let annotations = std::mem::take(&mut verdict.annotations);
         for (key, value) in annotations {
             let key = format!("{}/{key}", webhook.name);

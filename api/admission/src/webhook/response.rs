@@ -25,7 +25,7 @@ const JSON_PATCH: &str = "JSONPatch";
 
 /// What a webhook says of a write.
 #[derive(Debug, Default)]
-pub(super) struct Verdict {
+pub(super) struct Response {
     pub(super) allowed: bool,
     /// The `status` of a denial.
     pub(super) status: Option<Value>,
@@ -58,7 +58,7 @@ pub(super) enum Unusable {
 ///
 /// # Errors
 /// Why it cannot be used.
-pub(super) fn read(expected: Expected<'_>, body: &[u8]) -> Result<Verdict, Unusable> {
+pub(super) fn read(expected: Expected<'_>, body: &[u8]) -> Result<Response, Unusable> {
     let undecodable = |why: String| Unusable::Undecodable(why);
     let (review, _) = quorate_wire::json::parse(body)
         .map_err(|_| undecodable("the answer is no JSON document".to_owned()))?;
@@ -75,7 +75,7 @@ pub(super) fn read(expected: Expected<'_>, body: &[u8]) -> Result<Verdict, Unusa
         check_patch(expected, &verdict, patch_type).map_err(Unusable::Invalid)?;
     }
     let patch = verdict.patch.filter(|patch| expected.may_patch && !patch.is_empty());
-    Ok(Verdict { patch, ..verdict })
+    Ok(Response { patch, ..verdict })
 }
 
 /// Checks which review the answer is to.
@@ -100,7 +100,7 @@ fn check(expected: Expected<'_>, said: (&str, &str, &str)) -> Result<(), String>
 /// Checks that a patch and its type stand together, and only where the webhook may change objects.
 fn check_patch(
     expected: Expected<'_>,
-    verdict: &Verdict,
+    verdict: &Response,
     patch_type: Option<&str>,
 ) -> Result<(), String> {
     let has_patch = verdict.patch.as_ref().is_some_and(|patch| !patch.is_empty());
@@ -119,7 +119,7 @@ fn check_patch(
 }
 
 /// The fields of a response, and the type of its patch.
-fn decode(response: Typed<'_>) -> Result<(Verdict, Option<&str>), String> {
+fn decode(response: Typed<'_>) -> Result<(Response, Option<&str>), String> {
     let patch = match response.text("patch")? {
         "" => None,
         text => {
@@ -149,7 +149,7 @@ fn decode(response: Typed<'_>) -> Result<(Verdict, Option<&str>), String> {
     if let Some(status) = status {
         check_status(status)?;
     }
-    let verdict = Verdict {
+    let verdict = Response {
         allowed: response.flag("allowed")?,
         status: status.map(|status| status.value.clone()),
         patch,
