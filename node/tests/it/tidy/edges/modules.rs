@@ -64,6 +64,7 @@ pub(in crate::tidy) const REGISTRY: &[(&str, &[&str])] = &[
     ("selector", &[]),
     ("stored_codec", &["conversion", "error", "resource", "strategy"]),
     ("strategy", &["allocation", "gated_fields", "keys", "permission"]),
+    ("suspension", &[]),
     ("topology", &["catalogue", "error", "stored_codec"]),
     (
         "write",
