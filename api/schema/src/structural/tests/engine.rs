@@ -100,7 +100,8 @@ fn metadata_has_its_type_everywhere() {
     let schema = of_spec(
         r#"{"r":{"type":"object","x-svc-embedded-type":true,"properties":{"spec":{"type":"object","properties":{"a":{"type":"string"}}}}},
         "open":{"type":"object","x-svc-embedded-type":true,"x-svc-preserve-unknown-fields":true},
-        "deep":{"type":"object","additionalProperties":{"type":"array","items":{"type":"object","x-svc-embedded-type":true}}}}"#,
+        "deep":{"type":"object","additionalProperties":{"type":"array","items":
+        {"type":"object","x-svc-embedded-type":true,"x-svc-preserve-unknown-fields":true}}}}"#,
     );
     let check = |object: &str, expect: Result<&str, &str>| {
         let mut object = json(object);
