@@ -49,6 +49,13 @@ pub(crate) struct Uses {
     pub(crate) variables: bool,
 }
 
+impl Uses {
+    /// Whatever an expression of a policy can use.
+    pub(crate) const ALL: Self = Self { params: true, authorizer: true, variables: true };
+    /// The same without the authorizer.
+    pub(crate) const WITHOUT_AUTHORIZER: Self = Self { authorizer: false, ..Self::ALL };
+}
+
 /// Object types by their names.
 type TypesByName = HashMap<Arc<str>, Arc<ObjectShape>>;
 

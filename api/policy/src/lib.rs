@@ -15,8 +15,10 @@
 //! of a denial.
 
 pub mod budgets;
+mod compiler;
 mod conditions;
 mod environment;
+mod evaluation;
 mod expression;
 mod inputs;
 mod policy;
@@ -25,9 +27,10 @@ mod tests;
 mod type_check;
 mod types;
 
+pub use compiler::{FailurePolicy, MAX_VARIABLES};
 pub use conditions::{ConditionsVerdict, MatchConditions};
 pub use environment::Environments;
 pub use expression::Problem;
 pub use inputs::{Inputs, Pending};
-pub use policy::{AnnotationValue, Denial, FailurePolicy, Findings, MAX_VARIABLES, Policy};
+pub use policy::{AnnotationValue, Denial, Findings, Policy};
 pub use type_check::{CheckedKind, ExpressionWarning, type_check};

@@ -9,8 +9,8 @@ use quorate_cel::types::Type;
 use quorate_meta::{GroupVersionKind, Naming, Path, Value};
 use quorate_schema::{Graph, TypeId};
 
+use crate::compiler::MAX_VARIABLES;
 use crate::environment::{Age, Environments, ObjectTypes, OwnVariable, Uses};
-use crate::policy::MAX_VARIABLES;
 
 /// A kind that a policy is about, with the fields of its objects.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ pub fn type_check(
     let items = |field: &str| spec.get(field).and_then(Value::as_list).unwrap_or_default();
     let validations = items("validations");
     let has_params = spec.get("paramKind").is_some_and(|kind| !kind.is_null());
-    let uses = Uses { params: has_params, authorizer: true, variables: true };
+    let uses = Uses { params: has_params, ..Uses::ALL };
     // The issues of each kind, by validation: those of the expression and of its message.
     let by_kind: Vec<Vec<[Option<String>; 2]>> = kinds
         .iter()

@@ -4,19 +4,16 @@
 //! one that fails; when the budget is spent, that is the one finding. Variables are evaluated once
 //! for validations, messages and audit annotations.
 
-use std::rc::Rc;
-
-use quorate_cel::eval::{EvalError, LazyVariables};
-use quorate_cel::naming::in_profile;
-use quorate_cel::program::{Budget, CALL_COST_MAX, Limits};
+use quorate_cel::eval::LazyVariables;
 use quorate_cel::value::Value as Read;
 use quorate_meta::Reason;
 
-use super::{Expression, FailurePolicy, Policy, Validation};
-use crate::budgets::{ANNOTATION_BYTES_MAX, MESSAGE_BYTES_MAX, VALIDATIONS_COST_MAX};
+use super::{FailurePolicy, Policy, PolicyFrame, Validation};
+use crate::budgets::{ANNOTATION_BYTES_MAX, MESSAGE_BYTES_MAX};
 use crate::conditions::ConditionsVerdict;
 use crate::environment::Environments;
-use crate::expression::{OUT_OF_BUDGET, failed};
+use crate::evaluation::{Evaluation, Failure};
+use crate::expression::OUT_OF_BUDGET;
 use crate::inputs::{Inputs, Pending};
 
 /// What a policy finds in a request.
@@ -50,15 +47,6 @@ pub struct AnnotationValue {
     pub value: String,
 }
 
-/// Why an expression has no value.
-enum Failure {
-    /// The text says so.
-    Error(String),
-    /// The budget of the evaluation is spent.
-    OutOfBudget,
-    Pending,
-}
-
 impl Policy {
     /// What the policy finds in a request.
     ///
@@ -69,9 +57,10 @@ impl Policy {
         environments: &Environments,
         inputs: &Inputs<'_>,
     ) -> Result<Findings, Pending> {
-        let activation = inputs.activation(environments, &self.environment, &self.declared);
-        if !self.conditions.is_empty() {
-            match self.conditions.evaluate_with(environments, &activation)? {
+        let PolicyFrame { conditions, variables, declared, environment, .. } = &self.frame;
+        let activation = inputs.activation(environments, environment, declared);
+        if !conditions.is_empty() {
+            match conditions.evaluate_with(environments, &activation)? {
                 ConditionsVerdict::Hold => {}
                 ConditionsVerdict::Fails(_) => return Ok(Findings::default()),
                 ConditionsVerdict::Error(text) => {
@@ -79,18 +68,14 @@ impl Policy {
                 }
             }
         }
-        let variables = LazyVariables::new(&self.variables, &activation);
-        let mut evaluation =
-            PolicyEvaluation { environments, variables, budget: Budget::new(VALIDATIONS_COST_MAX) };
+        let variables = LazyVariables::new(variables, &activation);
+        let mut evaluation = Evaluation::new(environments, variables);
         let denials = self.denials(&mut evaluation)?;
-        evaluation.budget = Budget::new(VALIDATIONS_COST_MAX);
+        evaluation.refill();
         self.annotate(denials, &mut evaluation)
     }
 
-    fn denials<'a>(
-        &'a self,
-        evaluation: &mut PolicyEvaluation<'_, 'a>,
-    ) -> Result<Vec<Denial>, Pending> {
+    fn denials<'a>(&'a self, evaluation: &mut Evaluation<'_, 'a>) -> Result<Vec<Denial>, Pending> {
         let (mut denials, mut failed, mut pending) = (Vec::new(), Vec::new(), false);
         for (index, validation) in self.validations.iter().enumerate() {
             match evaluation.value(&validation.expression) {
@@ -109,7 +94,7 @@ impl Policy {
             return Err(Pending);
         }
         for (at, validation) in failed {
-            denials[at].message = evaluation.message(validation)?;
+            denials[at].message = message(evaluation, validation)?;
         }
         Ok(denials)
     }
@@ -117,7 +102,7 @@ impl Policy {
     fn annotate<'a>(
         &'a self,
         denials: Vec<Denial>,
-        evaluation: &mut PolicyEvaluation<'_, 'a>,
+        evaluation: &mut Evaluation<'_, 'a>,
     ) -> Result<Findings, Pending> {
         let mut findings = Findings { denials, ..Findings::default() };
         for annotation in &self.annotations {
@@ -131,7 +116,7 @@ impl Policy {
                 }
                 Ok(_) => {}
                 Err(Failure::Error(text)) => {
-                    if self.failure_policy == FailurePolicy::Fail {
+                    if self.frame.failure_policy == FailurePolicy::Fail {
                         findings.annotation_errors.push(text);
                     }
                 }
@@ -148,62 +133,36 @@ impl Policy {
 
     /// An error as the failure policy has it.
     fn error(&self, index: usize, message: String) -> Vec<Denial> {
-        match self.failure_policy {
+        match self.frame.failure_policy {
             FailurePolicy::Fail => vec![Denial { index, message, reason: Reason::Invalid }],
             FailurePolicy::Ignore => Vec::new(),
         }
     }
 }
 
-struct PolicyEvaluation<'e, 'a> {
-    environments: &'e Environments,
-    variables: Rc<LazyVariables<'a>>,
-    budget: Budget,
-}
-
-impl<'a> PolicyEvaluation<'_, 'a> {
-    fn value(&mut self, expression: &'a Expression) -> Result<Read<'a>, Failure> {
-        let program = match &expression.program {
-            Ok(program) => program,
-            Err(text) => return Err(Failure::Error(format!("compilation error: {text}"))),
-        };
-        let limits = Limits { cost_max: CALL_COST_MAX, interrupted: None };
-        let evaluation = program.evaluate_with_variables(&self.variables, limits);
-        if matches!(evaluation.result, Err(EvalError::Pending)) {
-            return Err(Failure::Pending);
-        }
-        let cost = evaluation.cost.saturating_add(self.variables.take_cost());
-        if !self.budget.spend(cost) {
-            return Err(Failure::OutOfBudget);
-        }
-        evaluation.result.map_err(|error| {
-            let error =
-                in_profile(self.environments.names().naming, &error.to_string()).into_owned();
-            Failure::Error(failed(&expression.source, &error))
-        })
-    }
-
-    /// What the client is told of a failed validation: what its expression makes, or its message,
-    /// or the validation itself.
-    fn message(&mut self, validation: &'a Validation) -> Result<String, Pending> {
-        if let Some(expression) = &validation.message_expression {
-            match self.value(expression) {
-                Ok(Read::String(text)) => {
-                    let text = text.trim();
-                    let fits = text.len() <= MESSAGE_BYTES_MAX && !text.contains('\n');
-                    if fits && !text.is_empty() {
-                        return Ok(text.to_owned());
-                    }
+/// What the client is told of a failed validation: what its expression makes, or its message,
+/// or the validation itself.
+fn message<'a>(
+    evaluation: &mut Evaluation<'_, 'a>,
+    validation: &'a Validation,
+) -> Result<String, Pending> {
+    if let Some(expression) = &validation.message_expression {
+        match evaluation.value(expression) {
+            Ok(Read::String(text)) => {
+                let text = text.trim();
+                let fits = text.len() <= MESSAGE_BYTES_MAX && !text.contains('\n');
+                if fits && !text.is_empty() {
+                    return Ok(text.to_owned());
                 }
-                Err(Failure::Pending) => return Err(Pending),
-                Ok(_) | Err(_) => {}
             }
+            Err(Failure::Pending) => return Err(Pending),
+            Ok(_) | Err(_) => {}
         }
-        if !validation.message.is_empty() {
-            return Ok(validation.message.clone());
-        }
-        Ok(format!("failed expression: {}", validation.expression.source))
     }
+    if !validation.message.is_empty() {
+        return Ok(validation.message.clone());
+    }
+    Ok(format!("failed expression: {}", validation.expression.source))
 }
 
 /// The text up to so many bytes, and no part of a character.

@@ -105,13 +105,18 @@ pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
 ];
 pub(in crate::tidy) const POLICY: &[(&str, &[&str])] = &[
     ("budgets", &[]),
+    ("compiler", &["conditions", "environment", "expression"]),
     ("conditions", &["budgets", "environment", "expression", "inputs"]),
     ("environment", &["types"]),
+    ("evaluation", &["budgets", "compiler", "environment", "expression"]),
     ("expression", &[]),
     ("inputs", &["environment"]),
-    ("policy", &["budgets", "conditions", "environment", "expression", "inputs"]),
+    (
+        "policy",
+        &["budgets", "compiler", "conditions", "environment", "evaluation", "expression", "inputs"],
+    ),
     ("tests", &["environment", "expression", "inputs", "policy"]),
-    ("type_check", &["environment", "policy"]),
+    ("type_check", &["compiler", "environment"]),
     ("types", &[]),
 ];
 pub(in crate::tidy) const CONTROLLERS: &[(&str, &[&str])] = &[
