@@ -19,6 +19,7 @@ mod config;
 mod conflict;
 mod merge;
 mod order;
+mod overlay;
 mod prune;
 
 #[cfg(test)]
@@ -28,6 +29,7 @@ use quorate_meta::Value;
 
 pub use config::{Config, Unfit};
 pub use conflict::Conflict;
+pub use overlay::{atomics, overlay};
 
 use crate::decode::{canonicalize, zero};
 use crate::fieldset::{BadFields, Comparison, FieldSet, compare};
