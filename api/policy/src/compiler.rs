@@ -19,12 +19,14 @@ use crate::expression::{Expected, Problem, compile};
 pub const MAX_VARIABLES: usize = 1_000;
 
 /// Where the expressions of a `spec` are: the list, and the field of each item.
-const EXPRESSIONS: [(&str, &[&str]); 5] = [
+const EXPRESSIONS: [(&str, &[&str]); 7] = [
     ("matchConditions", &["expression"]),
     ("variables", &["expression"]),
     ("validations", &["expression"]),
     ("validations", &["messageExpression"]),
     ("auditAnnotations", &["valueExpression"]),
+    ("mutations", &["applyConfiguration", "expression"]),
+    ("mutations", &["jsonPatch", "expression"]),
 ];
 
 /// What becomes of an expression that cannot be evaluated.

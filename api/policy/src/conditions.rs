@@ -53,7 +53,7 @@ impl MatchConditions {
         has_params: bool,
         stored: &HashSet<&str>,
     ) -> (Self, Vec<Problem>) {
-        let uses = Uses { params: has_params, authorizer: true, variables: false };
+        let uses = Uses { params: has_params, variables: false, ..Uses::ALL };
         let environment = |age| environments.environment(age, uses, &[], ObjectTypes::default());
         let (new, old) = (environment(Age::New), environment(Age::Stored));
         let mut problems = Vec::new();

@@ -47,11 +47,16 @@ pub(crate) struct Uses {
     pub(crate) params: bool,
     pub(crate) authorizer: bool,
     pub(crate) variables: bool,
+    /// Whether it builds objects and patches.
+    pub(crate) builds: bool,
 }
 
 impl Uses {
-    /// Whatever an expression of a policy can use.
-    pub(crate) const ALL: Self = Self { params: true, authorizer: true, variables: true };
+    /// Whatever an expression of a policy can use, but for objects and patches to build.
+    pub(crate) const ALL: Self =
+        Self { params: true, authorizer: true, variables: true, builds: false };
+    /// The same and these.
+    pub(crate) const OF_MUTATIONS: Self = Self { builds: true, ..Self::ALL };
     /// The same without the authorizer.
     pub(crate) const WITHOUT_AUTHORIZER: Self = Self { authorizer: false, ..Self::ALL };
 }
@@ -63,12 +68,20 @@ type TypesByName = HashMap<Arc<str>, Arc<ObjectShape>>;
 #[derive(Debug)]
 pub struct Environments {
     names: &'static Names,
-    new: Arc<Library>,
-    stored: Arc<Library>,
+    plain: Libraries,
+    /// Those of mutations.
+    building: Libraries,
     /// The types of the request and the namespace.
     objects: Arc<TypesByName>,
     request: Shape,
     namespace: Shape,
+}
+
+/// The functions and types of expressions, by their age.
+#[derive(Debug)]
+struct Libraries {
+    new: Arc<Library>,
+    stored: Arc<Library>,
 }
 
 /// A variable of a policy's own, as later expressions see it.
@@ -113,8 +126,14 @@ impl Environments {
         let objects = types.into_iter().map(|shape| (shape.name.clone(), shape)).collect();
         Self {
             names,
-            new: Arc::new(Library::at(NEW_EXPRESSIONS)),
-            stored: Arc::new(Library::stored()),
+            plain: Libraries {
+                new: Arc::new(Library::at(NEW_EXPRESSIONS)),
+                stored: Arc::new(Library::stored()),
+            },
+            building: Libraries {
+                new: Arc::new(Library::at(NEW_EXPRESSIONS).with_mutation()),
+                stored: Arc::new(Library::stored().with_mutation()),
+            },
             objects: Arc::new(objects),
             request,
             namespace,
@@ -144,9 +163,10 @@ impl Environments {
         own: &[OwnVariable],
         types: ObjectTypes<'_>,
     ) -> Environment {
+        let Libraries { new, stored } = if uses.builds { &self.building } else { &self.plain };
         let library = match age {
-            Age::New => self.new.clone(),
-            Age::Stored => self.stored.clone(),
+            Age::New => new.clone(),
+            Age::Stored => stored.clone(),
         };
         let mut environment = types.declare(Environment::new(library), &self.objects);
         let object = types.object.map_or(Type::Dyn, |declared| declared.shape().to_type());

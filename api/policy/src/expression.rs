@@ -1,6 +1,7 @@
 //! Expressions: compiled for the place in which they stand.
 
 use quorate_cel::environment::Environment;
+use quorate_cel::library::mutation;
 use quorate_cel::naming::in_profile;
 use quorate_cel::program::{CompileError, Program};
 use quorate_cel::types::Type;
@@ -24,6 +25,10 @@ pub(crate) enum Expected {
     Bool,
     Text,
     TextOrNull,
+    /// Fields to apply.
+    Object,
+    /// The operations of a JSON patch.
+    Patches,
 }
 
 /// Compiles an expression; the error is what a client reads.
@@ -50,12 +55,21 @@ pub(crate) fn compile(
             matches!(found, Type::String | Type::Null),
             "must evaluate to one of [string null_type]",
         ),
+        (Expected::Object, found) => (is_named(found, mutation::OBJECT), "must evaluate to Object"),
+        (Expected::Patches, found) => (
+            matches!(found, Type::List(item) if is_named(item, mutation::JSON_PATCH)),
+            "must evaluate to list(JSONPatch)",
+        ),
     };
     if fits {
         Ok(program)
     } else {
         Err(format!("{wanted} but got {}", in_profile(&program.result_type().to_string())))
     }
+}
+
+fn is_named(found: &Type, name: &str) -> bool {
+    matches!(found, Type::Object(own) if **own == *name)
 }
 
 /// The text when the budget of several expressions is spent.

@@ -2,7 +2,8 @@
 //!
 //! [`Environments`] know what expressions may use; [`Policy::compile`] reads the `spec` of a
 //! ValidatingAdmissionPolicy and tells what is wrong with its expressions; [`Policy::evaluate`]
-//! gives what it finds in one request with one parameter object. [`MatchConditions`] stand alone
+//! gives what it finds in one request with one parameter object. [`mutation::MutatingPolicy`] is the same
+//! of a MutatingAdmissionPolicy, and its finding a change of the object. [`MatchConditions`] stand alone
 //! too, because webhooks have them as well. [`type_check`] warns of what a policy gets wrong of the
 //! kinds that it names.
 //!
@@ -21,6 +22,7 @@ mod environment;
 mod evaluation;
 mod expression;
 mod inputs;
+pub mod mutation;
 mod policy;
 #[cfg(test)]
 mod tests;

@@ -65,13 +65,16 @@ pub fn applied_object(answer: &Value<'_>) -> Result<data::Map, AnswerError> {
     let map = match answer {
         Value::Map(map) if map.type_name().is_some() => map,
         answer => {
-            return Err(AnswerError(format!("unsupported return type {}", answer.type_name())));
+            return Err(AnswerError(format!(
+                "unsupported return type from ApplyConfiguration expression: {}",
+                answer.type_name()
+            )));
         }
     };
     let mut wrong = Vec::new();
     misnamed(answer, OBJECT, 0, &mut wrong);
     if !wrong.is_empty() {
-        return Err(AnswerError(wrong.join("\n")));
+        return Err(AnswerError(format!("type mismatch: {}", wrong.join("\n"))));
     }
     map_to_data(map, 0)
 }

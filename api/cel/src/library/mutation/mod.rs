@@ -9,6 +9,7 @@ mod types;
 mod tests;
 
 pub use answer::{AnswerError, PatchOperation, applied_object, patch_operations};
+pub use types::{JSON_PATCH, OBJECT};
 pub(crate) use types::{construct, field, object_type};
 
 use super::arguments::text;

@@ -130,15 +130,15 @@ fn objects_that_are_applied() {
     check(
         "Object{spec: Object.metadata{}}",
         Err(
-            "unexpected type name \"Object.metadata\", expected \"Object.spec\", which matches field name path from root \
+            "type mismatch: unexpected type name \"Object.metadata\", expected \"Object.spec\", which matches field name path from root \
          Object type",
         ),
     );
     check(
         "Object.spec{}",
         Err(
-            "unexpected type name \"Object.spec\", expected \"Object\", which matches field name path from root Object type",
+            "type mismatch: unexpected type name \"Object.spec\", expected \"Object\", which matches field name path from root Object type",
         ),
     );
-    check("{'a': 1}", Err("unsupported return type map"));
+    check("{'a': 1}", Err("unsupported return type from ApplyConfiguration expression: map"));
 }

@@ -10,9 +10,9 @@ use crate::types::Type;
 use crate::value::{Table, Value};
 
 /// Type of an operation of a JSON patch.
-pub(super) const JSON_PATCH: &str = "JSONPatch";
+pub const JSON_PATCH: &str = "JSONPatch";
 /// Type of an object; fields that are objects have types named by their path from here.
-pub(super) const OBJECT: &str = "Object";
+pub const OBJECT: &str = "Object";
 
 /// The type that a name stands for.
 pub(crate) fn object_type(name: &str) -> Option<Type> {

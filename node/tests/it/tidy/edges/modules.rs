@@ -111,6 +111,7 @@ pub(in crate::tidy) const POLICY: &[(&str, &[&str])] = &[
     ("evaluation", &["budgets", "compiler", "environment", "expression"]),
     ("expression", &[]),
     ("inputs", &["environment"]),
+    ("mutation", &["compiler", "conditions", "environment", "evaluation", "expression", "inputs"]),
     (
         "policy",
         &["budgets", "compiler", "conditions", "environment", "evaluation", "expression", "inputs"],
