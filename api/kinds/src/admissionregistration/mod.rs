@@ -2,9 +2,11 @@
 //!
 //! What they do to requests is part of admission. Expressions are compiled.
 
+mod binding_spec;
 mod expressions;
 mod lockout;
 mod match_resources;
+mod policy_spec;
 mod suspended;
 mod validating_admission_policy;
 mod validating_admission_policy_binding;

@@ -1,15 +1,14 @@
 //! ValidatingAdmissionPolicy: CEL expressions that objects must satisfy.
 //!
-//! Invariants: an expression that does not compile is refused; one that an update leaves as it is
-//! may use everything that was known when it was stored.
+//! Not here: what it has in common with a mutating policy.
 
 use std::collections::HashSet;
-use std::sync::OnceLock;
 
 use quorate_meta::{Cause, Names, Value, name};
-use quorate_policy::{Environments, MAX_VARIABLES, Policy};
+use quorate_policy::{MAX_VARIABLES, Policy};
 
-use super::{expressions, lockout, match_resources, suspended};
+use super::policy_spec::{ExpressionCheck, check_constraints, check_param_kind};
+use super::{expressions, lockout, suspended};
 use crate::field::Field;
 use crate::{conditions, rules};
 use quorate_registry::{Part, Strategy};
@@ -24,33 +23,16 @@ const MAX_ANNOTATION_EXPRESSION_BYTES: usize = 5 * 1024;
 /// The strategy of ValidatingAdmissionPolicy.
 #[derive(Debug)]
 pub(super) struct ValidatingAdmissionPolicy {
-    /// What expressions may use; made when the first policy is written.
-    environments: OnceLock<Environments>,
+    expressions: ExpressionCheck,
 }
 
 impl ValidatingAdmissionPolicy {
     pub(super) const fn new() -> Self {
-        Self { environments: OnceLock::new() }
-    }
-
-    /// What is wrong with the expressions of a policy that replaces `old`.
-    fn check_expressions(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<Cause> {
-        let spec = new.get("spec").unwrap_or(&Value::Null);
-        let old = old.and_then(|old| old.get("spec"));
-        if old == Some(spec) {
-            return Vec::new();
+        Self {
+            expressions: ExpressionCheck::new(|environments, spec, old| {
+                Policy::compile(environments, spec, old).1
+            }),
         }
-        let environments =
-            self.environments.get_or_init(|| Environments::new(names.naming.names()));
-        let (_, problems) = Policy::compile(environments, spec, old);
-        let is_as_before = |field: &str| old.is_some_and(|old| old.get(field) == spec.get(field));
-        let conditions_stay = is_as_before("matchConditions") && is_as_before("paramKind");
-        let problems = problems.into_iter().filter(|problem| {
-            !(conditions_stay && problem.path.as_str().starts_with("spec.matchConditions["))
-        });
-        problems
-            .map(|problem| Cause::invalid(problem.path, problem.source, &problem.text))
-            .collect()
     }
 }
 
@@ -101,11 +83,11 @@ impl Strategy for ValidatingAdmissionPolicy {
     }
 
     fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
-        self.check_expressions(names, None, object)
+        self.expressions.check(names, None, object)
     }
 
     fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
-        let mut causes = self.check_expressions(names, Some(old), new);
+        let mut causes = self.expressions.check(names, Some(old), new);
         if part == Part::Status {
             check_status(&Field::root(new).get("status"), &mut causes);
         }
@@ -124,45 +106,6 @@ fn check_status(status: &Field<'_>, causes: &mut Vec<Cause>) {
         rules::required(&warning.get("fieldRef"), causes);
     }
     conditions::check(&status.get("conditions"), causes);
-}
-
-fn check_constraints(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
-    if !constraints.is_set() {
-        causes.push(constraints.required(""));
-        return;
-    }
-    match_resources::check(constraints, causes);
-    rules::required(&constraints.get("resourceRules"), causes);
-}
-
-fn check_param_kind(kind: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (version, own) = (kind.get("apiVersion"), kind.get("kind"));
-    rules::required(&version, causes);
-    check_group_version(&version, causes);
-    rules::name(&own, |text| name::dns_1035_label(&text.to_lowercase()), causes);
-}
-
-/// Checks `VERSION` or `GROUP/VERSION`.
-fn check_group_version(field: &Field<'_>, causes: &mut Vec<Cause>) {
-    let text = field.text();
-    if text.is_empty() {
-        return;
-    }
-    let (group, version) = text.split_once('/').unwrap_or(("", text));
-    if version.contains('/') {
-        causes.push(field.invalid("unexpected GroupVersion string"));
-        return;
-    }
-    let of_group = if group.is_empty() { Vec::new() } else { name::dns_subdomain(group) };
-    let of_version = match version {
-        "" => vec!["version must be specified".to_owned()],
-        version => name::dns_1035_label(version),
-    };
-    for (part, wrong) in [(group, of_group), (version, of_version)] {
-        if !wrong.is_empty() {
-            causes.push(Cause::invalid(field.path().clone(), part, &wrong.join(",")));
-        }
-    }
 }
 
 fn check_validation(validation: &Field<'_>, causes: &mut Vec<Cause>) {

@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::{Cause, Names, Value, name};
+use quorate_meta::{Cause, Names, Value};
 
-use super::match_resources;
+use super::binding_spec;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::Strategy;
@@ -36,35 +36,10 @@ impl Strategy for ValidatingAdmissionPolicyBinding {
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
-        rules::name(&spec.get("policyName"), name::dns_subdomain, &mut causes);
-        let parameter = spec.get("paramRef");
-        if parameter.is_set() {
-            check_parameter(&parameter, &mut causes);
-        }
-        if spec.get("matchResources").is_set() {
-            match_resources::check(&spec.get("matchResources"), &mut causes);
-        }
+        binding_spec::check(&spec, &mut causes);
         check_actions(&spec.get("validationActions"), &mut causes);
         causes
     }
-}
-
-fn check_parameter(parameter: &Field<'_>, causes: &mut Vec<Cause>) {
-    let (own, selector) = (parameter.get("name"), parameter.get("selector"));
-    match (own.is_empty(), selector.is_set()) {
-        (false, true) => {
-            causes.extend(
-                [&own, &selector]
-                    .map(|field| field.forbidden("name and selector are mutually exclusive")),
-            );
-        }
-        (true, false) => {
-            causes.push(parameter.required("one of name or selector must be specified"));
-        }
-        (false, false) => causes.extend(own.invalid_for(&name::path_segment(own.text()))),
-        (true, true) => rules::selector(&selector, causes),
-    }
-    rules::one_of(&parameter.get("parameterNotFoundAction"), &["Allow", "Deny"], causes);
 }
 
 fn check_actions(actions: &Field<'_>, causes: &mut Vec<Cause>) {
