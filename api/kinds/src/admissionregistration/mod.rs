@@ -6,6 +6,8 @@ mod binding_spec;
 mod expressions;
 mod lockout;
 mod match_resources;
+mod mutating_admission_policy;
+mod mutating_admission_policy_binding;
 mod policy_spec;
 mod suspended;
 mod validating_admission_policy;
@@ -23,6 +25,12 @@ pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
         "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration::new(true)),
         "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration::new(false)),
+        "MutatingAdmissionPolicy" => {
+            Arc::new(mutating_admission_policy::MutatingAdmissionPolicy::new())
+        }
+        "MutatingAdmissionPolicyBinding" => {
+            Arc::new(mutating_admission_policy_binding::MutatingAdmissionPolicyBinding)
+        }
         "ValidatingAdmissionPolicy" => {
             Arc::new(validating_admission_policy::ValidatingAdmissionPolicy::new())
         }

@@ -1,0 +1,66 @@
+//! MutatingAdmissionPolicyBinding: where a mutating policy applies, and with which parameters.
+
+use quorate_meta::{Cause, Names, Value};
+use quorate_registry::Strategy;
+
+use super::binding_spec;
+use super::mutating_admission_policy::check_operations;
+use crate::field::Field;
+
+/// The strategy of MutatingAdmissionPolicyBinding.
+#[derive(Debug)]
+pub(super) struct MutatingAdmissionPolicyBinding;
+
+impl Strategy for MutatingAdmissionPolicyBinding {
+    fn checks_structure(&self) -> bool {
+        false
+    }
+
+    fn unconditional_update(&self) -> bool {
+        false
+    }
+
+    fn counts_generations(&self) -> bool {
+        true
+    }
+
+    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let spec = Field::root(object).get("spec");
+        binding_spec::check(&spec, &mut causes);
+        check_operations(&spec.get("matchResources.resourceRules"), &mut causes);
+        causes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::tests::{patched, shown};
+    use quorate_meta::Naming;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn bindings() {
+        let base = json!({"spec": {"policyName": "p"}});
+        let check = |field: &str, value: Json, expect: &[&str]| {
+            let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
+            let causes = MutatingAdmissionPolicyBinding.validate(Naming::Svc.names(), &object);
+            assert_eq!(shown(&causes), expect, "{field}");
+        };
+        check("matchResources", json!({"objectSelector": {}}), &[]);
+        check("policyName", json!(""), &["Required spec.policyName"]);
+        check(
+            "paramRef",
+            json!({"name": "n"}),
+            &["Required spec.paramRef.parameterNotFoundAction"],
+        );
+        let rule = |operation: &str| json!({"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": [operation], "resources": ["pods"]}]});
+        check("matchResources", rule("UPDATE"), &[]);
+        check(
+            "matchResources",
+            rule("DELETE"),
+            &["NotSupported spec.matchResources.resourceRules.operations"],
+        );
+    }
+}
