@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 
 use quorate_meta::{Cause, CauseReason, Map, Names, Reason, Status, Value};
-use quorate_policy::{Denial, FailurePolicy, Findings};
+use quorate_policy::{Denial, FailurePolicy, Findings, Policy};
 use quorate_registry::error::Error;
 use quorate_registry::{AdmissionWait, Attributes, Resource};
 
-use super::index::{Actions, StoredBinding, StoredPolicy};
+use super::policy_set::{Actions, StoredBinding, StoredPolicy};
 use crate::matching::subject::name_of;
 
 /// What policies say of one write.
@@ -35,7 +35,7 @@ impl Report {
     /// What cannot be told of a policy, or of a binding of it, because of how it is set up.
     pub(super) fn misconfigured(
         &mut self,
-        policy: &StoredPolicy,
+        policy: &StoredPolicy<Policy>,
         binding: Option<&StoredBinding>,
         why: &str,
     ) {
@@ -50,7 +50,7 @@ impl Report {
     /// What a policy finds for a binding.
     pub(super) fn add(
         &mut self,
-        policy: &StoredPolicy,
+        policy: &StoredPolicy<Policy>,
         binding: &StoredBinding,
         findings: Findings,
     ) {
@@ -86,7 +86,7 @@ impl Report {
 
     fn deny(
         &mut self,
-        policy: &StoredPolicy,
+        policy: &StoredPolicy<Policy>,
         binding: Option<&StoredBinding>,
         why: &str,
         reason: Reason,
@@ -151,7 +151,7 @@ impl<'a> Refused<'a> {
 }
 
 /// A failed validation, as the audit event tells it.
-fn failure(policy: &StoredPolicy, binding: &StoredBinding, denial: &Denial) -> Value {
+fn failure(policy: &StoredPolicy<Policy>, binding: &StoredBinding, denial: &Denial) -> Value {
     let Actions { deny, warn, audit } = binding.actions;
     let actions = [(deny, "Deny"), (warn, "Warn"), (audit, "Audit")];
     let actions = actions.into_iter().filter(|(does, _)| *does);

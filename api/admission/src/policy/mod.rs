@@ -1,9 +1,8 @@
-//! Validating admission policies: which of them a write is asked about, and what becomes of what
-//! they find.
+//! Admission policies: which of them a write is asked about, and what becomes of what they find.
 //!
-//! The way of a write: the `index` names the policies that may match; `params` finds the parameters
-//! of each binding; the policy's expressions are evaluated; `findings` makes the refusal, the
-//! warnings and the audit annotations.
+//! The way of a write: the `index` has the policies that may match, as a `policy_set` of each kind;
+//! `params` finds the parameters of each binding; the policy's expressions are evaluated. `findings`
+//! makes the refusal, the warnings and the audit annotations.
 //!
 //! Invariants: policies are never asked about policies and their bindings, nor about
 //! reviews of access, so that a policy can always be mended; a refusal is told only from a state
@@ -17,6 +16,7 @@ mod findings;
 mod index;
 mod param_access;
 mod params;
+mod policy_set;
 pub mod rehearsal;
 #[cfg(test)]
 mod tests;
@@ -26,8 +26,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_cel::library::authorizer::Answers;
-use quorate_meta::Value;
-use quorate_policy::Pending;
+use quorate_meta::Names;
+use quorate_policy::{Pending, Policy};
 use quorate_registry::error::Error;
 use quorate_registry::{AdmissionWait, Attributes, Author, CurrentCatalogue, Notes, Resource};
 use quorate_store::Store;
@@ -39,8 +39,9 @@ use crate::matching::seen::Seen;
 use crate::matching::subject::Subject;
 use crate::snapshot_view::SnapshotView;
 use findings::{Refused, Report};
+use index::Policies;
 pub use index::PolicyIndex;
-use index::{BoundPolicy, Policies, StoredBinding};
+use policy_set::BoundPolicy;
 
 /// Resources, by neutral group and plural name, that no policy is asked about.
 const EXEMPT: [(&str, &str); 10] = [
@@ -76,14 +77,14 @@ impl Judge<'_> {
     /// The refusal of the first policy that denies it.
     pub(crate) async fn judge(&self, attributes: &Attributes<'_>) -> Result<(), Error> {
         let resource = attributes.target.resource;
-        if self.is_exempt(resource) {
+        if is_exempt(self.index.names(), resource) {
             return match attributes.author {
                 Some(author) => self.check_params(attributes, author).await,
                 None => Ok(()),
             };
         }
         let policies = self.index.current().await?;
-        if !policies.may_match(&resource.plural) {
+        if !policies.validating.may_match(&resource.plural) {
             return Ok(());
         }
         let mut questions = Questions::new(attributes.author);
@@ -115,13 +116,6 @@ impl Judge<'_> {
     ) -> Result<(), Error> {
         let (catalogue, snapshot) = (self.catalogue.load(), self.store.snapshot());
         param_access::check(attributes, author, &catalogue, &snapshot).await
-    }
-
-    fn is_exempt(&self, resource: &Resource) -> bool {
-        let names = self.index.names();
-        EXEMPT.iter().any(|(group, plural)| {
-            *plural == resource.plural && *group == names.neutral(&resource.group)
-        })
     }
 
     /// What the policies find in the state at hand; questions to the authorizer are answered in
@@ -156,7 +150,8 @@ impl Judge<'_> {
     ) -> Result<Report, Pending> {
         let (mut report, mut pending) = (Report::default(), false);
         let written = OnceCell::new();
-        for bound in policies.of(&subject.attributes.target.resource.plural, self.index.now()) {
+        let plural = &subject.attributes.target.resource.plural;
+        for bound in policies.validating.of(plural, self.index.now()) {
             let (shared, began) = (SharedSubject { subject, written: &written }, Instant::now());
             pending |= self.ask_one(bound, shared, answers, &mut report).is_err();
             let (name, took) = (&bound.policy.name, began.elapsed());
@@ -169,56 +164,43 @@ impl Judge<'_> {
 
     fn ask_one(
         &self,
-        bound: &BoundPolicy,
+        bound: &BoundPolicy<Policy>,
         shared: SharedSubject<'_, '_>,
         answers: &Arc<Answers>,
         report: &mut Report,
     ) -> Result<(), Pending> {
         let (policy, subject) = (&*bound.policy, shared.subject);
-        let matched = match policy.constraints.matched(subject) {
+        let matched = match bound.matched(subject) {
             Ok(None) => return Ok(()),
             Ok(Some(matched)) => matched,
-            Err(why) => {
-                report.misconfigured(policy, None, why.0);
-                return Ok(());
-            }
-        };
-        let kind = match policy.param_kind.as_ref().map(|kind| kind.resource(subject)).transpose() {
-            Ok(kind) => kind,
             Err(why) => {
                 report.misconfigured(policy, None, &why);
                 return Ok(());
             }
         };
         let converted;
-        let seen = match &matched {
-            MatchedAs::Itself => shared.written.get_or_init(|| Seen::of(subject, &matched)),
+        let seen = match &matched.matched_as {
+            MatchedAs::Itself => {
+                shared.written.get_or_init(|| Seen::of(subject, &matched.matched_as))
+            }
             MatchedAs::Equivalent(_) => {
-                converted = Seen::of(subject, &matched);
+                converted = Seen::of(subject, &matched.matched_as);
                 &converted
             }
         };
+        let environments = &self.index.environments;
         let mut pending = Ok(());
-        for binding in &bound.bindings {
-            match binding.resources.matched(subject) {
-                Ok(None) => continue,
-                Ok(Some(_)) => {}
-                Err(why) => {
-                    report.misconfigured(policy, Some(binding), why.0);
-                    continue;
-                }
-            }
-            let params = match params(binding, kind, subject) {
+        for (binding, params) in &matched.bindings {
+            let params = match params {
                 Ok(params) => params,
                 Err(why) => {
-                    report.misconfigured(policy, Some(binding), &why);
+                    report.misconfigured(policy, Some(*binding), why);
                     continue;
                 }
             };
-            for params in &params {
+            for params in params {
                 let inputs = seen.inputs(subject, params, answers);
-                let compiled = policy.compiled(&self.index.environments);
-                match compiled.evaluate(&self.index.environments, &inputs) {
+                match policy.compiled(environments).evaluate(environments, &inputs) {
                     Ok(findings) => report.add(policy, binding, findings),
                     Err(missing) => pending = Err(missing),
                 }
@@ -228,16 +210,11 @@ impl Judge<'_> {
     }
 }
 
-/// The parameters of a binding, at least one unless none is needed; null stands for none.
-fn params(
-    binding: &StoredBinding,
-    kind: Option<&Resource>,
-    subject: &Subject<'_>,
-) -> Result<Vec<Value>, String> {
-    match (kind, &binding.param_ref) {
-        (Some(kind), Some(reference)) => reference.objects(kind, subject),
-        _ => Ok(vec![Value::Null]),
-    }
+/// Whether no policy is asked about a resource.
+fn is_exempt(names: &Names, resource: &Resource) -> bool {
+    EXEMPT.iter().any(|(group, plural)| {
+        *plural == resource.plural && *group == names.neutral(&resource.group)
+    })
 }
 
 /// A write, and what its policies share of it.

@@ -22,7 +22,7 @@ use quorate_registry::{keys, stored_codec};
 use quorate_store::{HistoryError, Revision};
 
 use super::index::{BINDINGS, POLICIES, Policies};
-use super::{Judge, PolicyIndex};
+use super::{Judge, PolicyIndex, is_exempt};
 use crate::Admission;
 use crate::matching::questions::Questions;
 pub use place::{InvalidPlace, Place};
@@ -182,7 +182,7 @@ impl<'r> Rehearsal<'r> {
     }
 
     fn may_match(&self, plural: &str) -> bool {
-        self.policies.may_match(plural)
+        self.policies.validating.may_match(plural)
     }
 
     async fn ask(&self, write: &RecordedWrite<'_>, step: &mut Step) -> Result<(), Error> {
@@ -192,7 +192,7 @@ impl<'r> Rehearsal<'r> {
             catalogue: &self.admission.catalogue,
             store: &self.admission.store,
         };
-        if judge.is_exempt(write.resource) {
+        if is_exempt(self.index.names(), write.resource) {
             return Ok(());
         }
         let attributes = write.attributes();
