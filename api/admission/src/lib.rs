@@ -31,7 +31,7 @@ use mutation::Pass;
 use plugin::Plugin;
 use plugins::quota::{self, ResourceQuota};
 use plugins::{COUNTED, PLUGINS, Row};
-use policy::{Judge, PolicyIndex};
+use policy::{Judge, Mutator, PolicyIndex};
 use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, CurrentCatalogue, Terms};
@@ -189,6 +189,11 @@ impl quorate_registry::Admission for Admission {
         let mut pass = Pass::default();
         loop {
             self.mutate_by_plugins(attributes, object).await?;
+            if let Some(index) = &self.policies {
+                let (catalogue, store) = (&*self.catalogue, &self.store);
+                let mutator = Mutator { index, catalogue, store };
+                mutator.mutate(attributes, object, &mut pass.policies()).await?;
+            }
             if let Some(webhooks) = self.webhook_phase() {
                 webhooks.mutate(attributes, object, pass.webhooks()).await?;
             }

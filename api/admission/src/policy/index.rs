@@ -1,11 +1,12 @@
 //! The policies and bindings of the cluster, as one node knows them.
 //!
-//! Not here: which of them a write matches.
+//! Invariant: mutating policies are known only where they are served.
 
 use std::sync::Arc;
 
 use quorate_env::Clock;
 use quorate_meta::{Names, Time, Value};
+use quorate_policy::mutation::MutatingPolicy;
 use quorate_policy::{Environments, Policy};
 use quorate_registry::derived::{
     Derived, DerivedState, DerivedStateOptions, Informed, ObjectChange,
@@ -22,16 +23,21 @@ const REGISTRATION: &str = "admissionregistration";
 pub(super) const POLICIES: &str = "validatingadmissionpolicies";
 /// The plural name of their bindings.
 pub(super) const BINDINGS: &str = "validatingadmissionpolicybindings";
+/// The plural name of the mutating policies.
+pub(super) const MUTATING_POLICIES: &str = "mutatingadmissionpolicies";
+/// The plural name of their bindings.
+pub(super) const MUTATING_BINDINGS: &str = "mutatingadmissionpolicybindings";
 
 /// Every policy that is in force.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Policies {
     pub(super) validating: PolicySet<Policy>,
+    pub(super) mutating: PolicySet<MutatingPolicy>,
 }
 
 impl Derived for Policies {
     fn update(&mut self, change: ObjectChange<'_>) {
-        let (Self { validating }, name) = (self, change.name);
+        let (Self { validating, mutating }, name) = (self, change.name);
         let until = change.new.and_then(|object| suspension::until(change.names, object));
         let spec = change.new.map(|object| object.get("spec").unwrap_or(&Value::Null));
         match change.plural {
@@ -39,12 +45,18 @@ impl Derived for Policies {
                 validating.suspend(name, until);
                 validating.set_policy(name, spec);
             }
-            _ => validating.set_binding(name, spec),
+            BINDINGS => validating.set_binding(name, spec),
+            MUTATING_POLICIES => {
+                mutating.suspend(name, until);
+                mutating.set_policy(name, spec);
+            }
+            _ => mutating.set_binding(name, spec),
         }
     }
 
     fn finish(&mut self) {
         self.validating.finish();
+        self.mutating.finish();
     }
 }
 
@@ -68,7 +80,11 @@ impl PolicyIndex {
         let names = catalogue.graph().names();
         let group = names.group(REGISTRATION);
         let find = |plural| catalogue.find_builtin(&group, "v1", plural).cloned();
-        let resources = vec![find(POLICIES)?, find(BINDINGS)?];
+        let validating = [find(POLICIES)?, find(BINDINGS)?];
+        let mutating = [MUTATING_POLICIES, MUTATING_BINDINGS]
+            .map(|plural| catalogue.find(&group, "v1beta1", plural).cloned());
+        let resources: Vec<_> =
+            validating.into_iter().chain(mutating.into_iter().flatten()).collect();
         let policies = Arc::new(DerivedState::new(DerivedStateOptions {
             store,
             prefixes: resources.iter().map(|resource| resource.prefix(None)).collect(),

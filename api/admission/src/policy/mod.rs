@@ -1,8 +1,9 @@
 //! Admission policies: which of them a write is asked about, and what becomes of what they find.
 //!
 //! The way of a write: the `index` has the policies that may match, as a `policy_set` of each kind;
-//! `params` finds the parameters of each binding; the policy's expressions are evaluated. `findings`
-//! makes the refusal, the warnings and the audit annotations.
+//! `params` finds the parameters of each binding; the policy's expressions are evaluated. Of a
+//! validating policy `findings` makes the refusal, the warnings and the audit annotations; a
+//! `mutating` one changes the object.
 //!
 //! Invariants: policies are never asked about policies and their bindings, nor about
 //! reviews of access, so that a policy can always be mended; a refusal is told only from a state
@@ -14,6 +15,7 @@
 
 mod findings;
 mod index;
+mod mutating;
 mod param_access;
 mod params;
 mod policy_set;
@@ -41,6 +43,7 @@ use crate::snapshot_view::SnapshotView;
 use findings::{Refused, Report};
 use index::Policies;
 pub use index::PolicyIndex;
+pub(crate) use mutating::Mutator;
 use policy_set::BoundPolicy;
 
 /// Resources, by neutral group and plural name, that no policy is asked about.

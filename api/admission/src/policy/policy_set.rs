@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use quorate_meta::{Time, Value};
+use quorate_policy::mutation::MutatingPolicy;
 use quorate_policy::{Environments, FailurePolicy, Policy};
 use quorate_registry::Resource;
 
@@ -23,6 +24,12 @@ pub(super) trait Compiled: fmt::Debug + Send + Sync + Sized + 'static {
 }
 
 impl Compiled for Policy {
+    fn compile(environments: &Environments, spec: &Value) -> Self {
+        Self::compile(environments, spec, Some(spec)).0
+    }
+}
+
+impl Compiled for MutatingPolicy {
     fn compile(environments: &Environments, spec: &Value) -> Self {
         Self::compile(environments, spec, Some(spec)).0
     }
@@ -50,7 +57,7 @@ pub(super) struct StoredBinding {
     pub(super) actions: Actions,
 }
 
-/// What a binding does about a failed validation.
+/// What a binding does about a failed validation; nothing in a binding of a mutating policy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Actions {
     pub(super) deny: bool,

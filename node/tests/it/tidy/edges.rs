@@ -83,7 +83,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-webhook",
             "quorate-wire",
         ],
-        tests: &["quorate-kinds"],
+        tests: &["quorate-kinds", "quorate-schema"],
         modules: Some(ADMISSION),
     },
     CrateRule {

@@ -2,6 +2,7 @@
 //! recorded answers of a release-1.35 server.
 
 mod matching;
+mod mutating;
 mod params;
 mod rehearsal;
 mod suspension;
@@ -12,7 +13,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
-use quorate_meta::{Naming, Status};
+use quorate_meta::{Naming, Status, Value};
 use quorate_registry::write::Target;
 use quorate_registry::{
     AccessCheck, AccessDecision, AccessTarget, AdmissionOperation, Author, Catalogue, Grant,
@@ -73,8 +74,13 @@ struct Cluster {
 impl Cluster {
     /// A cluster with the namespace `n`, labelled `stage: test`.
     async fn new() -> Self {
+        Self::serving(builtin::catalogue_of(Naming::Svc.names())).await
+    }
+
+    /// The same with this catalogue.
+    async fn serving(catalogue: Catalogue) -> Self {
         let names = Naming::Svc.names();
-        let catalogue = CurrentCatalogue::new(builtin::catalogue_of(names));
+        let catalogue = CurrentCatalogue::new(catalogue);
         let store: Arc<dyn Store> =
             Arc::new(MemoryStore::new(MemoryOptions::new(SystemEnv::env().clock)));
         let clock = SystemEnv::env().clock;
@@ -96,7 +102,10 @@ impl Cluster {
     }
 
     async fn put(&self, group: &str, plural: &str, namespace: Option<&str>, object: Json) {
-        let resource = self.resource(group, "v1", plural);
+        self.put_as(self.resource(group, "v1", plural), namespace, object).await;
+    }
+
+    async fn put_as(&self, resource: &Resource, namespace: Option<&str>, object: Json) {
         let mut object: Value = object.into();
         object.set_at(&["metadata", "uid"], "u");
         let key = resource.key(namespace, object.str_at(&["metadata", "name"]).unwrap());

@@ -96,7 +96,7 @@ pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
     ("mutation", &[]),
     ("plugin", &["snapshot_view"]),
     ("plugins", &["plugin", "rules", "snapshot_view", "tests"]),
-    ("policy", &["matching", "snapshot_view", "tests"]),
+    ("policy", &["matching", "mutation", "snapshot_view", "tests"]),
     ("quota_lock", &[]),
     ("rules", &["tests"]),
     ("snapshot_view", &[]),
