@@ -59,8 +59,8 @@ pub enum Key<'a> {
         name: &'a str,
     },
     /// `a/rules`: changed by every transaction that changes a policy or a configuration of webhooks.
-    /// A write that admission has judged is bound to its revision, so that what commits was judged
-    /// by all of those that are in force then. The value is empty.
+    /// A write that admission has judged is bound to the revision that it had before the first phase,
+    /// so that what commits was judged by all of those that are in force then. The value is empty.
     AdmissionRules,
     /// `s/NAME`: data of the nodes themselves (tokens, certificates, sealed keys). `NAME` may hold
     /// further `/`.

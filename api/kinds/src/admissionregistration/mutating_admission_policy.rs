@@ -49,6 +49,10 @@ impl Strategy for MutatingAdmissionPolicy {
         true
     }
 
+    fn is_admission_rule(&self) -> bool {
+        true
+    }
+
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         suspended::warning(names, old, new).into_iter().collect()
     }

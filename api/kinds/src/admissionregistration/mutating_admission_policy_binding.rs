@@ -24,6 +24,10 @@ impl Strategy for MutatingAdmissionPolicyBinding {
         true
     }
 
+    fn is_admission_rule(&self) -> bool {
+        true
+    }
+
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");

@@ -39,11 +39,12 @@ impl Writer {
         let mut clock = PhaseClock::start();
         let (mut txn, mut all) = (Txn::default(), Admitted::default());
         for put in puts {
-            let Admitted { allocation, terms } =
+            let Admitted { allocation, terms, rules } =
                 self.add(put, options, &mut txn, &mut clock).await?;
             all.allocation.conditions.extend(allocation.conditions);
             all.allocation.operations.extend(allocation.operations);
             all.terms = all.terms.and(terms);
+            all.rules = all.rules.and(rules);
         }
         Ok(self.commit(txn, all, options.dry_run, &mut clock).await?.ok().flatten())
     }
@@ -62,7 +63,8 @@ impl Writer {
             Some(entry) => Some(stored_codec::decode_converted(resource, entry).await?),
             None => None,
         };
-        let mut write = Write::create(target, options, Owners::Change);
+        let mut write =
+            Write { basis: self.basis(), ..Write::create(target, options, Owners::Change) };
         if let Some(old) = &mut old {
             metadata::of(old).remove("resourceVersion");
             write = Write {

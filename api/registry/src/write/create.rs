@@ -31,6 +31,19 @@ enum Refused {
     Allocation,
     /// The terms of admission have changed.
     Terms,
+    /// The policies and webhooks have changed.
+    Rules,
+}
+
+/// What an attempt does before it judges the object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shaping {
+    /// Prepares, mutates and defaults it.
+    Whole,
+    /// Asks mutating admission again about what it has become.
+    Mutation,
+    /// Takes it as it is.
+    Done,
 }
 
 impl Writer {
@@ -70,6 +83,7 @@ impl Writer {
         // Fields that follow from the name must follow from the name that is tried last.
         let unnamed = prefix.as_ref().map(|_| object.clone());
         let (mut names_taken, mut terms_changed) = (0, 0);
+        let mut shaping = Shaping::Whole;
         for attempt in 0..MAX_ATTEMPTS {
             if let (Some(prefix), Some(unnamed)) = (&prefix, &unnamed) {
                 if attempt > 0 {
@@ -80,20 +94,24 @@ impl Writer {
             }
             let name = metadata::text(&object, "name").to_owned();
             let target = Target { resource, namespace, name: &name };
-            let write = Write::create(target, options, owners);
-            let is_unshaped = attempt == 0 || prefix.is_some();
+            let write = Write { basis: self.basis(), ..Write::create(target, options, owners) };
             let refused =
-                match self.attempt_creation(&write, is_unshaped, &mut object, &mut clock).await? {
+                match self.attempt_creation(&write, shaping, &mut object, &mut clock).await? {
                     Ok(answer) => {
                         let warnings = repeated.into_iter().chain(answer.warnings).collect();
                         return Ok(Answer { warnings, ..answer });
                     }
                     Err(refused) => refused,
                 };
+            shaping = match refused {
+                _ if prefix.is_some() => Shaping::Whole,
+                Refused::Rules => Shaping::Mutation,
+                _ => Shaping::Done,
+            };
             match refused {
                 // The state that the allocations were chosen from has changed.
                 Refused::Allocation => drop(self.current().await?),
-                Refused::Terms => {
+                Refused::Terms | Refused::Rules => {
                     terms_changed += 1;
                     self.back_off(terms_changed).await;
                     drop(self.current().await?);
@@ -123,13 +141,18 @@ impl Writer {
     async fn attempt_creation(
         &self,
         write: &Write<'_>,
-        is_unshaped: bool,
+        shaping: Shaping,
         object: &mut Value,
         clock: &mut PhaseClock,
     ) -> Result<Result<Answer, Refused>, Error> {
         let strategy = &write.target.resource.strategy;
         let refusal = 'phases: {
-            if is_unshaped && let Err(refusal) = self.shape(write, object, clock).await {
+            let shaped = match shaping {
+                Shaping::Whole => self.shape(write, object, clock).await,
+                Shaping::Mutation => self.reshape(write, object, clock).await,
+                Shaping::Done => Ok(()),
+            };
+            if let Err(refusal) = shaped {
                 break 'phases refusal;
             }
             let judged = match self.judge(write, object, clock).await {
@@ -235,6 +258,7 @@ impl Writer {
             Err(Lost::Own { revision, .. }) => Ok(Err(Refused::Closed(revision))),
             Err(Lost::Allocation) => Ok(Err(Refused::Allocation)),
             Err(Lost::Terms) => Ok(Err(Refused::Terms)),
+            Err(Lost::Rules) => Ok(Err(Refused::Rules)),
         }
     }
 }

@@ -105,9 +105,12 @@ impl Writer {
         if held && decided && terminating {
             return Ok(Attempt::Done(unchanged(entry, clock)));
         }
-        let mut terms = self
-            .admit_deletion(&Write::delete(target, (&object, entry.modified), options), clock)
-            .await?;
+        let write = Write {
+            basis: self.basis(),
+            ..Write::delete(target, (&object, entry.modified), options)
+        };
+        let rules = write.rules();
+        let mut terms = self.admit_deletion(&write, clock).await?;
         let warnings = std::mem::take(&mut terms.warnings);
         if let Some(marked) = marked {
             metadata::set_finalizers(&mut object, marked);
@@ -140,8 +143,8 @@ impl Writer {
         let allocation = Changes { conditions: Vec::new(), operations: freed };
         let conditions = vec![Condition::Modified { key, revision: entry.modified }];
         let txn = Txn { conditions, operations };
-        let committed =
-            self.commit(txn, Admitted { allocation, terms }, options.dry_run, clock).await?;
+        let admitted = Admitted { allocation, terms, rules };
+        let committed = self.commit(txn, admitted, options.dry_run, clock).await?;
         let done = |revision: Option<Revision>| {
             let (revision, times) = (revision.unwrap_or(entry.modified), clock.times());
             Attempt::Done(Answer { outcome, value, revision, warnings, times })

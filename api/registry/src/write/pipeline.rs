@@ -10,16 +10,15 @@
 //!
 //! Not here: the loops that run a lost attempt again (`create`, `update`, `delete`).
 
-use bytes::Bytes;
 use quorate_meta::Value;
-use quorate_store::{Condition, Entry, Operation, Revision};
+use quorate_store::{Entry, Revision};
 
 use super::allocation::Changes;
 use super::answer::Answer;
+use super::commit::Rules;
 use super::phase::{Phase, PhaseClock};
-use super::{DeleteOptions, Writer, state};
+use super::{DeleteOptions, Writer};
 use crate::error::Error;
-use crate::keys::Key;
 use crate::options::{GivenOptions, Owners, Target, WriteOptions};
 use crate::{AdmissionOperation, Attributes, Notes, Part, Terms};
 
@@ -43,6 +42,8 @@ pub(super) struct Write<'a> {
     pub(super) swaps: bool,
     /// The options of a deletion.
     pub(super) delete_options: Option<&'a DeleteOptions>,
+    /// The revision of policies and webhooks before the first phase.
+    pub(super) basis: Option<Revision>,
 }
 
 impl<'a> Write<'a> {
@@ -59,6 +60,7 @@ impl<'a> Write<'a> {
             owners,
             swaps: false,
             delete_options: None,
+            basis: None,
         }
     }
 
@@ -77,6 +79,13 @@ impl<'a> Write<'a> {
             delete_options: Some(options),
             ..Self::create(target, write, Owners::Settled)
         }
+    }
+
+    /// What the write has to do with policies and webhooks. The status of one says nothing to others.
+    pub(super) fn rules(&self) -> Rules {
+        let strategy = &self.target.resource.strategy;
+        let changes = self.part != Part::Status && strategy.is_admission_rule();
+        Rules { basis: self.basis, changes }
     }
 
     /// The attributes of the write for admission.
@@ -104,6 +113,7 @@ impl<'a> Write<'a> {
 pub(super) struct Admitted {
     pub(super) allocation: Changes,
     pub(super) terms: Terms,
+    pub(super) rules: Rules,
 }
 
 /// The outcome of one attempt of a write that may run again.
@@ -123,8 +133,18 @@ impl Writer {
         object: &mut Value,
         clock: &mut PhaseClock,
     ) -> Result<(), Error> {
+        clock.measure(Phase::Prepare, || self.prepare(write, object, self.now()));
+        self.reshape(write, object, clock).await
+    }
+
+    /// Mutate, default: of an object that was prepared.
+    pub(super) async fn reshape(
+        &self,
+        write: &Write<'_>,
+        object: &mut Value,
+        clock: &mut PhaseClock,
+    ) -> Result<(), Error> {
         let now = self.now();
-        clock.measure(Phase::Prepare, || self.prepare(write, object, now));
         clock.run(Phase::Mutate, self.mutate(write, object)).await?;
         clock.measure(Phase::Default, || self.complete(write, object, now));
         Ok(())
@@ -151,7 +171,7 @@ impl Writer {
             .run(Phase::Allocate, self.allocate(write.target, write.part, write.old, object))
             .await?;
         let terms = self.terms(write, Some(object), clock).await?;
-        Ok(Admitted { allocation, terms })
+        Ok(Admitted { allocation, terms, rules: write.rules() })
     }
 
     /// Mutate and admit for the deletion of an object.
@@ -174,31 +194,13 @@ impl Writer {
         let Some(admission) = &self.admission else {
             return Ok(Terms::default());
         };
-        // Read first: what admission decides by is of this state or a newer one.
-        let rules = self.admission_rules(write);
         let attributes = write.attributes(self, new);
         let terms = clock.run(Phase::Admit, admission.validate(&attributes)).await;
-        let terms = terms.inspect_err(|_| self.note_warnings(write, new))?.and(rules);
+        let terms = terms.inspect_err(|_| self.note_warnings(write, new))?;
         if !admission.is_counted(&attributes) {
             return Ok(terms);
         }
         Ok(terms.and(clock.run(Phase::Quota, admission.charge(&attributes)).await?))
-    }
-
-    /// What binds a write to the policies and webhooks of this moment; for a write that changes
-    /// them, the change that others are bound to.
-    fn admission_rules(&self, write: &Write<'_>) -> Terms {
-        let key = Key::AdmissionRules.encode();
-        if !write.target.resource.strategy.is_admission_rule() {
-            let revision = state::revision(self.store.snapshot().get(&key));
-            let conditions = vec![Condition::Modified { key, revision }];
-            return Terms { conditions, ..Terms::default() };
-        }
-        if write.part == Part::Status {
-            return Terms::default();
-        }
-        let operations = vec![Operation::Put { key, value: Bytes::new() }];
-        Terms { operations, ..Terms::default() }
     }
 
     /// Tells what the kind warns of in a write that is refused; one that is made has it in its

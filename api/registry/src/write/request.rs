@@ -55,6 +55,8 @@ impl Writer {
         let Some(admission) = &self.admission else {
             return Ok(Vec::new());
         };
+        // No transaction binds the request to what it is decided by.
+        self.store.read_index().await?;
         let SubresourceRequest { operation, target, subresource, options, graph, ty } = request;
         let attributes = Attributes {
             operation,

@@ -239,13 +239,13 @@ impl Writer {
     where
         F: FnMut(Option<&Value>) -> Result<Value, Error> + Send,
     {
-        let options = plan.options;
+        let (options, basis) = (plan.options, self.basis());
         let mut old = stored_codec::decode_converted(target.resource, entry).await?;
         let mut new = change(Some(&old))?;
         let repeated = owners::dedup(&mut new);
         check_revision(target, entry.modified, options, &old, &new)?;
         metadata::of(&mut old).remove("resourceVersion");
-        let write = plan.write(target, (&old, entry.modified));
+        let write = Write { basis, ..plan.write(target, (&old, entry.modified)) };
         self.shape(&write, &mut new, clock).await?;
         let judged = self.judge(&write, &new, clock).await?;
         let strategy = &target.resource.strategy;
@@ -256,7 +256,8 @@ impl Writer {
             // A removed object gets no allocations.
             let operations = self.give_up(target, &old)?;
             let allocation = Changes { conditions: Vec::new(), operations };
-            Admitted { allocation, terms: self.terms(&write, Some(&new), clock).await? }
+            let terms = self.terms(&write, Some(&new), clock).await?;
+            Admitted { allocation, terms, rules: write.rules() }
         } else {
             self.admit(&write, &mut new, clock).await?
         };
@@ -306,7 +307,8 @@ impl Writer {
     ) -> Result<Attempt, Error> {
         Ok(match committed {
             Ok(revision) => done(revision),
-            Err(Lost::Terms) => Attempt::Terms,
+            // All phases run again.
+            Err(Lost::Terms | Lost::Rules) => Attempt::Terms,
             Err(Lost::Allocation) => {
                 Attempt::Overtaken(self.current().await?.get(&target.key()).cloned())
             }

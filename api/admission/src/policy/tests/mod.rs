@@ -1,6 +1,7 @@
 //! Policies asked about writes: what they match, and what the client is told, in the words of the
 //! recorded answers of a release-1.35 server.
 
+mod basis;
 mod matching;
 mod mutating;
 mod params;
