@@ -103,6 +103,12 @@ impl Writer {
         Self { author: Some(author), ..self }
     }
 
+    /// The same writer, whose writes no policy, webhook or plugin is asked about.
+    #[must_use]
+    pub fn without_admission(self) -> Self {
+        Self { admission: None, ..self }
+    }
+
     /// The same writer, whose writes pass admission.
     #[must_use]
     pub fn admitted_by(self, admission: Arc<dyn Admission>) -> Self {
