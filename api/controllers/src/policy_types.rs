@@ -87,8 +87,9 @@ async fn check(
 /// The `status.typeChecking` of a policy.
 fn findings(environments: &Environments, catalogue: &Catalogue, policy: &Value) -> Value {
     let spec = policy.get("spec").unwrap_or(&Value::Null);
-    let kinds: Vec<CheckedKind> = kinds(catalogue, spec).into_iter().map(checked).collect();
-    let params = param_resource(catalogue, spec).map(checked);
+    let checked = |resource| checked(catalogue, resource);
+    let kinds: Vec<CheckedKind> = kinds(catalogue, spec).into_iter().filter_map(checked).collect();
+    let params = param_resource(catalogue, spec).and_then(checked);
     let warnings = if kinds.is_empty() {
         Vec::new()
     } else {
@@ -108,8 +109,14 @@ fn findings(environments: &Environments, catalogue: &Catalogue, policy: &Value) 
     Value::Map(checking)
 }
 
-fn checked(resource: &Resource) -> CheckedKind {
-    CheckedKind::new(kind_of(resource), &resource.graph(), resource.ty())
+/// A kind with the fields of its objects; `None` for a custom one whose schema says nothing.
+fn checked(catalogue: &Catalogue, resource: &Resource) -> Option<CheckedKind> {
+    let kind = kind_of(resource);
+    if !resource.is_custom() {
+        return Some(CheckedKind::new(kind, &resource.graph(), resource.ty()));
+    }
+    let schema = resource.strategy.published_schema()?;
+    CheckedKind::custom(kind, &schema, catalogue.graph())
 }
 
 fn kind_of(resource: &Resource) -> GroupVersionKind {
@@ -120,8 +127,7 @@ fn kind_of(resource: &Resource) -> GroupVersionKind {
     }
 }
 
-/// The built-in resources that the rules name one by one, in order of their kinds; expressions about
-/// custom kinds are not checked.
+/// The resources that the rules name one by one, in order of their kinds.
 fn kinds<'c>(catalogue: &'c Catalogue, spec: &Value) -> Vec<&'c Resource> {
     let rules = spec.at(&["matchConstraints", "resourceRules"]).and_then(Value::as_list);
     let mut found: Vec<&Resource> = Vec::new();
@@ -141,8 +147,7 @@ fn kinds<'c>(catalogue: &'c Catalogue, spec: &Value) -> Vec<&'c Resource> {
                 named.filter_map(move |resource| catalogue.find(group, version, resource))
             })
         });
-        let builtin = named.filter(|resource| !resource.is_custom());
-        found.extend(builtin.take(MAX_KINDS).map(|resource| &**resource));
+        found.extend(named.take(MAX_KINDS).map(|resource| &**resource));
     }
     let order = |resource: &&Resource| {
         (resource.group.clone(), resource.version.clone(), resource.kind.clone())
@@ -152,13 +157,12 @@ fn kinds<'c>(catalogue: &'c Catalogue, spec: &Value) -> Vec<&'c Resource> {
     found
 }
 
-/// The resource of the parameters; `None` when it is custom or not served, or there are none.
+/// The resource of the parameters; `None` when it is not served, or there are none.
 fn param_resource<'c>(catalogue: &'c Catalogue, spec: &Value) -> Option<&'c Resource> {
     let version = spec.str_at(&["paramKind", "apiVersion"])?;
     let (group, version) = version.split_once('/').unwrap_or(("", version));
     let kind = spec.str_at(&["paramKind", "kind"])?;
-    let found = catalogue.find_kind(group, version, kind).map(|resource| &**resource);
-    found.filter(|resource| !resource.is_custom())
+    catalogue.find_kind(group, version, kind).map(|resource| &**resource)
 }
 
 #[cfg(test)]

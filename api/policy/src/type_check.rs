@@ -2,12 +2,14 @@
 //!
 //! Invariant: the findings are warnings in the status of the policy; they never refuse anything.
 
-use quorate_cel::declarations::TypeDeclarations;
+use std::sync::Arc;
+
+use quorate_cel::declarations::{TypeDeclarations, pattern};
 use quorate_cel::naming::in_profile;
 use quorate_cel::program::{CompileError, Program};
 use quorate_cel::types::Type;
 use quorate_meta::{GroupVersionKind, Naming, Path, Value};
-use quorate_schema::{Graph, TypeId};
+use quorate_schema::{Graph, TypeId, structural};
 
 use crate::compiler::MAX_VARIABLES;
 use crate::environment::{Age, Environments, ObjectTypes, OwnVariable, Uses};
@@ -20,10 +22,20 @@ pub struct CheckedKind {
 }
 
 impl CheckedKind {
-    /// A kind whose objects have a type of a graph.
+    /// A built-in kind, whose objects have a type of a graph.
     #[must_use]
     pub fn new(kind: GroupVersionKind, graph: &Graph, ty: TypeId) -> Self {
-        Self { kind, declarations: TypeDeclarations::new(graph, ty) }
+        let declarations = TypeDeclarations::new(graph, ty, &kind.kind);
+        Self { kind, declarations }
+    }
+
+    /// A custom kind with the schema of its definition; `None` when that does not compile.
+    #[must_use]
+    pub fn custom(kind: GroupVersionKind, schema: &Value, base: &Arc<Graph>) -> Option<Self> {
+        let options = structural::Options { base, patterns: &pattern, has_status: false };
+        let schema = structural::compile(schema, &Path::new("openAPIV3Schema"), options).ok()?;
+        let declarations = TypeDeclarations::of_schema(&schema, base, &kind.kind);
+        Some(Self { kind, declarations })
     }
 }
 

@@ -34,13 +34,25 @@ pub(super) struct DeclaredPlace {
 impl SchemaDeclarations {
     /// Declares every place of a schema once.
     pub fn new(schema: &Structural) -> Self {
+        Self::of_kind(schema, ROOT, None)
+    }
+
+    /// The same with a name of the root, and with the metadata that objects have there; otherwise expressions see only
+    /// their names.
+    pub(super) fn of_kind(schema: &Structural, root: &str, metadata: Option<Shape>) -> Self {
         let mut builder = SchemaBuilder {
             declarations: Declarations::new(schema),
+            metadata: metadata.map(|shape| (format!("{root}.metadata"), shape)),
             places: HashMap::new(),
             objects: HashMap::new(),
         };
-        builder.declare(schema.root(), ROOT);
+        builder.declare(schema.root(), root);
         Self { places: builder.places, objects: Arc::new(builder.objects) }
+    }
+
+    /// Every object type.
+    pub(super) fn objects(&self) -> impl Iterator<Item = &Arc<ObjectShape>> {
+        self.objects.values()
     }
 
     /// How data of a place is read; `None` when expressions do not see it.
@@ -62,6 +74,8 @@ impl SchemaDeclarations {
 /// Declares the places from the root on.
 struct SchemaBuilder<'s> {
     declarations: Declarations<'s>,
+    /// The metadata of the root: its name and its shape.
+    metadata: Option<(String, Shape)>,
     places: HashMap<NodeId, DeclaredPlace>,
     objects: HashMap<Name, Arc<ObjectShape>>,
 }
@@ -100,6 +114,11 @@ impl SchemaBuilder<'_> {
         let shape = match field.of {
             CelFieldType::Node(place) => self.declare(place, &name)?,
             CelFieldType::Text => Shape::String,
+            CelFieldType::Metadata
+                if self.metadata.as_ref().is_some_and(|(own, _)| *own == name) =>
+            {
+                self.metadata.as_ref().map(|(_, shape)| shape.clone())?
+            }
             CelFieldType::Metadata => {
                 let text = |name: &str| Field {
                     name: name.into(),

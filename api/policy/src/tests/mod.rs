@@ -3,6 +3,7 @@
 
 mod compile;
 mod evaluate;
+mod type_check;
 
 use quorate_meta::Naming;
 use serde_json::{Value as Json, json};

@@ -116,7 +116,7 @@ pub(in crate::tidy) const POLICY: &[(&str, &[&str])] = &[
         "policy",
         &["budgets", "compiler", "conditions", "environment", "evaluation", "expression", "inputs"],
     ),
-    ("tests", &["environment", "expression", "inputs", "policy"]),
+    ("tests", &["environment", "expression", "inputs", "policy", "type_check"]),
     ("type_check", &["compiler", "environment"]),
     ("types", &[]),
 ];
