@@ -88,6 +88,13 @@ impl Library {
         self
     }
 
+    /// With the macro `cel.bind`, as the selectors of devices have it.
+    #[must_use]
+    pub fn with_bindings(mut self) -> Self {
+        self.macros.bind = true;
+        self
+    }
+
     /// The type of objects and patches that `name` names.
     pub(crate) fn built_type(&self, name: &str) -> Option<Type> {
         if self.mutation { library::mutation::object_type(name) } else { None }

@@ -120,7 +120,7 @@ impl<'s> Builder<'s> {
         target: Option<Expr>,
         arguments: Vec<Expr>,
     ) -> Expr {
-        let Some(expander) = self.macros.find(function, target.is_some(), arguments.len()) else {
+        let Some(expander) = self.macros.find(function, target.as_ref(), arguments.len()) else {
             let function = self.name(function);
             return Expr {
                 id,

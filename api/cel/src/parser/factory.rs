@@ -234,6 +234,22 @@ impl Factory<'_, '_> {
         Ok(self.call("_?_:_", vec![has_value, then, otherwise]))
     }
 
+    pub(super) fn bind(
+        &mut self,
+        variable: Expr,
+        initial: Expr,
+        body: Expr,
+    ) -> Result<Expr, Failure> {
+        let ExprKind::Ident(name) = &variable.kind else {
+            let message = "cel.bind() variable names must be simple identifiers".to_owned();
+            return Err(self.failure(&variable, message));
+        };
+        let range = self.list(Vec::new());
+        let condition = self.literal(Literal::Bool(false));
+        let step = self.ident(name);
+        Ok(self.binding(range, name.clone(), initial, condition, step, body))
+    }
+
     pub(super) fn sort_by(
         &mut self,
         target: Expr,

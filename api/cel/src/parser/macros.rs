@@ -5,7 +5,7 @@
 
 use super::build::Builder;
 use super::factory::{Factory, NOT_A_SIMPLE_NAME, NOT_AN_IDENTIFIER};
-use crate::ast::Expr;
+use crate::ast::{Expr, ExprKind};
 use crate::environment::Release;
 
 /// Name of the variable in which a fold collects its result; no macro's own variable may have it.
@@ -22,6 +22,8 @@ pub struct Macros {
     pub optional: bool,
     /// `sortBy`.
     pub sort_by: bool,
+    /// `cel.bind`.
+    pub bind: bool,
 }
 
 impl Macros {
@@ -31,13 +33,14 @@ impl Macros {
             two_variables: release >= Release(32),
             optional: release >= Release(29),
             sort_by: release >= Release(34),
+            bind: false,
         }
     }
 }
 
 impl Default for Macros {
     fn default() -> Macros {
-        Macros { two_variables: true, optional: true, sort_by: true }
+        Macros { two_variables: true, optional: true, sort_by: true, bind: false }
     }
 }
 
@@ -59,17 +62,22 @@ pub(super) enum Expander {
     OptionalMap,
     OptionalFlatMap,
     SortBy,
+    Bind,
 }
 
 impl Macros {
     pub(super) fn find(
         self,
         function: &str,
-        has_target: bool,
+        target: Option<&Expr>,
         arguments: usize,
     ) -> Option<Expander> {
-        if !has_target {
+        let Some(target) = target else {
             return (function == "has" && arguments == 1).then_some(Expander::Has);
+        };
+        if (function, arguments) == ("bind", 3) {
+            let is_cel = matches!(&target.kind, ExprKind::Ident(name) if **name == *"cel");
+            return (self.bind && is_cel).then_some(Expander::Bind);
         }
         let expander = match (function, arguments) {
             ("all", 2) => return Some(Expander::All),
@@ -119,6 +127,7 @@ pub(super) fn expand(
             return factory.optional_map(target, next(), next(), "optFlatMap");
         }
         Expander::SortBy => return factory.sort_by(target, next(), next()),
+        Expander::Bind => return factory.bind(next(), next(), next()),
         Expander::Map => {
             let variable = factory.variable(&next(), NOT_AN_IDENTIFIER)?;
             factory.map(variable, None, next(), arguments.next())

@@ -8,6 +8,7 @@ use quorate_meta as data;
 
 use super::{List, Map, Shape, Text, Value};
 use crate::eval::EvalError;
+use crate::library::quantity;
 use crate::library::time::{Duration, Timestamp};
 
 impl Shape {
@@ -28,7 +29,7 @@ impl Shape {
                 Value::String(Text::Borrowed(text))
             }
             (
-                Self::Bytes | Self::Date | Self::Timestamp | Self::Duration,
+                Self::Bytes | Self::Date | Self::Timestamp | Self::Duration | Self::Quantity,
                 data::Value::String(text),
             ) => self
                 .read_text(text)
@@ -56,6 +57,7 @@ impl Shape {
                 "date formatted string",
                 text,
             )?),
+            Self::Quantity => quantity::value(text).map_err(str::to_owned)?,
             Self::Timestamp => {
                 Value::Timestamp(timestamp(text, "date-time formatted string", text)?)
             }

@@ -10,6 +10,7 @@ use quorate_schema::structural::cel_types::escape_keyword;
 
 use super::Value;
 use crate::ast::Name;
+use crate::library::names;
 use crate::types::Type;
 
 /// How a piece of data is read.
@@ -36,6 +37,8 @@ pub enum Shape {
     Duration,
     /// An integer or text; typed `dyn`.
     IntOrString,
+    /// A quantity as text, read as a quantity.
+    Quantity,
     /// A list.
     List(Arc<ListShape>),
     /// A map from text.
@@ -101,6 +104,7 @@ impl Shape {
             Self::Bytes => Type::Bytes,
             Self::Date | Self::Timestamp => Type::Timestamp,
             Self::Duration => Type::Duration,
+            Self::Quantity => names::object(names::QUANTITY),
             Self::List(list) => Type::List(Arc::new(list.element.to_type())),
             Self::Map(value) => Type::Map(Arc::new(Type::String), Arc::new(value.to_type())),
             Self::Object(object) => Type::Object(object.name.clone()),

@@ -10,4 +10,5 @@ mod value;
 mod tests;
 
 pub(super) use overloads::overloads;
+pub(crate) use overloads::value;
 pub use value::Quantity;

@@ -77,7 +77,12 @@ fn receiver<'v>(arguments: &'v [Value<'_>]) -> Result<&'v Quantity, EvalError> {
 }
 
 fn to_quantity<'a>(arguments: &[Value<'a>]) -> Result<Value<'a>, EvalError> {
-    let quantity = Quantity::parse(text(arguments, 0)?).map_err(EvalError::new)?;
+    value(text(arguments, 0)?).map_err(EvalError::new)
+}
+
+/// The quantity that a text stands for; the error is what the expression fails with.
+pub(crate) fn value<'a>(text: &str) -> Result<Value<'a>, &'static str> {
+    let quantity = Quantity::parse(text)?;
     Ok(Value::opaque(QuantityValue { quantity, is_computed: false }))
 }
 
