@@ -3,6 +3,7 @@
 use quorate_meta::{Cause, Names, Value};
 
 use super::device_requests;
+use super::device_selector::DeviceSelectors;
 use crate::field::Field;
 use crate::resource_names;
 use crate::rules;
@@ -10,7 +11,15 @@ use quorate_registry::Strategy;
 
 /// The strategy of DeviceClass.
 #[derive(Debug)]
-pub(super) struct DeviceClass;
+pub(super) struct DeviceClass {
+    selectors: DeviceSelectors,
+}
+
+impl DeviceClass {
+    pub(super) const fn new() -> Self {
+        Self { selectors: DeviceSelectors::new() }
+    }
+}
 
 impl Strategy for DeviceClass {
     fn has_declared_rules(&self) -> bool {
@@ -25,6 +34,7 @@ impl Strategy for DeviceClass {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         device_requests::selectors(&spec.get("selectors"), &mut causes);
+        self.selectors.check(names, &spec.get("selectors"), &mut causes);
         let configurations = spec.get("config");
         let max = device_requests::MAX_CONFIGURATIONS;
         if rules::at_most_items(&configurations, max, &mut causes) {
@@ -51,7 +61,7 @@ mod tests {
     fn resources_of_a_class() {
         let check = |resource: serde_json::Value, expect: &[&str]| {
             let object = json!({"spec": {"extendedResourceName": resource}}).into();
-            assert_eq!(shown(&DeviceClass.validate(Naming::Svc.names(), &object)), expect);
+            assert_eq!(shown(&DeviceClass::new().validate(Naming::Svc.names(), &object)), expect);
         };
         check(json!(null), &[]);
         check(json!("example.com/gpu"), &[]);

@@ -5,6 +5,7 @@
 mod device_attributes;
 mod device_class;
 mod device_requests;
+mod device_selector;
 mod names;
 mod node_selection;
 mod resource_claim;
@@ -18,9 +19,9 @@ use quorate_registry::Strategy;
 /// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
     Some(match kind {
-        "DeviceClass" => Arc::new(device_class::DeviceClass),
-        "ResourceClaim" => Arc::new(resource_claim::ResourceClaim),
-        "ResourceClaimTemplate" => Arc::new(resource_claim::ResourceClaimTemplate),
+        "DeviceClass" => Arc::new(device_class::DeviceClass::new()),
+        "ResourceClaim" => Arc::new(resource_claim::ResourceClaim::new()),
+        "ResourceClaimTemplate" => Arc::new(resource_claim::ResourceClaimTemplate::new()),
         "ResourceSlice" => Arc::new(resource_slice::ResourceSlice),
         _ => return None,
     })

@@ -3,6 +3,7 @@
 use quorate_meta::{Cause, Names, Value};
 
 use super::device_requests;
+use super::device_selector::DeviceSelectors;
 use crate::field::Field;
 use crate::resource::resource_claim_status;
 use crate::rules;
@@ -10,7 +11,15 @@ use quorate_registry::{GatedFields, Part, Strategy};
 
 /// The strategy of ResourceClaim.
 #[derive(Debug)]
-pub(super) struct ResourceClaim;
+pub(super) struct ResourceClaim {
+    selectors: DeviceSelectors,
+}
+
+impl ResourceClaim {
+    pub(super) const fn new() -> Self {
+        Self { selectors: DeviceSelectors::new() }
+    }
+}
 
 impl Strategy for ResourceClaim {
     fn has_declared_rules(&self) -> bool {
@@ -37,9 +46,11 @@ impl Strategy for ResourceClaim {
     }
 
     /// The specification is immutable, so it is only checked here.
-    fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        device_requests::devices(&Field::root(object).get("spec.devices"), &mut causes);
+        let devices = Field::root(object).get("spec.devices");
+        device_requests::devices(&devices, &mut causes);
+        self.selectors.check_requests(names, &devices.get("requests"), &mut causes);
         causes
     }
 
@@ -55,7 +66,15 @@ impl Strategy for ResourceClaim {
 
 /// The strategy of ResourceClaimTemplate.
 #[derive(Debug)]
-pub(super) struct ResourceClaimTemplate;
+pub(super) struct ResourceClaimTemplate {
+    selectors: DeviceSelectors,
+}
+
+impl ResourceClaimTemplate {
+    pub(super) const fn new() -> Self {
+        Self { selectors: DeviceSelectors::new() }
+    }
+}
 
 impl Strategy for ResourceClaimTemplate {
     fn gated_fields(&self) -> &'static [GatedFields] {
@@ -69,11 +88,13 @@ impl Strategy for ResourceClaimTemplate {
         }
     }
 
-    fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         rules::template_metadata(&spec.get("metadata"), &mut causes);
-        device_requests::devices(&spec.get("spec.devices"), &mut causes);
+        let devices = spec.get("spec.devices");
+        device_requests::devices(&devices, &mut causes);
+        self.selectors.check_requests(names, &devices.get("requests"), &mut causes);
         causes
     }
 
@@ -98,7 +119,7 @@ mod tests {
     #[test]
     fn the_spec_stays() {
         let check = |old: Json, new: Json, expect: &[&str]| {
-            let causes = ResourceClaim.validate_update(
+            let causes = ResourceClaim::new().validate_update(
                 Naming::Svc.names(),
                 Part::Main,
                 &old.into(),
@@ -116,7 +137,7 @@ mod tests {
         let check = |metadata: Json, expect: &[&str]| {
             let object = json!({"spec": {"metadata": metadata, "spec": {}}}).into();
             assert_eq!(
-                shown(&ResourceClaimTemplate.validate_create(Naming::Svc.names(), &object)),
+                shown(&ResourceClaimTemplate::new().validate_create(Naming::Svc.names(), &object)),
                 expect
             );
         };

@@ -139,6 +139,7 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule {
         name: "quorate-kinds",
         uses: &[
+            "quorate-cel",
             "quorate-extensions",
             "quorate-meta",
             "quorate-policy",
