@@ -47,7 +47,6 @@ pub(crate) struct StepPass<'p> {
 
 impl Pass {
     /// The step of the mutating policies.
-    #[expect(dead_code, reason = "mutating policies are not asked yet")]
     pub(crate) fn policies(&mut self) -> StepPass<'_> {
         let Self { is_second, is_patched, policies, .. } = self;
         StepPass { is_second: *is_second, is_patched, asked: policies }

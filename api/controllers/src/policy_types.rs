@@ -13,6 +13,7 @@ use quorate_policy::{CheckedKind, Environments, type_check};
 use quorate_registry::error::Error;
 use quorate_registry::write::Target;
 use quorate_registry::{Catalogue, Part, Resource, stored_codec};
+use quorate_wire::json;
 use tokio::time::sleep;
 
 use super::context::{Context, is_conflict, is_settled};
@@ -115,7 +116,7 @@ fn checked(catalogue: &Catalogue, resource: &Resource) -> Option<CheckedKind> {
     if !resource.is_custom() {
         return Some(CheckedKind::new(kind, &resource.graph(), resource.ty()));
     }
-    let schema = resource.strategy.published_schema()?;
+    let (schema, _) = json::parse(&resource.strategy.published_schema()?).ok()?;
     CheckedKind::custom(kind, &schema, catalogue.graph())
 }
 

@@ -128,7 +128,7 @@ async fn a_scale_is_checked_and_warned_of_as_any_other_write() {
             answer.text()
         );
     };
-    for (method, media, told) in [(Method::PUT, "application/yaml"), (Method::PATCH, apply)] {
+    for (method, media) in [(Method::PUT, "application/yaml"), (Method::PATCH, apply)] {
         let told = r#"299 - "line 6: key \"replicas\" already set in map""#;
         check(method.clone(), media, "Strict", (400, "")).await;
         check(method.clone(), media, "Warn", (200, told)).await;

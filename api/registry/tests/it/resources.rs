@@ -72,7 +72,7 @@ fn objects_lose_nothing_between_versions() {
         converted += 1;
         for seed in 0..200 {
             let name = Value::from(serde_json::json!({"name": "a"}));
-            let mut object = Random::new(served.graph(), seed).object(served.ty());
+            let mut object = Random::new(&served.graph(), seed).object(served.ty());
             object.set_at(&["metadata"], name);
             let before = object.clone();
             form.conversion.to_stored(&mut object);
@@ -81,7 +81,7 @@ fn objects_lose_nothing_between_versions() {
             let context = format!("{} {}, seed {seed}", served.api_version, served.kind);
             form.conversion.to_stored(&mut object);
             assert_eq!(object, kept, "{context}: {before:?}");
-            let unknown = quorate_schema::decode(stored.graph(), stored.ty(), &mut object);
+            let unknown = quorate_schema::decode(&stored.graph(), stored.ty(), &mut object);
             assert!(unknown.unwrap().paths.is_empty(), "{context}");
         }
     }

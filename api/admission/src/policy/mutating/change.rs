@@ -59,7 +59,8 @@ impl Changer<'_> {
     ) -> Result<Option<Value>, Unchanged> {
         let attributes = self.subject.attributes;
         let resource = self.resource();
-        let own = BodyType { graph: resource.graph(), ty: resource.ty() };
+        let held = resource.graph();
+        let own = BodyType { graph: &held, ty: resource.ty() };
         let BodyType { graph, ty } = attributes.body.unwrap_or(own);
         let changed = match change {
             Change::Apply(fields) => {
