@@ -38,7 +38,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         let mut changes = context.store.watch(services.prefix(None), revision)?;
         let mut definition_changes = context.store.watch(definitions.prefix(None), revision)?;
         context.follow_definitions();
-        let all = Reconciliation { context, services: &services, catalogue: context.catalogue.load() };
+        let all =
+            Reconciliation { context, services: &services, catalogue: context.catalogue.load() };
         all.reconcile(&snapshot).await?;
         drop(snapshot);
         tokio::select! {

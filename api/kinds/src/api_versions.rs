@@ -6,8 +6,6 @@
 //! Not here: what is served, which also depends on defaults and the operator (`builtin`).
 
 #[cfg(test)]
-mod policy;
-#[cfg(test)]
 mod tests;
 
 use quorate_meta::Names;
@@ -76,7 +74,7 @@ fn api_version(names: &Names, group: &str, version: &str) -> String {
 }
 
 /// Reads `GROUP/VERSION KIND RESOURCE | RELEASES [| REPLACEMENT]`.
-fn read(row: &'static str) -> Option<ApiVersion> {
+pub(crate) fn read(row: &'static str) -> Option<ApiVersion> {
     let mut columns = row.split(" | ");
     let mut words = columns.next()?.split(' ');
     let (group, version) = words.next()?.split_once('/')?;

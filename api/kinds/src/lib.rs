@@ -16,6 +16,8 @@ mod certificates;
 mod conditions;
 mod coordination;
 mod core;
+#[cfg(test)]
+mod deprecation_policy;
 mod discovery;
 mod events;
 mod field;

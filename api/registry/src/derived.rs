@@ -133,8 +133,7 @@ impl StoredChange<'_> {
     /// Logs that the object counts as absent, because it cannot be read.
     pub fn left_out(&self, error: &dyn fmt::Display) {
         let Self { resource, namespace, name, .. } = self;
-        let resource = resource.qualified();
-        tracing::error!(%error, resource, namespace, name, "an object is left out");
+        tracing::error!(%error, resource = resource.qualified(), namespace, name, "an object is left out");
     }
 }
 

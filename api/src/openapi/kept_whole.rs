@@ -20,9 +20,9 @@ const KEPT: Duration = Duration::from_secs(60);
 
 /// The newest document in one form.
 #[derive(Default)]
-pub(super) struct KeptWhole(Mutex<Option<Kept>>);
+pub(super) struct KeptWhole(Mutex<Option<KeptDocument>>);
 
-struct Kept {
+struct KeptDocument {
     document: Arc<WholeDocument>,
     until: Instant,
 }
@@ -50,7 +50,7 @@ impl KeptWhole {
         if kept.is_none() {
             tokio::spawn(self.clone().forget());
         }
-        *kept = Some(Kept { document: document.clone(), until });
+        *kept = Some(KeptDocument { document: document.clone(), until });
         document
     }
 

@@ -69,7 +69,6 @@ async fn what_somebody_writes_into_a_role_that_gathers_rules_is_overwritten() {
     let body = part_of_sum(rules("delete")).to_string();
     let refused =
         server.send(Method::PATCH, &format!("{path}?fieldManager=n"), &headers, body).await;
-    let why = "Apply failed with 1 conflict: conflict with \"clusterrole-aggregation-controller\" using \
-               rbac.authorization.svc.io/v1: .rules";
+    let why = "Apply failed with 1 conflict: conflict with \"clusterrole-aggregation-controller\": .rules";
     assert_eq!((refused.status.as_u16(), refused.json()["message"].as_str()), (409, Some(why)));
 }

@@ -362,7 +362,6 @@ async fn bodies_and_forms() {
         assert!(exists(&server, "p").await);
     };
     check(&|body| body["kind"] = json!("Pod"), 400).await;
-    check(&|body| body["apiVersion"] = json!("policy/v1beta1"), 400).await;
     check(&|body| body["metadata"]["namespace"] = json!("b"), 400).await;
     check(&|body| body["metadata"]["name"] = json!(""), 400).await;
     check(&|body| body["deleteOptions"]["dryRun"] = json!(["Some"]), 422).await;

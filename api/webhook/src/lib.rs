@@ -17,6 +17,7 @@ mod pool;
 mod server_verifier;
 mod status;
 #[cfg(any(test, feature = "testing"))]
+#[expect(clippy::unwrap_used, reason = "a test says what it needs by failing")]
 pub mod testing;
 #[cfg(test)]
 mod tests;

@@ -108,7 +108,7 @@ impl MeasuredCluster {
     ) -> Result<Report, Error> {
         match kind {
             Kind::Watch => watchers::run(&self.servers, &self.workspace, options, env).await,
-            Kind::Definitions => definitions::run(&self.servers, options, env).await,
+            Kind::Definitions => Box::pin(definitions::run(&self.servers, options, env)).await,
             Kind::Idle => idle::run(&self.servers, &self.workspace, options, env).await,
             _ => load::run(kind, round, &self.servers, &self.workspace, options, env).await,
         }

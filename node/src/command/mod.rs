@@ -51,7 +51,7 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::Policy(Policy::Test(options)) => policy_test::run(&options, &env).await,
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Cel(command) => cel::run(command),
-        Command::Bench(options) => bench::run(&options, &env).await,
+        Command::Bench(options) => Box::pin(bench::run(&options, &env)).await,
         Command::Version => {
             print_line(VERSION);
             Ok(())

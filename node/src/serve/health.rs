@@ -134,9 +134,11 @@ impl Sources {
         }
         let own = self.exists(("core", "services"), Some("default"), service);
         self.leader_hook("bootstrap-controller", own)?;
-        let endpoints = self.exists(("core", "endpoints"), Some("default"), service);
+        // Addresses of nodes that have gone are taken from the endpoints of this Service, which has
+        // none on a loopback address.
+        let collected = self.exists(("core", "services"), Some("default"), service);
         let collector = "start-kube-apiserver-identity-lease-garbage-collector";
-        self.leader_hook(collector, endpoints)?;
+        self.leader_hook(collector, collected)?;
         let (task, published) = &self.tasks.authorities;
         let published = published.clone();
         let done = move || published.load(Ordering::Relaxed);

@@ -79,6 +79,7 @@ pub(super) fn uid(object: &Value) -> Option<HeaderValue> {
 
 #[cfg(test)]
 mod tests {
+    use quorate_meta::Naming;
     use serde_json::json;
 
     use super::*;

@@ -90,8 +90,17 @@ impl Judge<'_> {
         if !policies.validating.may_match(&resource.plural) {
             return Ok(());
         }
+        // In a box, so that a write without policies pays nothing for it.
+        Box::pin(self.judge_by(&policies, attributes)).await
+    }
+
+    async fn judge_by(
+        &self,
+        policies: &Policies,
+        attributes: &Attributes<'_>,
+    ) -> Result<(), Error> {
         let mut questions = Questions::new(attributes.author);
-        let mut report = self.report(&policies, attributes, &mut questions).await?;
+        let mut report = self.report(policies, attributes, &mut questions).await?;
         if report.is_refused() {
             // What refuses may have changed elsewhere.
             self.store.read_index().await?;

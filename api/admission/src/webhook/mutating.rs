@@ -11,7 +11,7 @@ use quorate_registry::Attributes;
 use quorate_registry::error::Error;
 
 use super::call::{Called, Failed, call, log_failure};
-use super::index::StoredWebhook;
+use super::index::{StoredWebhook, Webhooks};
 use super::matched::{Form, Forms};
 use super::metrics::WebhookType;
 use super::notes::CallNotes;
@@ -31,15 +31,25 @@ impl WebhookPhase<'_> {
         &self,
         attributes: &Attributes<'_>,
         object: &mut Value,
+        pass: StepPass<'_>,
+    ) -> Result<(), Error> {
+        match self.in_force(attributes).await? {
+            // In a box, so that a write without webhooks pays nothing for it.
+            Some(webhooks) if webhooks.mutating.may_match(&attributes.target.resource.plural) => {
+                Box::pin(self.ask_all(&webhooks, attributes, object, pass)).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn ask_all(
+        &self,
+        webhooks: &Webhooks,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
         mut pass: StepPass<'_>,
     ) -> Result<(), Error> {
         let plural = &attributes.target.resource.plural;
-        let Some(webhooks) = self.in_force(attributes).await? else {
-            return Ok(());
-        };
-        if !webhooks.mutating.may_match(plural) {
-            return Ok(());
-        }
         let mut notes = CallNotes::new(self.index.names);
         pass.begin(object);
         let mut asked = Ok(());

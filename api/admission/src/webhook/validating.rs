@@ -9,7 +9,7 @@ use quorate_registry::Attributes;
 use quorate_registry::error::Error;
 
 use super::call::{Called, Failed, call};
-use super::index::StoredWebhook;
+use super::index::{StoredWebhook, Webhooks};
 use super::matched::Forms;
 use super::metrics::WebhookType;
 use super::notes::CallNotes;
@@ -21,13 +21,21 @@ impl WebhookPhase<'_> {
     /// # Errors
     /// The first refusal.
     pub(crate) async fn validate(&self, attributes: &Attributes<'_>) -> Result<(), Error> {
-        let plural = &attributes.target.resource.plural;
-        let Some(webhooks) = self.in_force(attributes).await? else {
-            return Ok(());
-        };
-        if !webhooks.validating.may_match(plural) {
-            return Ok(());
+        match self.in_force(attributes).await? {
+            // In a box, so that a write without webhooks pays nothing for it.
+            Some(webhooks) if webhooks.validating.may_match(&attributes.target.resource.plural) => {
+                Box::pin(self.validate_by_all(&webhooks, attributes)).await
+            }
+            _ => Ok(()),
         }
+    }
+
+    async fn validate_by_all(
+        &self,
+        webhooks: &Webhooks,
+        attributes: &Attributes<'_>,
+    ) -> Result<(), Error> {
+        let plural = &attributes.target.resource.plural;
         let (mut forms, mut matched) = (Forms::default(), Vec::new());
         for (_, webhook) in webhooks.validating.of(plural, self.index.now()) {
             match self.matched(&webhook, attributes, &mut forms).await {

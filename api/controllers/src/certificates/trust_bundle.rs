@@ -24,7 +24,8 @@ const HASH_BYTES: usize = 6;
 pub(crate) async fn run(context: &Context, authority: &str) -> Result<(), Error> {
     let names = context.names;
     let found = context.find(&names.group("certificates"), "v1beta1", "clustertrustbundles");
-    let Some(resource) = found.as_ref().filter(|found| found.served && !authority.is_empty()) else {
+    let Some(resource) = found.as_ref().filter(|found| found.served && !authority.is_empty())
+    else {
         return pending().await;
     };
     let signer = names.domain_key(SIGNER);

@@ -13,7 +13,8 @@ pub fn is_delegated(
     group: &str,
     version: &str,
 ) -> bool {
-    let Some(services) = catalogue.find_builtin(&names.group("apiregistration"), "v1", "apiservices")
+    let Some(services) =
+        catalogue.find_builtin(&names.group("apiregistration"), "v1", "apiservices")
     else {
         return false;
     };

@@ -55,7 +55,9 @@ fn the_table_agrees_with_the_release() {
     }
     for (place, fact) in facts["gone"].as_object().unwrap() {
         let (place, kind) = place.split_once(' ').unwrap();
-        expect.insert((place.to_owned(), kind.to_owned()), ("-".to_owned(), fact));
+        // Some that are gone are registered still, and never served.
+        let place = (place.to_owned(), kind.to_owned());
+        expect.entry(place).or_insert_with(|| ("-".to_owned(), fact));
     }
     let rows = ApiVersion::all();
     assert_eq!(rows.len(), expect.len());

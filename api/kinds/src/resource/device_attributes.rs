@@ -158,7 +158,7 @@ mod tests {
         ] {
             check(value, &[]);
         }
-        check(json!({}), &["Required a"]);
+        check(json!({}), &["Invalid a"]);
         check(json!({"int": 1, "bool": true}), &["Invalid a"]);
         check(json!({"string": "x".repeat(65)}), &["TooLong a.string"]);
         check(json!({"version": "v1"}), &["Invalid a.version"]);

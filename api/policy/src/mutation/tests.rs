@@ -135,22 +135,28 @@ fn mutated(ty: &str, spec: Json, object: Json) -> Result<Json, String> {
     Ok(serde_json::to_value(&object).expect("a value is JSON"))
 }
 
-#[test]
-fn fields_are_applied_by_the_merge_markers_of_the_type() {
-    let check = |expression: &str, object: Json, expect: Result<Json, &str>| {
-        let spec = json!({"mutations": [applied(expression)]});
-        let found = mutated("core/v1.Pod", spec, object);
-        assert_eq!(
-            found.as_ref().map_err(String::as_str),
-            expect.as_ref().map_err(|text| *text),
-            "{expression}"
-        );
-    };
-    let pod = json!({
+#[track_caller]
+fn check_applied(expression: &str, object: Json, expect: Result<Json, &str>) {
+    let spec = json!({"mutations": [applied(expression)]});
+    let found = mutated("core/v1.Pod", spec, object);
+    assert_eq!(
+        found.as_ref().map_err(String::as_str),
+        expect.as_ref().map_err(|text| *text),
+        "{expression}"
+    );
+}
+
+fn pod() -> Json {
+    json!({
         "apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "a", "labels": {"x": "1"}, "managedFields": [{"manager": "m"}]},
         "spec": {"containers": [{"name": "c", "image": "i", "resources": {}}]}, "status": {},
-    });
+    })
+}
+
+#[test]
+fn fields_are_applied_by_the_merge_markers_of_the_type() {
+    let (check, pod) = (check_applied, pod());
     let with = |path: &str, value: Json| {
         let mut pod = pod.clone();
         *pod.pointer_mut(path).unwrap() = value;

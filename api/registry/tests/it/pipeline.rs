@@ -329,25 +329,29 @@ async fn a_patched_object_is_pruned_and_gets_its_defaults_again() {
 
 #[tokio::test]
 async fn a_patch_makes_no_other_object() {
-    let refused = async |path: &'static [&'static str]| {
+    let refused = async |path: &'static [&'static str], value: &str| {
         let cluster = Cluster::new("").await;
-        *cluster.recorder.patch.lock() = Some((path, Value::from("other")));
+        *cluster.recorder.patch.lock() = Some((path, Value::from(value)));
         let object = json!({"metadata": {"name": "s"}, "type": "Opaque"}).into();
         let refused = cluster.writer.create(cluster.secret(), object, WRITE).await;
         refused.map_err(|error| error.into_status().message)
     };
     for field in [["metadata", "name"], ["metadata", "namespace"], ["metadata", "uid"]] {
         let field: &'static [&'static str] = Box::leak(Box::new(field));
-        let message = refused(field).await.unwrap_err();
+        let message = refused(field, "other").await.unwrap_err();
         let expect = format!(
             "metadata.{}: Invalid value: \"other\": field is immutable, and the recorder has changed it",
             field[1]
         );
         assert!(message.contains(&expect), "{message}");
     }
-    for field in ["creationTimestamp", "resourceVersion", "selfLink"] {
+    for (field, value) in [
+        ("creationTimestamp", "2001-01-01T00:00:00Z"),
+        ("resourceVersion", "other"),
+        ("selfLink", "other"),
+    ] {
         let path: &'static [&'static str] = Box::leak(Box::new(["metadata", field]));
-        refused(path).await.unwrap();
+        refused(path, value).await.unwrap();
     }
 }
 

@@ -60,7 +60,10 @@ fn is_covered(graph: &Graph, ty: &TypeDef, path: &str, reason: &CauseReason) -> 
     let (index, rest) = after_index(rest);
     let below = message(&field.shape, index).map(|id| graph.ty(id));
     if rest.is_empty() {
-        let of_union = reason == &CauseReason::FieldValueInvalid && below.is_some_and(has_union);
+        // What is wrong with the key of a map's entry is told at the same path as its union.
+        let has_key = index && matches!(field.shape, Shape::Map(_));
+        let of_union =
+            !has_key && reason == &CauseReason::FieldValueInvalid && below.is_some_and(has_union);
         return of_union || reports(field, index, reason);
     }
     let of_subfield = field.rules.iter().any(|rule| match rule {

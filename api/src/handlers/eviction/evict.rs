@@ -170,8 +170,11 @@ impl Eviction<'_> {
     }
 
     fn budgets(&self) -> Result<&Arc<Resource>, Error> {
-        let found =
-            self.catalogue.find_builtin(&self.api.names.group("policy"), "v1", "poddisruptionbudgets");
+        let found = self.catalogue.find_builtin(
+            &self.api.names.group("policy"),
+            "v1",
+            "poddisruptionbudgets",
+        );
         found.ok_or_else(|| Error::internal("disruption budgets are not served"))
     }
 

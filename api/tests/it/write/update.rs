@@ -7,8 +7,14 @@ async fn numbers_without_a_fraction_are_integers_in_yaml() {
     let server = Server::with_namespace().await;
     let leases = "/apis/coordination.svc.io/v1/namespaces/a/leases";
     let check = async |method: Method, media: &str, number: &str, expect: Option<i64>| {
+        // A Lease is replaced on the condition of its version only.
+        let version = match method {
+            Method::PUT => server.get(&format!("{leases}/l")).await.version(),
+            _ => String::new(),
+        };
+        let metadata = json!({"name": "l", "resourceVersion": version});
         let body = format!(
-            "{{\"apiVersion\": \"coordination.svc.io/v1\", \"kind\": \"Lease\", \"metadata\": {{\"name\": \"l\"}}, \"spec\": {{\"leaseTransitions\": {number}}}}}"
+            "{{\"apiVersion\": \"coordination.svc.io/v1\", \"kind\": \"Lease\", \"metadata\": {metadata}, \"spec\": {{\"leaseTransitions\": {number}}}}}"
         );
         let one = format!("{leases}/l?dryRun=All&fieldManager=m");
         let path = if method == Method::POST { leases } else { &one };

@@ -146,7 +146,7 @@ impl<'d> Composer<'d> {
             let line = self.document.node(value).line;
             let value = self.value(value)?;
             if !entries.set(key.clone(), value) && self.duplicates.len() < MAX_DUPLICATES {
-                self.duplicates.push(Duplicate { line, key: key.to_string() });
+                self.duplicates.push(Duplicate { line: line.into(), key: key.to_string() });
             }
         }
         Ok(())
@@ -173,7 +173,7 @@ impl<'d> Composer<'d> {
             return false;
         };
         let tagged = scalar.tag.as_deref() == Some("tag:yaml.org,2002:merge");
-        scalar.text == "<<" && (scalar.plain || tagged)
+        &*scalar.text == "<<" && (scalar.plain || tagged)
     }
 
     /// Merges a map, or maps of which the first has precedence.

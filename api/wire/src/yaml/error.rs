@@ -28,10 +28,16 @@ impl Error {
     }
 
     /// An error of the grammar. The line is counted from one by the scanner and from zero by the
-    /// parser, and is left out when it is zero.
-    pub(super) fn grammar(error: &libyaml_safer::Error) -> Self {
-        let at = |mark: Option<libyaml_safer::Mark>| mark.map_or(0, |mark| mark.line);
+    /// parser, and is left out when it is zero. `end` is where the text ends, if the scanner was
+    /// given a line break after it.
+    pub(super) fn grammar(error: &libyaml_safer::Error, end: Option<u64>) -> Self {
         let scanner = error.kind() == libyaml_safer::ErrorKind::Scanner;
+        let at = |mark: Option<libyaml_safer::Mark>| {
+            mark.map_or(0, |mark| {
+                let is_after = scanner && end.is_some_and(|end| mark.index > end);
+                mark.line.saturating_sub(u64::from(is_after))
+            })
+        };
         let line = match at(error.problem_mark()) {
             0 => at(error.context_mark()),
             line if scanner => line + 1,

@@ -1,12 +1,14 @@
 //! Parser events of the first document of a text.
 //!
 //! Invariants: the text that the parser gets is UTF-8. Text in UTF-16 with a byte order mark is
-//! converted before.
+//! converted before. The parser gets a line break after a last line without one, because its scanner
+//! panics on a token that the end of the text cuts off; a block scalar that ends there does not have
+//! it.
 
 use std::borrow::Cow;
-use std::io::BufReader;
+use std::io::{BufReader, Chain, Read};
 
-use libyaml_safer::{Event, Parser};
+use libyaml_safer::{Event, EventData, Parser, ScalarStyle};
 
 use super::error::Error;
 
@@ -15,7 +17,9 @@ const READ_BYTES: usize = 16 * 1024;
 
 /// The events of a text, one after the other.
 pub(super) struct Events<'t> {
-    parser: Parser<BufReader<&'t [u8]>>,
+    parser: Parser<BufReader<Chain<&'t [u8], &'static [u8]>>>,
+    /// The length of a text whose last line has no break.
+    unbroken: Option<u64>,
 }
 
 impl<'t> Events<'t> {
@@ -23,13 +27,27 @@ impl<'t> Events<'t> {
         let mut parser = Parser::new();
         parser.set_encoding(libyaml_safer::Encoding::Utf8);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        parser.set_input(BufReader::with_capacity(READ_BYTES, text.as_bytes()));
-        Self { parser }
+        let is_broken = text.is_empty() || text.ends_with(['\n', '\r']);
+        let end: &[u8] = if is_broken { b"" } else { b"\n" };
+        let input = text.as_bytes().chain(end);
+        parser.set_input(BufReader::with_capacity(READ_BYTES, input));
+        let unbroken = (!is_broken).then(|| u64::try_from(text.len()).unwrap_or(u64::MAX));
+        Self { parser, unbroken }
     }
 
     /// The next event; after the end of the stream nothing may be asked for.
     pub(super) fn next_event(&mut self) -> Result<Event, Error> {
-        self.parser.parse().map_err(|error| Error::grammar(&error))
+        let parsed = self.parser.parse();
+        let mut event = parsed.map_err(|error| Error::grammar(&error, self.unbroken))?;
+        if let Some(length) = self.unbroken
+            && event.end_mark.index >= length
+            && let EventData::Scalar { value, style, .. } = &mut event.data
+            && matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
+            && value.ends_with('\n')
+        {
+            value.pop();
+        }
+        Ok(event)
     }
 }
 

@@ -12,13 +12,13 @@ use super::events::Events;
 use super::read::{MAX_DEPTH, MAX_NODES};
 
 /// The place of a node among the nodes of its document.
-pub(super) type NodeId = usize;
+pub(super) type NodeId = u32;
 
 /// A node.
 #[derive(Debug)]
 pub(super) struct Node {
     /// Its line, counted from one.
-    pub(super) line: u64,
+    pub(super) line: u32,
     pub(super) kind: NodeKind,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum NodeKind {
     /// Keys and values by turns.
     Map(Vec<NodeId>),
     Alias {
-        anchor: String,
+        anchor: Box<str>,
         target: NodeId,
     },
 }
@@ -37,9 +37,9 @@ pub(super) enum NodeKind {
 /// The text of a scalar and what is said of its type.
 #[derive(Debug)]
 pub(super) struct Scalar {
-    pub(super) text: String,
+    pub(super) text: Box<str>,
     /// The whole tag, if one is given.
-    pub(super) tag: Option<String>,
+    pub(super) tag: Option<Box<str>>,
     /// Whether the text says what type it has: it is plain, or has the tag `!`.
     pub(super) plain: bool,
 }
@@ -78,34 +78,36 @@ impl Document {
 
     /// A node of this document.
     pub(super) fn node(&self, id: NodeId) -> &Node {
-        &self.nodes[id]
+        &self.nodes[id as usize]
     }
 
     /// Adds the node that begins with the event.
     fn add(&mut self, event: Event) -> Result<(), Error> {
-        let id = self.nodes.len();
-        if id >= MAX_NODES {
+        let Some(id) =
+            NodeId::try_from(self.nodes.len()).ok().filter(|_| self.nodes.len() < MAX_NODES)
+        else {
             return Err(Error::too_many(MAX_NODES));
-        }
-        let line = event.start_mark.line + 1;
+        };
+        let line = u32::try_from(event.start_mark.line + 1).unwrap_or(u32::MAX);
         let (anchor, kind) = match event.data {
             EventData::Alias { anchor } => {
                 let target =
                     self.anchors.get(&anchor).copied().ok_or_else(|| {
                         Error::yaml(format!("unknown anchor '{anchor}' referenced"))
                     })?;
-                (None, NodeKind::Alias { anchor, target })
+                (None, NodeKind::Alias { anchor: anchor.into(), target })
             }
             EventData::Scalar { anchor, tag, value, plain_implicit, .. } => {
-                let tag = tag.filter(|tag| !tag.is_empty() && tag != "!");
-                (anchor, NodeKind::Scalar(Scalar { text: value, tag, plain: plain_implicit }))
+                let tag = tag.filter(|tag| !tag.is_empty() && tag != "!").map(Into::into);
+                let text = value.into();
+                (anchor, NodeKind::Scalar(Scalar { text, tag, plain: plain_implicit }))
             }
             EventData::SequenceStart { anchor, .. } => (anchor, NodeKind::List(Vec::new())),
             EventData::MappingStart { anchor, .. } => (anchor, NodeKind::Map(Vec::new())),
             _ => return Ok(()),
         };
         if let Some(parent) = self.open.last() {
-            match &mut self.nodes[*parent].kind {
+            match &mut self.nodes[*parent as usize].kind {
                 NodeKind::List(children) | NodeKind::Map(children) => children.push(id),
                 NodeKind::Scalar(_) | NodeKind::Alias { .. } => {}
             }
@@ -118,6 +120,9 @@ impl Document {
             if self.open.len() > MAX_DEPTH {
                 return Err(Error::yaml(format!("exceeded max depth of {MAX_DEPTH}")));
             }
+        }
+        if self.nodes.len() == self.nodes.capacity() {
+            self.nodes.reserve_exact(self.nodes.len() / 4 + 16);
         }
         self.nodes.push(Node { line, kind });
         Ok(())

@@ -41,7 +41,7 @@ impl Resolved<'_> {
 
 /// The value of a scalar.
 pub(super) fn resolve(scalar: &Scalar) -> Result<Resolved<'_>, Error> {
-    let text = scalar.text.as_str();
+    let text = &*scalar.text;
     let same = Ok(Resolved::Text(Cow::Borrowed(text)));
     let Some(tag) = scalar.tag.as_deref() else {
         return if scalar.plain { Ok(plain(text)) } else { same };
@@ -146,8 +146,8 @@ mod tests {
     use super::*;
 
     fn scalar(tag: &str, text: &str) -> Scalar {
-        let tag = (!tag.is_empty()).then(|| format!("{PREFIX}{tag}"));
-        Scalar { text: text.to_owned(), tag, plain: true }
+        let tag = (!tag.is_empty()).then(|| format!("{PREFIX}{tag}").into());
+        Scalar { text: text.into(), tag, plain: true }
     }
 
     #[test]

@@ -352,3 +352,25 @@ fn aliases_of_a_large_text_are_bounded() {
     let text = format!("a: &a {large}\nb: [{aliases}]\n");
     assert!(parse(text.as_bytes()).is_err());
 }
+
+#[test]
+fn the_last_line_needs_no_break() {
+    let check = |text: &str, expect: &str| {
+        let (value, _) = parse(text.as_bytes()).unwrap();
+        assert_eq!(value.str_at(&["a"]), Some(expect), "{text:?}");
+    };
+    for (style, broken, unbroken) in [
+        ("|", "b\n", "b"),
+        ("|-", "b", "b"),
+        ("|+", "b\n", "b"),
+        (">", "b\n", "b"),
+        (">-", "b", "b"),
+    ] {
+        check(&format!("a: {style}\n  b\n"), broken);
+        check(&format!("a: {style}\n  b"), unbroken);
+    }
+    check("a: b", "b");
+    check("a: \"b\"", "b");
+    check("a: |\n  b\nc: |\n  d", "b\n");
+    assert!(parse(b"a: \"b\\").is_err());
+}

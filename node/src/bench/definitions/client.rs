@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// A client.
 #[derive(Debug)]
-pub(super) struct Client<'s> {
+pub(super) struct DefinitionsClient<'s> {
     servers: &'s Servers,
     env: &'s Env,
     connections: Vec<Connection>,
@@ -41,7 +41,7 @@ struct Answer {
     body: Bytes,
 }
 
-impl<'s> Client<'s> {
+impl<'s> DefinitionsClient<'s> {
     /// The client with this number.
     pub(super) async fn connect(
         servers: &'s Servers,

@@ -21,7 +21,7 @@ use futures::future::try_join_all;
 use quorate_env::Env;
 use tokio::time::{Instant, sleep};
 
-use self::client::Client;
+use self::client::DefinitionsClient;
 use self::figures::{Changes, Phases};
 use self::variants::{RUN_LABEL, ServedVersion, Source, Variant};
 use super::Options;
@@ -39,9 +39,9 @@ const FEW: usize = 10;
 const CHANGES: u32 = 20;
 
 /// The measurement while it runs.
-struct Run<'r> {
+struct DefinitionsRun<'r> {
     servers: &'r Servers,
-    clients: Vec<Client<'r>>,
+    clients: Vec<DefinitionsClient<'r>>,
     /// The path of the definitions' collection.
     path: String,
     id: String,
@@ -70,15 +70,15 @@ pub(super) async fn run(servers: &Servers, options: &Options, env: &Env) -> Resu
     let mut source = Source::read(folder)?;
     let mut clients = Vec::new();
     for number in 0..options.clients as usize {
-        clients.push(Client::connect(servers, number, env).await?);
+        clients.push(DefinitionsClient::connect(servers, number, env).await?);
     }
     let mut id = [0; 4];
     env.entropy.fill(&mut id);
     let id = format!("{:08x}", u32::from_be_bytes(id));
     let path = format!("/apis/{}/customresourcedefinitions", source.api_version);
-    let mut run = Run { servers, clients, path, id };
+    let mut run = DefinitionsRun { servers, clients, path, id };
     run.leave_out_refused(&mut source).await?;
-    let measured = run.measure(&source, options).await;
+    let measured = Box::pin(run.measure(&source, options)).await;
     let started = Instant::now();
     let removed = run.remove().await;
     let mut report = measured?;
@@ -87,7 +87,7 @@ pub(super) async fn run(servers: &Servers, options: &Options, env: &Env) -> Resu
     Ok(report)
 }
 
-impl Run<'_> {
+impl DefinitionsRun<'_> {
     /// Leaves out what the server refuses, which would only be counted as errors.
     async fn leave_out_refused(&mut self, source: &mut Source) -> Result<(), Error> {
         let all: Vec<Variant> =

@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// What findings have in common.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Kind {
+struct FindingKind {
     action: String,
     /// Whether it is about an object that is there, not about a recorded write.
     is_object: bool,
@@ -36,7 +36,7 @@ pub(super) struct Tally {
     writes: i64,
     objects: i64,
     oldest: Option<String>,
-    found: BTreeMap<Kind, Findings>,
+    found: BTreeMap<FindingKind, Findings>,
 }
 
 impl Tally {
@@ -50,7 +50,7 @@ impl Tally {
         let verdicts = step.get("verdicts").and_then(Value::as_list).unwrap_or_default();
         for verdict in verdicts {
             let text = |field: &str| verdict.str_at(&[field]).unwrap_or_default().to_owned();
-            let kind = Kind {
+            let kind = FindingKind {
                 action: text("action"),
                 is_object: verdict.get("resourceVersion").is_none(),
                 operation: text("operation"),
@@ -117,7 +117,7 @@ impl Tally {
             lines.push("no finding".to_owned());
         }
         for (kind, findings) in &self.found {
-            let Kind { action, is_object, operation, resource, namespace, manager } = kind;
+            let FindingKind { action, is_object, operation, resource, namespace, manager } = kind;
             let what = if *is_object {
                 format!("{resource} that are there")
             } else {

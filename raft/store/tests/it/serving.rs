@@ -328,7 +328,7 @@ fn older_states_are_remembered_as_many_as_allowed() {
     let check = |remembered_snapshots: usize, expect_again: bool| {
         let mut node = Node::with(ServingOptions { ring_bytes: 0, remembered_snapshots });
         (0..40).for_each(|_| node.publish(&["a/1"]));
-        let mut read = |at: u64| {
+        let read = |at: u64| {
             let before = node.history.reads.load(Ordering::SeqCst);
             let found = node.serving.snapshot_at(Revision::new(at)).expect("kept");
             assert_eq!(found.revision().get(), at);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use quorate_meta::Value;
+use quorate_meta::{Naming, Value};
 use serde_json::{Value as Json, json};
 
 use super::graph::{Graph, VertexKind};

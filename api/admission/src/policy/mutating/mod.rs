@@ -87,10 +87,22 @@ impl Mutator<'_> {
         if !policies.mutating.may_match(&resource.plural) {
             return Ok(());
         }
+        // In a box, so that a write without policies pays nothing for it.
+        Box::pin(self.mutate_by(&policies, attributes, object, pass)).await
+    }
+
+    async fn mutate_by(
+        &self,
+        policies: &Policies,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+        pass: &mut StepPass<'_>,
+    ) -> Result<(), Error> {
+        let resource = attributes.target.resource;
         pass.begin(object);
         let mut questions = Questions::new(attributes.author);
         let attributes = Attributes { new: Some(object), ..*attributes };
-        let mut mutated = self.ask(&policies, &attributes, pass, &mut questions).await;
+        let mut mutated = self.ask(policies, &attributes, pass, &mut questions).await;
         if !mutated.as_ref().is_ok_and(|mutated| mutated.refusal.is_empty()) {
             // What refuses may have changed elsewhere.
             self.store.read_index().await?;

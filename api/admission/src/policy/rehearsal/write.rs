@@ -144,8 +144,7 @@ fn written_part(old: &Value, new: &Value) -> Part {
     };
     let differ = |field: &str| old.get(field) != new.get(field);
     let mut others = old.iter().chain(new.iter()).map(|(field, _)| field);
-    let is_alone =
-        others.all(|field| matches!(field.as_ref(), "metadata" | "status") || !differ(field));
+    let is_alone = others.all(|field| matches!(field, "metadata" | "status") || !differ(field));
     let same_metadata = || {
         let fields = ["labels", "annotations", "finalizers", "ownerReferences"];
         let (old, new) = (old.get("metadata"), new.get("metadata"));

@@ -223,10 +223,19 @@ async fn the_log_quotes_neither_objects_nor_answers() {
     rule["rules"][0]["resources"] = json!(["secrets"]);
     cluster.configure("Mutating", "c", vec![rule]).await;
     let echo: fn(&[u8]) -> String = |review| String::from_utf8_lossy(review).into_owned();
-    server.then(&[Does::Answers(500, "hunter2"), Does::Answers(200, "hunter2"), Does::Makes(echo)]);
-    for _ in 0..3 {
-        let secret = json!({"metadata": {"name": "s"}, "stringData": {"password": "hunter2"}});
-        cluster.write("", "secrets", secret).await.unwrap_err();
+    // A place in the code that another test comes to first counts as of no interest until it is
+    // asked for again: what the first round has come to is known in the second one.
+    for _ in 0..2 {
+        tracing::callsite::rebuild_interest_cache();
+        server.then(&[
+            Does::Answers(500, "hunter2"),
+            Does::Answers(200, "hunter2"),
+            Does::Makes(echo),
+        ]);
+        for _ in 0..3 {
+            let secret = json!({"metadata": {"name": "s"}, "stringData": {"password": "hunter2"}});
+            cluster.write("", "secrets", secret).await.unwrap_err();
+        }
     }
     let text = String::from_utf8(log.0.lock().clone()).unwrap();
     let from_here: Vec<&str> = text.lines().filter(|line| line.contains("quorate")).collect();

@@ -16,7 +16,7 @@ pub(in crate::tidy) const META: &[(&str, &[&str])] = &[
 ];
 pub(in crate::tidy) const SCHEMA: &[(&str, &[&str])] = &[
     ("apply", &["decode", "defaults", "fieldset", "graph", "managed", "testing"]),
-    ("declarative", &["graph", "path"]),
+    ("declarative", &["graph", "idl", "path"]),
     ("decode", &["fieldset", "graph", "path", "testing"]),
     ("defaults", &["decode", "graph", "testing"]),
     ("fieldset", &["decode", "graph", "testing"]),
@@ -234,7 +234,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
 pub(in crate::tidy) const KINDS: &[(&str, &[&str])] = &[
     ("address_warnings", &["field"]),
     ("admissionregistration", &["conditions", "field", "rules"]),
-    ("api_versions", &["builtin"]),
+    ("api_versions", &[]),
     ("apiextensions", &[]),
     ("apiregistration", &["field", "rules"]),
     ("apps", &["core", "field", "rules", "workload"]),
@@ -255,6 +255,7 @@ pub(in crate::tidy) const KINDS: &[(&str, &[&str])] = &[
             "workload",
         ],
     ),
+    ("deprecation_policy", &["api_versions", "builtin"]),
     ("discovery", &["address_warnings", "field", "rules"]),
     ("events", &["core", "field", "rules"]),
     ("field", &[]),

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use quorate_meta::Naming;
 use quorate_registry::features::Gates;
+use quorate_registry::release::Release;
 use quorate_registry::runtime_config::Stability;
 use quorate_schema::Graph;
 
-use super::*;
+use crate::api_versions::{ApiVersion, read};
 use crate::builtin;
 
-const RELEASED: &str = include_str!("released.txt");
+const RELEASED: &str = include_str!("api_versions/released.txt");
 
 /// How many minor releases a beta version goes on being served after it was deprecated, and may
 /// take until it is.
