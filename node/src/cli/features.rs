@@ -21,8 +21,8 @@ pub(crate) struct Features {
     /// Features to switch on or off: Feature=true,Other=false. Can be repeated.
     #[arg(long, value_name = "LIST", long_help = feature_gates_help())]
     pub(crate) feature_gates: Vec<GateSettings>,
-    /// Versions and resources of the API to switch on or off: GROUP/VERSION[/RESOURCE][=false],
-    /// api/all, api/ga, api/beta, api/alpha. Can be repeated.
+    /// Versions and resources of the API to switch on or off: GROUP/VERSION, GROUP/VERSION/RESOURCE,
+    /// api/all, api/ga, api/beta or api/alpha, each with =true or =false. Can be repeated.
     #[arg(long, value_name = "LIST")]
     pub(crate) runtime_config: Vec<RuntimeConfig>,
     /// The release to behave like, from 1.32 to 1.35.
