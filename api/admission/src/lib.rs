@@ -6,10 +6,10 @@
 //! comes last, because it counts only what is admitted.
 //!
 //! Invariants: plugins are stateless and read nothing but a `SnapshotView`; the server's own writes
-//! (those without a user) are admitted by all of them; a refusal is decided by a state that is
+//! (those without a user) are admitted by all of the plugins; a refusal is decided by a state that is
 //! known to be current, and a write that was admitted by an older state is bound to the revisions
 //! of the quotas that it is charged to.
-//!
+
 mod matching;
 mod mutation;
 mod plugin;
