@@ -10,7 +10,7 @@ use super::Query;
 /// `quorate policy`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Policy {
-    /// Show which recorded writes and which objects a policy would have refused or warned of.
+    /// Show which recorded writes and which objects a policy would have refused, changed or warned of.
     /// Nothing is enforced.
     Test(PolicyTest),
 }

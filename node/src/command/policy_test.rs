@@ -1,5 +1,5 @@
-//! `quorate policy test`: which recorded writes, and which objects, policies would have refused or
-//! warned of.
+//! `quorate policy test`: which recorded writes, and which objects, policies would have refused,
+//! changed or warned of.
 //!
 //! The server checks the policies first, by a dry run of their creation, and rehearses them then
 //! step by step; progress is told on standard error.

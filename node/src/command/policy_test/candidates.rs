@@ -12,11 +12,45 @@ use crate::files::read_text;
 
 /// The neutral name of their group.
 const GROUP: &str = "admissionregistration";
-/// Each kind and its plural name.
-const KINDS: [(&str, &str); 2] = [
-    ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-    ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
+/// The kinds of policies, each with that of its bindings.
+const PAIRS: [(CandidateKind, CandidateKind); 2] = [
+    (
+        CandidateKind::new("ValidatingAdmissionPolicy", "v1", "validatingadmissionpolicies"),
+        CandidateKind::new(
+            "ValidatingAdmissionPolicyBinding",
+            "v1",
+            "validatingadmissionpolicybindings",
+        ),
+    ),
+    (
+        CandidateKind::new("MutatingAdmissionPolicy", "v1beta1", "mutatingadmissionpolicies"),
+        CandidateKind::new(
+            "MutatingAdmissionPolicyBinding",
+            "v1beta1",
+            "mutatingadmissionpolicybindings",
+        ),
+    ),
 ];
+
+/// A kind that can be rehearsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CandidateKind {
+    kind: &'static str,
+    version: &'static str,
+    plural: &'static str,
+}
+
+impl CandidateKind {
+    const fn new(kind: &'static str, version: &'static str, plural: &'static str) -> Self {
+        Self { kind, version, plural }
+    }
+
+    /// The kind of an object.
+    fn of(object: &Value) -> Option<Self> {
+        let kind = object.str_at(&["kind"])?;
+        PAIRS.into_iter().flat_map(|(policy, binding)| [policy, binding]).find(|k| k.kind == kind)
+    }
+}
 
 /// Policies and bindings.
 #[derive(Debug, Default)]
@@ -47,11 +81,11 @@ impl Candidates {
                 _ => self.0.push(object),
             }
         }
-        let stranger = self.0.iter().find(|object| plural(object).is_none());
+        let stranger = self.0.iter().find(|object| CandidateKind::of(object).is_none());
         stranger.map_or(Ok(()), |object| {
             let kind = object.str_at(&["kind"]).unwrap_or("an object without a kind");
             Err(format!(
-                "{kind} cannot be rehearsed: only validating admission policies and their bindings"
+                "{kind} cannot be rehearsed: only admission policies and their bindings can"
             ))
         })
     }
@@ -60,15 +94,15 @@ impl Candidates {
     pub(super) async fn check(self, client: &mut ApiClient) -> Result<Vec<Value>, Error> {
         let mut checked = Vec::new();
         for object in self.bound() {
-            let plural = plural(&object).unwrap_or_default();
-            let path = format!("/apis/{}/v1/{plural}", client.names.group(GROUP));
+            let Some(kind) = CandidateKind::of(&object) else { continue };
+            let version = format!("{}/{}", client.names.group(GROUP), kind.version);
+            let path = format!("/apis/{version}/{}", kind.plural);
             let name = object.str_at(&["metadata", "name"]).unwrap_or_default().to_owned();
             let existing = match name.as_str() {
                 "" => None,
                 name => client.find(&format!("{path}/{name}")).await?,
             };
             let mut object = object;
-            let version = format!("{}/v1", client.names.group(GROUP));
             object.set_at(&["apiVersion"], version);
             checked.push(match existing {
                 None => client.post(&format!("{path}?dryRun=All"), &object).await?,
@@ -84,32 +118,32 @@ impl Candidates {
 
     /// All of them, and a binding to everything for each policy that has none.
     fn bound(self) -> Vec<Value> {
-        let is_binding = |object: &&Value| plural(object) == Some(KINDS[1].1);
-        let bound: Vec<String> = self.0.iter().filter(is_binding).filter_map(policy_of).collect();
         let mut all = self.0;
-        let policies = all.iter().filter(|object| plural(object) == Some(KINDS[0].1));
-        let names = policies.filter_map(|policy| policy.str_at(&["metadata", "name"]));
-        let unbound = names.filter(|name| !bound.iter().any(|bound| bound == name));
-        let bindings: Vec<Value> = unbound
-            .map(|name| {
-                let spec = json!({"policyName": name, "validationActions": ["Deny"]});
-                json!({"kind": KINDS[1].0, "metadata": {"name": name}, "spec": spec}).into()
-            })
-            .collect();
-        all.extend(bindings);
+        for (policy, binding) in PAIRS {
+            let of =
+                |kind| all.iter().filter(move |object| CandidateKind::of(object) == Some(kind));
+            let bound: Vec<String> = of(binding).filter_map(policy_of).collect();
+            let names = of(policy).filter_map(|policy| policy.str_at(&["metadata", "name"]));
+            let unbound = names.filter(|name| !bound.iter().any(|bound| bound == name));
+            let bindings: Vec<Value> = unbound.map(|name| binding_of(binding.kind, name)).collect();
+            all.extend(bindings);
+        }
         all
     }
+}
+
+/// A binding of a policy to everything.
+fn binding_of(kind: &str, name: &str) -> Value {
+    let mut spec = json!({"policyName": name});
+    if kind == PAIRS[0].1.kind {
+        spec["validationActions"] = json!(["Deny"]);
+    }
+    json!({"kind": kind, "metadata": {"name": name}, "spec": spec}).into()
 }
 
 /// The policy that a binding names.
 fn policy_of(binding: &Value) -> Option<String> {
     binding.str_at(&["spec", "policyName"]).map(str::to_owned)
-}
-
-/// The plural name of an object's kind.
-fn plural(object: &Value) -> Option<&'static str> {
-    let kind = object.str_at(&["kind"])?;
-    KINDS.iter().find(|(known, _)| *known == kind).map(|(_, plural)| *plural)
 }
 
 /// The documents of a YAML stream.
@@ -151,6 +185,8 @@ mod tests {
         check(POLICY, &["a ", "a a"]);
         check(&format!("---\n{POLICY}---\n{BINDING}---\n"), &["a ", "b a"]);
         check("# nothing\n", &[]);
+        let mutating = POLICY.replace("Validating", "Mutating");
+        check(&format!("{mutating}---\n{BINDING}"), &["a ", "b a", "a a"]);
         let list = r#"{"kind": "List", "items": [{"kind": "ValidatingAdmissionPolicy", "metadata": {"name": "x"}}]}"#;
         check(list, &["x ", "x x"]);
     }

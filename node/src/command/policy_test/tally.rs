@@ -126,9 +126,9 @@ impl Tally {
             let place =
                 if namespace.is_empty() { String::new() } else { format!(" in {namespace}") };
             let by = if manager.is_empty() { String::new() } else { format!(" by {manager}") };
-            lines.push(format!("{:>8}  {action:<5}  {what}{place}{by}", findings.count));
+            lines.push(format!("{:>8}  {action:<6}  {what}{place}{by}", findings.count));
             let examples = findings.examples.iter();
-            lines.extend(examples.map(|(name, message)| format!("{:>17}{name}: {message}", "")));
+            lines.extend(examples.map(|(name, message)| format!("{:>18}{name}: {message}", "")));
         }
         lines
     }
@@ -160,10 +160,10 @@ mod tests {
             tally.lines(),
             [
                 "5 recorded writes since 2026-01-01T00:00:00Z and 3 objects looked at; nothing was enforced",
-                "       2  Deny   CREATE of pods in n by kubectl",
-                "                 a: no",
-                "       1  Deny   pods that are there in n by kubectl",
-                "                 a: no",
+                "       2  Deny    CREATE of pods in n by kubectl",
+                "                  a: no",
+                "       1  Deny    pods that are there in n by kubectl",
+                "                  a: no",
             ]
         );
         assert_eq!(tally.record()["findings"][0]["count"], json!(2));

@@ -27,7 +27,7 @@ use crate::matching::match_resources::MatchedAs;
 use crate::matching::questions::Questions;
 use crate::matching::seen::Seen;
 use crate::matching::subject::{Subject, name_of};
-use crate::mutation::StepPass;
+use crate::mutation::{Pass, StepPass};
 use crate::snapshot_view::SnapshotView;
 use change::{Changer, Unchanged};
 use refusal::Refusal;
@@ -54,12 +54,27 @@ struct Invocation {
     may_repeat: bool,
 }
 
+/// What policies would have made of one write.
+pub(super) struct Rehearsed {
+    pub(super) object: Value,
+    /// The names of the policies that change it, in order.
+    pub(super) by: Vec<String>,
+    /// Why they would refuse it.
+    pub(super) refusal: Option<String>,
+}
+
 /// Why the policies have not made anything of an object.
 enum Interrupted {
     /// Answers of the authorizer are missing.
     Pending,
     /// The write fails, whatever the failure policy.
     Failed(Error),
+}
+
+impl Invocation {
+    fn policy(&self) -> &str {
+        self.key.split(' ').next().unwrap_or_default()
+    }
 }
 
 impl From<Pending> for Interrupted {
@@ -89,6 +104,28 @@ impl Mutator<'_> {
         }
         // In a box, so that a write without policies pays nothing for it.
         Box::pin(self.mutate_by(&policies, attributes, object, pass)).await
+    }
+
+    /// What policies would make of the object of a write that was made already.
+    ///
+    /// # Errors
+    /// 500 for an object that cannot be converted, and for a policy without an end.
+    pub(super) async fn rehearse(
+        &self,
+        policies: &Policies,
+        attributes: &Attributes<'_>,
+    ) -> Result<Rehearsed, Error> {
+        let mut pass = Pass::default();
+        let mut questions = Questions::new(None);
+        let mutated = self.ask(policies, attributes, &pass.policies(), &mut questions).await?;
+        let refusal = mutated.refusal.tell(attributes.target.resource, name_of(attributes));
+        let mut by: Vec<_> = mutated.asked.iter().filter(|asked| asked.has_changed).collect();
+        by.dedup_by(|one, other| one.policy() == other.policy());
+        Ok(Rehearsed {
+            by: by.into_iter().map(|asked| asked.policy().to_owned()).collect(),
+            refusal: refusal.err().map(|error| error.into_status().message),
+            object: mutated.object,
+        })
     }
 
     async fn mutate_by(

@@ -11,6 +11,7 @@
 //!
 //! Not here: webhooks, which would be called.
 
+mod changed_fields;
 mod place;
 mod write;
 
@@ -21,10 +22,11 @@ use quorate_registry::error::Error;
 use quorate_registry::{keys, stored_codec};
 use quorate_store::{HistoryError, Revision};
 
-use super::index::{BINDINGS, POLICIES, Policies};
-use super::{Judge, PolicyIndex, is_exempt};
+use super::index::{BINDINGS, MUTATING_BINDINGS, MUTATING_POLICIES, POLICIES, Policies};
+use super::{Judge, Mutator, PolicyIndex, is_exempt};
 use crate::Admission;
 use crate::matching::questions::Questions;
+use changed_fields::changed_fields;
 pub use place::{InvalidPlace, Place};
 use write::RecordedWrite;
 
@@ -32,8 +34,7 @@ use write::RecordedWrite;
 const WRITES_PER_STEP: usize = 1000;
 
 /// 400 for an object that is no candidate.
-const NO_CANDIDATE: &str =
-    "only ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding can be rehearsed";
+const NO_CANDIDATE: &str = "only admission policies and their bindings can be rehearsed";
 
 /// The candidates.
 pub struct Rehearsal<'r> {
@@ -58,7 +59,7 @@ pub struct Step {
 /// What a candidate would have said of one write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// `Deny`, `Warn` or `Audit`.
+    /// `Deny`, `Warn`, `Audit`, or `Change` for what mutating policies do.
     pub action: &'static str,
     /// What the client or the audit event would have been told.
     pub message: String,
@@ -90,9 +91,11 @@ impl<'r> Rehearsal<'r> {
             let plural = match object.str_at(&["kind"]) {
                 Some("ValidatingAdmissionPolicy") => POLICIES,
                 Some("ValidatingAdmissionPolicyBinding") => BINDINGS,
+                Some("MutatingAdmissionPolicy") => MUTATING_POLICIES,
+                Some("MutatingAdmissionPolicyBinding") => MUTATING_BINDINGS,
                 _ => return Err(Error::bad_request(NO_CANDIDATE)),
             };
-            has_policy |= plural == POLICIES;
+            has_policy |= matches!(plural, POLICIES | MUTATING_POLICIES);
             policies.update(ObjectChange {
                 plural,
                 names: index.names(),
@@ -182,22 +185,23 @@ impl<'r> Rehearsal<'r> {
     }
 
     fn may_match(&self, plural: &str) -> bool {
-        self.policies.validating.may_match(plural)
+        self.policies.validating.may_match(plural) || self.policies.mutating.may_match(plural)
     }
 
     async fn ask(&self, write: &RecordedWrite<'_>, step: &mut Step) -> Result<(), Error> {
         tokio::task::consume_budget().await;
-        let judge = Judge {
-            index: self.index,
-            catalogue: &self.admission.catalogue,
-            store: &self.admission.store,
-        };
         if is_exempt(self.index.names(), write.resource) {
             return Ok(());
         }
-        let attributes = write.attributes();
+        let mut told = Vec::new();
+        let mutated = self.mutate(write, &mut told).await?;
+        let mut attributes = write.attributes();
+        attributes.new = mutated.as_ref().or(attributes.new);
+        let Admission { catalogue, store, .. } = self.admission;
+        let judge = Judge { index: self.index, catalogue, store };
         let report = judge.report(&self.policies, &attributes, &mut Questions::new(None)).await?;
-        step.verdicts.extend(report.told().into_iter().map(|(action, message)| Verdict {
+        told.extend(report.told());
+        step.verdicts.extend(told.into_iter().map(|(action, message)| Verdict {
             action,
             message,
             operation: write.operation(),
@@ -208,5 +212,30 @@ impl<'r> Rehearsal<'r> {
             revision: write.revision,
         }));
         Ok(())
+    }
+
+    /// The object as mutating candidates would have left it; `None` where none changes it.
+    async fn mutate(
+        &self,
+        write: &RecordedWrite<'_>,
+        told: &mut Vec<(&'static str, String)>,
+    ) -> Result<Option<Value>, Error> {
+        let attributes = write.attributes();
+        let Some(object) = attributes.new else { return Ok(None) };
+        if !self.policies.mutating.may_match(&write.resource.plural) {
+            return Ok(None);
+        }
+        let Admission { catalogue, store, .. } = self.admission;
+        let mutator = Mutator { index: self.index, catalogue, store };
+        let rehearsed = mutator.rehearse(&self.policies, &attributes).await?;
+        told.extend(rehearsed.refusal.map(|refusal| ("Deny", refusal)));
+        let fields = changed_fields(object, &rehearsed.object);
+        if fields.is_empty() {
+            return Ok(None);
+        }
+        let by = rehearsed.by.iter().map(|name| format!("'{name}'"));
+        let by = by.collect::<Vec<_>>().join(", ");
+        told.push(("Change", format!("changed by policy {by}: {}", fields.join(", "))));
+        Ok(Some(rehearsed.object))
     }
 }

@@ -85,6 +85,62 @@ async fn actions_are_told_apart() {
     }
 }
 
+/// A mutating policy of this name and its binding; the change is for objects without a value.
+fn mutating(name: &str, expression: &str) -> Vec<Value> {
+    let policy = json!({
+        "kind": "MutatingAdmissionPolicy", "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule("configmaps", "CREATE")]},
+            "mutations": [{
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {"expression": expression},
+            }],
+            "reinvocationPolicy": "Never",
+        },
+    });
+    let binding = json!({
+        "kind": "MutatingAdmissionPolicyBinding", "metadata": {"name": name},
+        "spec": {"policyName": name},
+    });
+    vec![policy.into(), binding.into()]
+}
+
+#[tokio::test]
+async fn changes_are_told_and_seen_by_validating_candidates() {
+    let cluster = changed_cluster().await;
+    let check = async |candidates: Vec<Value>, expect: &[(&str, &str, &str)]| {
+        let rehearsal = Rehearsal::new(&cluster.admission, &candidates).unwrap();
+        let step = rehearsal.step(Place::Objects { after: Bytes::new() }).await.unwrap();
+        let found = step.verdicts.iter();
+        let found = found.map(|told| (told.action, told.name.as_str(), told.message.as_str()));
+        assert_eq!(found.collect::<Vec<_>>(), expect);
+    };
+    let label = mutating("label", r#"Object{metadata: Object.metadata{labels: {"a": "b"}}}"#);
+    let told = "changed by policy 'label': /metadata/labels";
+    check(label.clone(), &[("Change", "x", told), ("Change", "y", told)]).await;
+
+    let same = mutating("same", r#"Object{data: {"a": object.?data.?a.orValue("b")}}"#);
+    check(same, &[("Change", "y", "changed by policy 'same': /data")]).await;
+
+    let wrong = mutating("wrong", r#"Object{data: {"a": object.data.b}}"#);
+    let denied = "policy 'wrong' with binding 'wrong' denied request: ";
+    let rehearsal = Rehearsal::new(&cluster.admission, &wrong).unwrap();
+    let step = rehearsal.step(Place::Objects { after: Bytes::new() }).await.unwrap();
+    assert!(step.verdicts.iter().all(|told| told.action == "Deny"));
+    assert!(step.verdicts[0].message.starts_with(denied), "{}", step.verdicts[0].message);
+
+    let mut both = label;
+    both.extend(candidates("Deny"));
+    let rehearsal = Rehearsal::new(&cluster.admission, &both).unwrap();
+    let step = rehearsal.step(Place::Objects { after: Bytes::new() }).await.unwrap();
+    let expect = [
+        ("Change", "CREATE", "x", false),
+        ("Deny", "CREATE", "x", false),
+        ("Change", "CREATE", "y", false),
+    ];
+    assert_eq!(shown(&step), expect);
+}
+
 #[tokio::test]
 async fn times_and_places_leave_out_what_is_before() {
     let cluster = changed_cluster().await;
@@ -107,8 +163,7 @@ async fn only_policies_are_candidates() {
         let refused = Rehearsal::new(&cluster.admission, &candidates).err().unwrap();
         assert_eq!(refused.into_status().message, expect);
     };
-    let other =
-        "only ValidatingAdmissionPolicy and ValidatingAdmissionPolicyBinding can be rehearsed";
+    let other = "only admission policies and their bindings can be rehearsed";
     check(vec![map("x").into()], other);
     check(vec![Value::Null], other);
     check(candidates("Deny").split_off(1), "there is no policy to rehearse");
