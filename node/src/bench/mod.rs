@@ -7,9 +7,9 @@
 //! compare, it measures both in turn. What many large lists at one time cost in memory, a 400 MB
 //! collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
 //! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers
-//! 10000`, also with `--connections 40`. Objects are ConfigMaps, or those of a definition of custom
-//! resources. `quorate bench definitions` measures definitions themselves. It measures durable servers only: there is nothing to turn fsync off with. It does
-//! not judge.
+//! 10000`, also with `--connections 40`. Objects are ConfigMaps, or made after a sample of another
+//! kind. `quorate bench definitions` measures definitions themselves. It measures durable servers
+//! only: there is nothing to turn fsync off with. It does not judge.
 
 mod definition;
 mod definitions;

@@ -1,4 +1,4 @@
-//! What the measured objects are: ConfigMaps, or custom resources made after a sample.
+//! What the measured objects are: ConfigMaps, or objects made after a sample.
 //!
 //! Invariants: each object has a name and a payload of its own, and two objects of one template
 //! have as many bytes as their names allow; every sixteenth carries the label that the selector
@@ -10,7 +10,8 @@
 mod tests;
 
 use quorate_env::Env;
-use quorate_meta::Value;
+use quorate_kinds::builtin;
+use quorate_meta::{Naming, Value};
 use quorate_wire::{json, yaml};
 
 use super::Options;
@@ -33,16 +34,14 @@ pub(super) struct ObjectTemplate {
 #[derive(Debug, Clone)]
 enum ObjectKind {
     ConfigMap,
-    Custom(Box<CustomKind>),
+    Sample(Box<SampleKind>),
 }
 
-/// Objects of a definition.
+/// Objects made after a sample.
 #[derive(Debug, Clone, PartialEq)]
-struct CustomKind {
-    /// The definition in JSON.
-    definition: String,
-    /// The path of the definition's collection.
-    definitions: String,
+struct SampleKind {
+    /// `None` for a built-in kind: the path of the definition's collection, and its JSON.
+    definition: Option<(String, String)>,
     /// The path of the group version.
     group_version: String,
     plural: String,
@@ -55,12 +54,13 @@ struct CustomKind {
 impl ObjectTemplate {
     /// ConfigMaps, or what the options' files describe.
     pub(super) fn read(options: &Options, env: &Env) -> Result<Self, Error> {
-        let kind = match (&options.definition, &options.sample) {
-            (Some(definition), Some(sample)) => {
-                let (definition, sample) = (read_text(definition)?, read_text(sample)?);
-                ObjectKind::Custom(Box::new(CustomKind::new(&definition, &sample)?))
+        let kind = match &options.sample {
+            Some(sample) => {
+                let definition = options.definition.as_deref().map(read_text).transpose()?;
+                let kind = SampleKind::new(definition.as_deref(), &read_text(sample)?)?;
+                ObjectKind::Sample(Box::new(kind))
             }
-            _ => ObjectKind::ConfigMap,
+            None => ObjectKind::ConfigMap,
         };
         let mut random = vec![0; usize::try_from(options.payload).map_err(Error::config)?];
         env.entropy.fill(&mut random);
@@ -84,7 +84,9 @@ impl ObjectTemplate {
     pub(super) fn definition(&self) -> Option<(&str, &str)> {
         match &self.kind {
             ObjectKind::ConfigMap => None,
-            ObjectKind::Custom(kind) => Some((&kind.definitions, &kind.definition)),
+            ObjectKind::Sample(kind) => {
+                kind.definition.as_ref().map(|(path, definition)| (&**path, &**definition))
+            }
         }
     }
 
@@ -92,7 +94,7 @@ impl ObjectTemplate {
     pub(super) fn collection(&self, namespace: &str) -> String {
         match &self.kind {
             ObjectKind::ConfigMap => format!("/api/v1/namespaces/{namespace}/configmaps"),
-            ObjectKind::Custom(kind) => {
+            ObjectKind::Sample(kind) => {
                 format!("{}/namespaces/{namespace}/{}", kind.group_version, kind.plural)
             }
         }
@@ -111,7 +113,7 @@ impl ObjectTemplate {
                 ),
                 name, shard, turn, start, end
             ),
-            ObjectKind::Custom(kind) => format!(
+            ObjectKind::Sample(kind) => format!(
                 concat!(
                     r#"{{{},"metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
                     r#""annotations":{{"bench/turn":"{}","bench/payload":"{}{}"}}}}{}}}"#
@@ -122,37 +124,61 @@ impl ObjectTemplate {
     }
 }
 
-impl CustomKind {
-    fn new(definition: &str, sample: &str) -> Result<Self, Error> {
-        let definition = parse("the definition", definition)?;
+impl SampleKind {
+    fn new(definition: Option<&str>, sample: &str) -> Result<Self, Error> {
         let sample = parse("the sample", sample)?;
-        let text = |value: &Value, path: &[&str]| {
-            let found = path.iter().try_fold(value, |value, key| value.get(key));
-            let found = found.and_then(Value::as_str).map(str::to_owned);
-            found.ok_or_else(|| Error::config(format_args!("{} is missing", path.join("."))))
+        let (api_version, kind) = (text(&sample, &["apiVersion"])?, text(&sample, &["kind"])?);
+        let definition = definition.map(|text| parse("the definition", text)).transpose()?;
+        let plural = match &definition {
+            Some(definition) => plural_of(definition)?,
+            None => builtin_plural(&api_version, &kind)?,
         };
-        if text(&definition, &["spec", "scope"])? != "Namespaced" {
-            return Err(Error::config("objects of the definition must be namespaced"));
-        }
-        let api_version = text(&sample, &["apiVersion"])?;
-        let header = [("apiVersion", &api_version), ("kind", &text(&sample, &["kind"])?)];
+        let with_path = |definition: Value| -> Result<_, Error> {
+            let version = text(&definition, &["apiVersion"])?;
+            Ok((format!("/apis/{version}/customresourcedefinitions"), to_json(&definition)))
+        };
+        let header = [("apiVersion", &api_version), ("kind", &kind)];
         let members = sample.as_map().into_iter().flat_map(|map| map.iter());
         let content =
             members.filter(|(key, _)| !matches!(*key, "apiVersion" | "kind" | "metadata"));
+        let prefix = if api_version.contains('/') { "/apis" } else { "/api" };
         Ok(Self {
-            definitions: format!(
-                "/apis/{}/customresourcedefinitions",
-                text(&definition, &["apiVersion"])?
-            ),
-            group_version: format!("/apis/{api_version}"),
-            plural: text(&definition, &["spec", "names", "plural"])?,
+            definition: definition.map(with_path).transpose()?,
+            group_version: format!("{prefix}/{api_version}"),
+            plural,
             header: header.map(|(key, value)| format!(r#""{key}":"{value}""#)).join(","),
             content: content
                 .map(|(key, value)| format!(r#","{key}":{}"#, to_json(value)))
                 .collect(),
-            definition: to_json(&definition),
         })
     }
+}
+
+/// The plural name of a definition's objects.
+fn plural_of(definition: &Value) -> Result<String, Error> {
+    if text(definition, &["spec", "scope"])? != "Namespaced" {
+        return Err(Error::config("objects of the definition must be namespaced"));
+    }
+    text(definition, &["spec", "names", "plural"])
+}
+
+/// The plural name of a built-in kind, in either profile.
+fn builtin_plural(api_version: &str, kind: &str) -> Result<String, Error> {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    for naming in [Naming::Svc, Naming::Kubernetes] {
+        let catalogue = builtin::catalogue_of(naming.names());
+        if let Some(found) = catalogue.find_kind(group, version, kind).filter(|it| it.namespaced) {
+            return Ok(found.plural.clone());
+        }
+    }
+    Err(Error::config(format_args!(
+        "{api_version} {kind} is no built-in kind of namespaced objects: give its definition"
+    )))
+}
+
+fn text(value: &Value, path: &[&str]) -> Result<String, Error> {
+    let missing = || Error::config(format_args!("{} is missing", path.join(".")));
+    value.str_at(path).map(str::to_owned).ok_or_else(missing)
 }
 
 fn parse(what: &str, text: &str) -> Result<Value, Error> {

@@ -60,13 +60,13 @@ pub(crate) struct Options {
     /// and its objects are measured in place of ConfigMaps.
     #[arg(long, value_name = "FILE", requires = "sample")]
     pub(crate) definition: Option<PathBuf>,
-    /// One object of the definition, in YAML or JSON. Every object is a copy of it under a name of
-    /// its own, with the payload in an annotation.
-    #[arg(long, value_name = "FILE", requires = "definition")]
+    /// One object of the definition, or of a built-in kind, in YAML or JSON. Every object is a copy
+    /// of it under a name of its own, with the payload in an annotation.
+    #[arg(long, value_name = "FILE")]
     pub(crate) sample: Option<PathBuf>,
     /// Measure ConfigMaps in turn with the objects of the definition, such that both are answered
     /// in as many bytes; the last lines say how these do beside the ConfigMaps.
-    #[arg(long, requires = "definition", conflicts_with = "versus")]
+    #[arg(long, requires = "sample", conflicts_with = "versus")]
     pub(crate) versus_config_maps: bool,
     /// How many objects there are to read, update and list.
     #[arg(long, default_value_t = 5000)]

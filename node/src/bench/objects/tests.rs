@@ -13,8 +13,8 @@ spec: {size: 3}
 ";
 
 fn custom(payload: &str) -> ObjectTemplate {
-    let kind = CustomKind::new(DEFINITION, SAMPLE).expect("both are well formed");
-    ObjectTemplate { kind: ObjectKind::Custom(Box::new(kind)), payload: payload.to_owned() }
+    let kind = SampleKind::new(Some(DEFINITION), SAMPLE).expect("both are well formed");
+    ObjectTemplate { kind: ObjectKind::Sample(Box::new(kind)), payload: payload.to_owned() }
 }
 
 #[test]
@@ -30,6 +30,19 @@ fn a_custom_object_is_the_sample_under_its_own_name() {
     assert_eq!(template.collection("n"), "/apis/example.org/v1/namespaces/n/widgets");
     let (path, _) = template.definition().expect("custom objects have one");
     assert_eq!(path, "/apis/apiextensions.svc.io/v1/customresourcedefinitions");
+}
+
+#[test]
+fn a_built_in_kind_needs_no_definition() {
+    let check = |sample: &str, expect: &str| {
+        let kind = SampleKind::new(None, sample).expect("the kind is known");
+        assert_eq!(kind.definition, None);
+        let kind = ObjectKind::Sample(Box::new(kind));
+        let template = ObjectTemplate { kind, payload: String::new() };
+        assert_eq!(template.collection("n"), expect);
+    };
+    check("apiVersion: v1\nkind: Pod\n", "/api/v1/namespaces/n/pods");
+    check("apiVersion: apps/v1\nkind: Deployment\n", "/apis/apps/v1/namespaces/n/deployments");
 }
 
 #[test]
@@ -51,12 +64,14 @@ fn a_stamp_is_a_patch_of_every_object() {
 
 #[test]
 fn files_that_make_no_objects_are_refused() {
-    let check = |definition: &str, sample: &str, expect: &str| {
-        let error = CustomKind::new(definition, sample).expect_err(expect);
+    let check = |definition: Option<&str>, sample: &str, expect: &str| {
+        let error = SampleKind::new(definition, sample).expect_err(expect);
         assert!(error.to_string().contains(expect), "{error}");
     };
-    check("a: [", SAMPLE, "the definition");
-    check(DEFINITION, "kind: Widget", "apiVersion is missing");
-    check("spec: {scope: Cluster}", SAMPLE, "must be namespaced");
-    check("spec: {scope: Namespaced}", SAMPLE, "apiVersion is missing");
+    check(Some("a: ["), SAMPLE, "the definition");
+    check(Some(DEFINITION), "kind: Widget", "apiVersion is missing");
+    check(Some("spec: {scope: Cluster}"), SAMPLE, "must be namespaced");
+    check(Some("spec: {scope: Namespaced}"), SAMPLE, "spec.names.plural is missing");
+    check(None, SAMPLE, "no built-in kind");
+    check(None, "apiVersion: v1\nkind: Node\n", "no built-in kind");
 }
