@@ -27,6 +27,7 @@ use super::health::{Sources, Tasks};
 use super::issuer::StoreIssuer;
 use super::signer::Signer;
 use super::{Background, Parts, authorities, certificates, issuer, static_tokens, token_keys};
+use crate::allocator::return_memory;
 use crate::cli::{Switches, Tuning};
 use crate::error::Error;
 use crate::files::read_text;
@@ -184,6 +185,7 @@ pub(super) fn background(
         tokio::spawn(token_keys::run(parts.clone(), api.clone())),
         tokio::spawn(issuer::run(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
+        tokio::spawn(return_memory()),
     ];
     let publisher = api.custom_resources.clone();
     let publisher = publisher.map(|publisher| tokio::spawn(async move { publisher.run().await }));
