@@ -145,7 +145,7 @@ impl Endpoint {
     pub(crate) fn find(path: &str) -> Option<(Self, Option<&str>)> {
         let path = path.strip_prefix('/')?;
         Self::ALL.into_iter().find_map(|endpoint| match path.strip_prefix(endpoint.name())? {
-            "" | "/" => Some((endpoint, None)),
+            "" => Some((endpoint, None)),
             check => Some((endpoint, Some(check.strip_prefix('/')?))),
         })
     }
@@ -170,7 +170,12 @@ mod tests {
             assert_eq!(Endpoint::find(path), expect)
         };
         check("/livez", Some((Endpoint::Live, None)));
-        check("/readyz/", Some((Endpoint::Ready, None)));
+        check("/readyz", Some((Endpoint::Ready, None)));
+        // No check has an empty name, so this path is nothing's.
+        check("/readyz/", Some((Endpoint::Ready, Some(""))));
+        check("/livez//ping", Some((Endpoint::Live, Some("/ping"))));
+        check("/livez/ping/", Some((Endpoint::Live, Some("ping/"))));
+        check("//livez", None);
         check("/livez/ping", Some((Endpoint::Live, Some("ping"))));
         check("/livez/poststarthook/rbac/x", Some((Endpoint::Live, Some("poststarthook/rbac/x"))));
         check("/livezz", None);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 use http::{Response, StatusCode};
-use quorate_meta::well_known;
+use quorate_meta::{Naming, well_known};
 
 use super::compression;
 use crate::Api;
@@ -57,17 +57,25 @@ pub(crate) async fn handle(
         OpenApiPage::Whole => (PROTOBUF_V2, None),
     };
     let accept = request.header("accept").unwrap_or_default();
-    let Some(in_protobuf) = asks_protobuf(accept, protobuf) else {
+    let names = match api.names.naming {
+        Naming::Svc => &protobuf[..],
+        Naming::Kubernetes => &protobuf[..1],
+    };
+    let Some(media) = media(accept, names) else {
         return Ok(plain(StatusCode::NOT_ACCEPTABLE));
     };
-    match path {
-        Some(path) => part(api, request, path, in_protobuf).await,
+    let mut response = match path {
+        Some(path) => part(api, request, path, is_protobuf(media)).await?,
         None => {
             let (documents, served) = (documents(api, request), served(api, request));
-            let whole = api.openapi.whole(&documents, served, in_protobuf).await;
-            send(api, request, &whole.document)
+            let whole = api.openapi.whole(&documents, served, is_protobuf(media)).await;
+            send(api, request, &whole.document)?
         }
+    };
+    if let Some(named) = response.headers_mut().get_mut(CONTENT_TYPE) {
+        *named = HeaderValue::from_static(media);
     }
+    Ok(response)
 }
 
 fn documents(api: &Api, request: &Request<'_>) -> Arc<DocumentSet> {
@@ -78,20 +86,25 @@ fn served<'r>(api: &Api, request: &Request<'r>) -> Served<'r> {
     Served { catalogue: request.catalogue, with_cbor: api.formats.has_cbor() }
 }
 
-/// Whether an Accept header (empty when absent) asks for a document in protobuf and not in JSON;
-/// `None` when neither will do. A wildcard means JSON unless the header refuses that.
-fn asks_protobuf(accept: &str, protobuf: [&str; 2]) -> Option<bool> {
+/// The media type of the document that an Accept header (empty when absent) asks for: JSON, or
+/// protobuf under one of its names; `None` when neither will do. A wildcard means JSON unless the
+/// header refuses that.
+fn media(accept: &str, protobuf: &[[&'static str; 2]]) -> Option<&'static str> {
     if accept.trim().is_empty() {
-        return Some(false);
+        return Some(well_known::MEDIA_JSON);
     }
-    let offered = [well_known::MEDIA_JSON, protobuf[0]];
+    let offered = [well_known::MEDIA_JSON, protobuf[0][0]];
     let clauses = negotiation::clauses(accept);
     let mut asked =
         clauses.iter().flat_map(|clause| negotiation::meant(clause, accept, || offered.to_vec()));
     asked.find_map(|media| match media {
-        well_known::MEDIA_JSON => Some(false),
-        media => protobuf.contains(&media).then_some(true),
+        well_known::MEDIA_JSON => Some(well_known::MEDIA_JSON),
+        media => protobuf.iter().find(|names| names.contains(&media)).map(|[usual, _]| *usual),
     })
+}
+
+fn is_protobuf(media: &str) -> bool {
+    media != well_known::MEDIA_JSON
 }
 
 async fn index(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
@@ -145,30 +158,32 @@ mod tests {
 
     #[test]
     fn which_form_is_asked_for() {
-        let [usual, first] = PROTOBUF_V2;
-        let check = |accept: &str, expect: Option<bool>| {
-            assert_eq!(asks_protobuf(accept, PROTOBUF_V2), expect, "{accept}");
+        let (json, [names, own]) = (well_known::MEDIA_JSON, PROTOBUF_V2);
+        let check = |accept: &str, expect: Option<&str>| {
+            assert_eq!(media(accept, &PROTOBUF_V2), expect, "{accept}");
         };
-        for protobuf in [usual, first] {
-            check(protobuf, Some(true));
-            check(&protobuf.to_ascii_uppercase(), Some(true));
-            check(&format!("{protobuf};q=0.1, application/xml"), Some(true));
-            check(&format!("{protobuf}, application/json"), Some(true));
-            check(&format!("application/json, {protobuf}"), Some(false));
-            check(&format!("{protobuf};q=0.5, application/json;q=0.9"), Some(false));
-            check(&format!("application/json;q=0.5, {protobuf};q=0.9"), Some(true));
+        for (protobuf, usual) in [names, own].iter().flat_map(|two| two.map(|one| (one, two[0]))) {
+            check(protobuf, Some(usual));
+            check(&protobuf.to_ascii_uppercase(), Some(usual));
+            check(&format!("{protobuf};q=0.1, application/xml"), Some(usual));
+            check(&format!("{protobuf}, application/json"), Some(usual));
+            check(&format!("application/json, {protobuf}"), Some(json));
+            check(&format!("{protobuf};q=0.5, application/json;q=0.9"), Some(json));
+            check(&format!("application/json;q=0.5, {protobuf};q=0.9"), Some(usual));
             check(&format!("{protobuf};q=0"), None);
-            check(&format!("{protobuf};q=0, application/json"), Some(false));
-            check(&format!("{protobuf};q=0, */*"), Some(false));
+            check(&format!("{protobuf};q=0, application/json"), Some(json));
+            check(&format!("{protobuf};q=0, */*"), Some(json));
         }
-        check("", Some(false));
-        check("*/*", Some(false));
-        check("application/*", Some(false));
+        let usual = names[0];
+        check("", Some(json));
+        check("*/*", Some(json));
+        check("application/*", Some(json));
         check("application/json;q=0", None);
-        check("application/json;q=0, */*", Some(true));
+        check("application/json;q=0, */*", Some(usual));
         check(&format!("application/json;q=0, {usual};q=0, */*"), None);
         check("application/*;q=0, */*", None);
         check("application/xml", None);
-        check(PROTOBUF_V3[0], None);
+        check(PROTOBUF_V3[0][0], None);
+        assert_eq!(media(own[0], &PROTOBUF_V2[..1]), None, "a name of another profile");
     }
 }

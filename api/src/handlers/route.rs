@@ -98,7 +98,8 @@ pub(crate) fn find(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Resu
         find_page(api, catalogue, &info.path).ok_or_else(|| no_page(api, catalogue, &info.path))?;
     let is_served = match route {
         Route::Admission(page) => info.verb == page.verb(),
-        Route::Health(..) => matches!(info.verb, Verb::Get | Verb::Head),
+        // Probes of every method are answered the same.
+        Route::Health(..) => true,
         _ => info.verb == Verb::Get,
     };
     if is_served {

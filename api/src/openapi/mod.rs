@@ -37,16 +37,28 @@ use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, PerEpoch, Resource};
 use whole::{WholeDocument, WholeId};
 
-/// The media types of a document of version 2 in protobuf: today's and the one that old clients ask
-/// for.
-pub(crate) const PROTOBUF_V2: [&str; 2] = [
-    "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-    "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+/// The media types of a document of version 2 in protobuf, under the name that clients know and
+/// under the one of the profile `svc`: each time today's and the one that old clients ask for.
+pub(crate) const PROTOBUF_V2: [[&str; 2]; 2] = [
+    [
+        "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
+        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
+    ],
+    [
+        "application/com.svc.proto-openapi.spec.v2.v1.0+protobuf",
+        "application/com.svc.proto-openapi.spec.v2@v1.0+protobuf",
+    ],
 ];
 /// The same of version 3.
-pub(crate) const PROTOBUF_V3: [&str; 2] = [
-    "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
-    "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+pub(crate) const PROTOBUF_V3: [[&str; 2]; 2] = [
+    [
+        "application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
+        "application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
+    ],
+    [
+        "application/com.svc.proto-openapi.spec.v3.v1.0+protobuf",
+        "application/com.svc.proto-openapi.spec.v3@v1.0+protobuf",
+    ],
 ];
 /// The path of the index, and above all documents of version 3.
 pub(crate) const ROOT: &str = "/openapi/v3";
@@ -236,7 +248,7 @@ impl Forms {
             let make = || {
                 let body: Bytes = protobuf::openapi_v3(&make()?.0).into();
                 let etag = respond::etag(&body);
-                Ok(Arc::new(Document { etag, body, media: PROTOBUF_V3[0] }))
+                Ok(Arc::new(Document { etag, body, media: PROTOBUF_V3[0][0] }))
             };
             return once(&self.protobuf, make).await.cloned();
         }

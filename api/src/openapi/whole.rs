@@ -74,7 +74,7 @@ impl WholeDocument {
         }));
         let (body, rest, mut pieces) = Assembly::new(in_protobuf, &rest, &pieces).finish(&pieces);
         let digests: Vec<u8> = pieces.iter().flat_map(|piece| piece.digest).collect();
-        let media = if in_protobuf { PROTOBUF_V2[0] } else { well_known::MEDIA_JSON };
+        let media = if in_protobuf { PROTOBUF_V2[0][0] } else { well_known::MEDIA_JSON };
         let mut custom = pieces.split_off(1).into_iter();
         let custom = resources
             .into_iter()

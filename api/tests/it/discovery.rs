@@ -22,7 +22,18 @@ async fn the_plain_lists() {
     assert!(groups["groups"].as_array().unwrap().contains(
         &json!({"name": "apps", "versions": [&preferred], "preferredVersion": &preferred})
     ));
-    for path in ["/api/v2", "/apis/v1", "/apis/events.svc.io/v9", "/apis/extensions"] {
+    for path in [
+        "/api/v2",
+        "/apis/v1",
+        "/apis/events.svc.io/v9",
+        "/apis/extensions",
+        // The core group has no name and no place below `/apis`.
+        "/apis//v1",
+        "/apis//v1/",
+        "/apis//v1/configmaps",
+        "/apis//",
+        "/api//",
+    ] {
         assert_eq!(server.get(path).await.status, 404, "{path}");
     }
     assert_eq!(
@@ -66,7 +77,7 @@ async fn everything_at_once() {
         answer.header("content-type"),
         "application/json;g=apidiscovery.svc.io;v=v2;as=APIGroupDiscoveryList"
     );
-    assert_eq!(answer.header("vary"), "Accept");
+    assert_eq!((answer.header("vary"), answer.header("cache-control")), ("Accept", "public"));
     let body = answer.json();
     assert_eq!(
         (&body["kind"], &body["apiVersion"]),
@@ -96,6 +107,7 @@ async fn everything_at_once() {
     let again =
         server.send(Method::GET, "/apis", &[("accept", ALL), ("if-none-match", tag)], "").await;
     assert_eq!((again.status.as_u16(), again.body.len(), again.header("etag")), (304, 0, tag));
+    assert_eq!(again.header("cache-control"), "public");
 }
 
 /// The resources of a list that are in categories, each with these.
@@ -156,6 +168,7 @@ async fn plain_lists_have_no_etag() {
     let check = async |path: &str, kind: &str| {
         let answer = server.send(Method::GET, path, &[("if-none-match", "*")], "").await;
         assert_eq!((answer.status.as_u16(), answer.header("etag")), (200, ""), "{path}");
+        assert_eq!(answer.header("cache-control"), "no-cache, private", "{path}");
         assert_eq!(answer.json()["kind"], kind, "{path}");
     };
     check("/api", "APIVersions").await;
@@ -225,10 +238,13 @@ async fn schemas_have_urls_that_never_change() {
     assert_eq!((whole.status.as_u16(), whole.header("content-type")), (200, media));
     assert!(whole.body.starts_with(b"\x0a\x032.0"), "the version comes first");
     assert_eq!(server.get_as(url, protobuf).await.status, 406);
-    for asked in ["v3@v1.0", "v3.v1.0"] {
-        let asked = format!("application/com.github.proto-openapi.spec.{asked}+protobuf");
+    for (owner, asked) in
+        [("github", "v3@v1.0"), ("github", "v3.v1.0"), ("svc", "v3@v1.0"), ("svc", "v3.v1.0")]
+    {
+        let asked = format!("application/com.{owner}.proto-openapi.spec.{asked}+protobuf");
         let part = server.get_as(url, &asked).await;
-        let media = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+        let media = format!("application/com.{owner}.proto-openapi.spec.v3.v1.0+protobuf");
+        let media = media.as_str();
         assert_eq!((part.status.as_u16(), part.header("content-type")), (200, media));
         assert!(part.header("cache-control").contains("immutable"));
         assert_ne!(part.header("etag"), tag, "another form has other bytes");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use http::Method;
 use quorate_api::health::{AUTOREGISTER_COMPLETION, LOG, Probes, STORE};
 use quorate_meta::Naming;
 use quorate_store::Retention;
@@ -52,6 +53,29 @@ async fn short_and_verbose() {
     assert_eq!(server.get("/readyz/autoregister-completion").await.text(), "ok");
     assert_eq!(server.get("/livez/no-such-check").await.status, 404);
     assert!(server.api.health.add("poststarthook/no-such-check", Probes::of(|| true)).is_err());
+}
+
+#[tokio::test]
+async fn every_method_is_answered_the_same() {
+    let server = Server::new();
+    for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"] {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let check = async |path: &str, expect: (u16, &str)| {
+            let answer = server.send(method.clone(), path, &[], "{}").await;
+            let text = answer.text();
+            let text = if answer.status == 200 { text.as_str() } else { "" };
+            assert_eq!((answer.status.as_u16(), text), expect, "{method} {path}");
+        };
+        for path in ["/livez", "/readyz", "/healthz", "/livez/ping", "/readyz/shutdown"] {
+            check(path, (200, "ok")).await;
+        }
+        for path in ["/livez/", "/livez//", "/livez//ping", "/livez/ping/", "/livez/no", "/livezz"]
+        {
+            check(path, (404, "")).await;
+        }
+    }
+    let head = server.send(Method::HEAD, "/livez", &[], "").await;
+    assert_eq!((head.status.as_u16(), head.body.len()), (200, 0));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! Invariant: a group is shown under the name that the client used for it, also where that is an
 //! edge alias.
 
-use http::header::{CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Response, StatusCode};
 use quorate_meta::Names;
 
@@ -57,6 +57,10 @@ impl DiscoveryPage {
             },
             _ => return None,
         };
+        // The core group has no name, and no place below `/apis`.
+        if first == Some("") {
+            return None;
+        }
         page.is_served(&api.discovery.of(catalogue), catalogue).then_some(page)
     }
 
@@ -116,6 +120,8 @@ fn aggregated_answer(
     let headers = response.headers_mut();
     headers.insert(VARY, HeaderValue::from_static("Accept"));
     headers.insert(ETAG, respond::header(etag)?);
+    // It may be kept as long as it is asked for again by its ETag.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("public"));
     headers.insert(CONTENT_TYPE, respond::header(content_type)?);
     Ok(response)
 }

@@ -11,11 +11,13 @@ use quorate_access::authorization::{
     Action, Decision, Operator, Requirement, ResourceAction, Verdict, fields, labels,
 };
 
-/// What is wrong with the attributes in a review's `spec`.
-pub(super) fn problems(spec: &Value) -> Vec<Cause> {
+/// What is wrong with the attributes in a review's `spec`, in the order in which clients are told;
+/// `about_user` is what is wrong with the user that they are about.
+pub(super) fn problems(spec: &Value, about_user: Option<Cause>) -> Vec<Cause> {
     let mut causes = Vec::new();
     let path = Path::new("spec");
-    match (present(spec, "resourceAttributes"), present(spec, "nonResourceAttributes")) {
+    let on = present(spec, "resourceAttributes");
+    match (on, present(spec, "nonResourceAttributes")) {
         (Some(_), Some(other)) => {
             let why = "cannot be specified in combination with resourceAttributes";
             causes.push(Cause::invalid(path.child("nonResourceAttributes"), other.clone(), why));
@@ -25,12 +27,13 @@ pub(super) fn problems(spec: &Value) -> Vec<Cause> {
                 "exactly one of nonResourceAttributes or resourceAttributes must be specified";
             causes.push(Cause::invalid(path.child("resourceAttributes"), Value::Null, why));
         }
-        (Some(on), None) => {
-            let path = path.child("resourceAttributes");
-            check_selector(on, &path.child("fieldSelector"), "fieldSelector", false, &mut causes);
-            check_selector(on, &path.child("labelSelector"), "labelSelector", true, &mut causes);
-        }
-        (None, Some(_)) => {}
+        _ => {}
+    }
+    causes.extend(about_user);
+    if let Some(on) = on {
+        let path = path.child("resourceAttributes");
+        check_selector(on, &path.child("fieldSelector"), "fieldSelector", false, &mut causes);
+        check_selector(on, &path.child("labelSelector"), "labelSelector", true, &mut causes);
     }
     causes
 }
@@ -56,19 +59,16 @@ fn action<'v>(spec: &'v Value, group: &'v str) -> (Action<'v>, Vec<String>) {
         return (Action::Path { verb: text("verb"), path: text("path") }, Vec::new());
     };
     let mut errors = Vec::new();
-    let mut selector = |field: &str, parse: fn(&str) -> Result<Vec<Requirement>, String>| {
-        let raw = on.str_at(&[field, "rawSelector"]).unwrap_or_default();
-        if raw.is_empty() {
-            return requirements(on, field).filter_map(requirement).collect();
+    let mut selector = |field: &str, read: fn(&Value, &str) -> Understood| {
+        let Understood { requirements, is_whole } = read(on, field);
+        if !is_whole {
+            let how = if requirements.is_empty() { "ignored" } else { "partially ignored" };
+            errors.push(format!("spec.resourceAttributes.{field} {how} due to parse error"));
         }
-        parse(raw).unwrap_or_else(|error| {
-            errors.push(format!(
-                "spec.resourceAttributes.{field} partially ignored due to parse error: {error}"
-            ));
-            Vec::new()
-        })
+        requirements
     };
-    let (fields, labels) = (selector("fieldSelector", fields), selector("labelSelector", labels));
+    let fields = selector("fieldSelector", field_requirements);
+    let labels = selector("labelSelector", label_requirements);
     let text = |field: &str| on.str_at(&[field]).unwrap_or_default();
     let action = ResourceAction {
         verb: text("verb"),
@@ -84,8 +84,46 @@ fn action<'v>(spec: &'v Value, group: &'v str) -> (Action<'v>, Vec<String>) {
     (Action::Resource(action), errors)
 }
 
-/// A decision as the `status` of an access review.
-fn status(decision: Decision, mut errors: Vec<String>) -> Map {
+/// What could be understood of a selector. Requirements restrict, so an action with fewer of them is
+/// a wider one.
+struct Understood {
+    requirements: Vec<Requirement>,
+    /// Whether nothing was left out.
+    is_whole: bool,
+}
+
+fn field_requirements(on: &Value, field: &str) -> Understood {
+    understood(on, field, fields, |found| {
+        let requirement = requirement(found)?;
+        // A field has one value, so that a selector in a query can say the same.
+        let says_one = matches!(requirement.operator, Operator::In | Operator::NotIn);
+        (says_one && requirement.values.len() == 1).then_some(requirement)
+    })
+}
+
+fn label_requirements(on: &Value, field: &str) -> Understood {
+    understood(on, field, labels, requirement)
+}
+
+fn understood(
+    on: &Value,
+    field: &str,
+    parse: fn(&str) -> Result<Vec<Requirement>, String>,
+    read: impl Fn(&Value) -> Option<Requirement>,
+) -> Understood {
+    let raw = on.str_at(&[field, "rawSelector"]).unwrap_or_default();
+    if raw.is_empty() {
+        let all: Vec<_> = requirements(on, field).map(read).collect();
+        let is_whole = all.iter().all(Option::is_some);
+        return Understood { requirements: all.into_iter().flatten().collect(), is_whole };
+    }
+    let parsed = parse(raw);
+    Understood { is_whole: parsed.is_ok(), requirements: parsed.unwrap_or_default() }
+}
+
+/// A decision as the `status` of an access review, with what could not be understood of the
+/// question.
+fn status(decision: Decision, of_question: Vec<String>) -> Map {
     let mut status = Map::from([("allowed", Value::from(decision.is_allowed()))]);
     if decision.verdict == Verdict::Deny {
         status.insert("denied", true);
@@ -93,12 +131,14 @@ fn status(decision: Decision, mut errors: Vec<String>) -> Map {
     if !decision.reason.is_empty() {
         status.insert("reason", decision.reason);
     }
+    let mut errors = decision.problems;
     if !decision.error.is_empty() {
-        errors.push(decision.error);
+        errors.insert(0, decision.error);
     }
-    errors.extend(decision.problems);
+    let of_decision = Some(errors.join(", ")).filter(|text| !text.is_empty());
+    let errors: Vec<String> = of_decision.into_iter().chain(of_question).collect();
     if !errors.is_empty() {
-        status.insert("evaluationError", errors.join(", "));
+        status.insert("evaluationError", errors.join("; "));
     }
     status
 }
@@ -116,7 +156,8 @@ fn values(requirement: &Value) -> impl Iterator<Item = &str> {
     list.iter().filter_map(Value::as_str)
 }
 
-/// A requirement of a valid selector.
+/// A requirement of a valid selector; `None` for one whose operator is not known, as of a client
+/// that is newer.
 fn requirement(found: &Value) -> Option<Requirement> {
     let operator = match found.str_at(&["operator"])? {
         "In" => Operator::In,
@@ -133,7 +174,8 @@ fn requirement(found: &Value) -> Option<Requirement> {
     })
 }
 
-/// An empty selector restricts nothing, and a text that does not parse is no reason to refuse.
+/// An empty selector restricts nothing, and neither a text that does not parse nor an operator that
+/// is not known is a reason to refuse.
 fn check_selector(on: &Value, path: &Path, field: &str, of_labels: bool, causes: &mut Vec<Cause>) {
     let raw = on.str_at(&[field, "rawSelector"]).unwrap_or_default();
     if !raw.is_empty() && requirements(on, field).next().is_some() {
@@ -142,7 +184,6 @@ fn check_selector(on: &Value, path: &Path, field: &str, of_labels: bool, causes:
             raw,
             "may not specified at the same time as requirements",
         ));
-        return;
     }
     for (index, requirement) in requirements(on, field).enumerate() {
         check_requirement(requirement, &path.child("requirements").index(index), of_labels, causes);
@@ -167,11 +208,8 @@ fn check_requirement(requirement: &Value, path: &Path, of_labels: bool, causes: 
                 "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
             ));
         }
-        "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
-        other => {
-            let known = ["In", "NotIn", "Exists", "DoesNotExist"];
-            causes.push(Cause::not_supported(path.child("operator"), other, &known));
-        }
+        // Operators that are not known are for the evaluation to tell.
+        _ => {}
     }
     if !of_labels {
         return;

@@ -66,13 +66,15 @@ fn refuse(request: &Request<'_>, causes: Vec<Cause>) -> Result<(), Error> {
     Err(Status::invalid(&request.resource()?.group_kind(), "", causes).into())
 }
 
-/// A question has no identity of its own: nothing but its namespace may be in its metadata.
+/// A question has no identity of its own: nothing but its namespace may be in its metadata, and
+/// field managers, which every client may send.
 fn check_metadata(object: &Value, causes: &mut Vec<Cause>) {
     let Some(metadata) = object.get("metadata").and_then(Value::as_map) else {
         return;
     };
     let has_namespace = metadata.contains_key("namespace");
-    if metadata.iter().any(|(field, value)| field != "namespace" && !value.is_empty()) {
+    let is_free = |field: &str| matches!(field, "namespace" | "managedFields");
+    if metadata.iter().any(|(field, value)| !is_free(field) && !value.is_empty()) {
         let why =
             if has_namespace { "must be empty except for namespace" } else { "must be empty" };
         causes.push(Cause::invalid("metadata", Value::Map(metadata.clone()), why));

@@ -14,7 +14,7 @@ pub(super) async fn answer(
     object: Value,
 ) -> Result<Value, Error> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
-    let mut causes = attributes::problems(spec);
+    let mut causes = attributes::problems(spec, None);
     check_metadata(&object, &mut causes);
     refuse(request, causes)?;
     let status = attributes::decide(api, request.user, spec).await;

@@ -29,6 +29,7 @@ pub(super) async fn local_answer(
 ) -> Result<Value, Error> {
     let namespace = request.namespace().unwrap_or_default();
     let mut causes = problems(&object);
+    check_metadata(&object, &mut causes);
     let path = "spec.resourceAttributes.namespace";
     match object.str_at(&["spec", "resourceAttributes", "namespace"]).unwrap_or_default() {
         "" if object
@@ -44,27 +45,19 @@ pub(super) async fn local_answer(
     if let Some(other) =
         object.at(&["spec", "nonResourceAttributes"]).filter(|other| !other.is_null())
     {
-        causes.retain(|cause| cause.field != "spec.nonResourceAttributes");
         let why = "disallowed on this kind of request";
         causes.push(Cause::invalid("spec.nonResourceAttributes", other.clone(), why));
     }
-    check_metadata(&object, &mut causes);
     refuse(request, causes)?;
     Ok(decided(api, object).await)
 }
 
 fn problems(object: &Value) -> Vec<Cause> {
     let spec = object.get("spec").unwrap_or(&Value::Null);
-    let mut causes = attributes::problems(spec);
     let groups = spec.get("groups").and_then(Value::as_list).unwrap_or_default();
-    if spec.str_at(&["user"]).unwrap_or_default().is_empty() && groups.is_empty() {
-        causes.push(Cause::invalid(
-            "spec.user",
-            "",
-            "at least one of user or group must be specified",
-        ));
-    }
-    causes
+    let is_of_nobody = spec.str_at(&["user"]).unwrap_or_default().is_empty() && groups.is_empty();
+    let why = "at least one of user or group must be specified";
+    attributes::problems(spec, is_of_nobody.then(|| Cause::invalid("spec.user", "", why)))
 }
 
 async fn decided(api: &Api, object: Value) -> Value {
