@@ -1,14 +1,19 @@
 //! PEM text with certificates and certificate signing requests (RFC 7468).
 
 use x509_parser::asn1_rs::Tag;
+use x509_parser::error::X509Error;
 use x509_parser::prelude::{
     AttributeTypeAndValue, FromDer, X509Certificate, X509CertificationRequest, X509Name,
 };
+use x509_parser::public_key::PublicKey;
 
 /// The label of a certificate.
 pub const CERTIFICATE: &str = "CERTIFICATE";
 /// The label of a certificate signing request.
 const REQUEST: &str = "CERTIFICATE REQUEST";
+const BAD_SIGNATURE: &str = "x509: the signature of the request does not fit its public key";
+/// Bits of an RSA key whose signatures can be verified, at least.
+const MIN_RSA_BITS: usize = 2048;
 
 /// One PEM block.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +40,9 @@ pub fn blocks(text: &[u8]) -> Result<Vec<Block>, String> {
     Ok(found.into_iter().map(block).collect())
 }
 
-/// Checks that the first block of a text is a certificate signing request.
+/// Checks that the first block of a text is a certificate signing request, and that it is signed by
+/// the key that it is about (RFC 2986, section 4.2). A signature of a sort that this server cannot
+/// verify is left to the signer.
 ///
 /// # Errors
 /// Why it is none.
@@ -44,10 +51,20 @@ pub fn check_request(text: &[u8]) -> Result<(), String> {
     let first = blocks.first().filter(|block| block.label == REQUEST);
     let first = first.ok_or_else(|| format!("PEM block type must be {REQUEST}"))?;
     match X509CertificationRequest::from_der(&first.contents) {
-        Ok(([], _)) => Ok(()),
+        Ok(([], request)) => match request.verify_signature() {
+            Err(X509Error::SignatureUnsupportedAlgorithm) => Ok(()),
+            Err(_) if has_short_key(&request) => Ok(()),
+            verified => verified.map_err(|_| BAD_SIGNATURE.to_owned()),
+        },
         Ok(_) => Err("asn1: syntax error: trailing data".to_owned()),
         Err(error) => Err(format!("asn1: structure error: {error}")),
     }
+}
+
+/// Whether a request is about an RSA key that is too short for its signatures to be verified.
+fn has_short_key(request: &X509CertificationRequest<'_>) -> bool {
+    let key = request.certification_request_info.subject_pki.parsed();
+    matches!(key, Ok(PublicKey::RSA(key)) if (1..MIN_RSA_BITS).contains(&key.key_size()))
 }
 
 /// The organizations in the subject of a request; none for another text.
@@ -130,6 +147,69 @@ mod tests {
         assert!(
             check_request(garbage.as_bytes()).is_err() && common_names(garbage.as_bytes()).is_err()
         );
+    }
+
+    /// Requests of keys whose signatures cannot be verified here: of the curve P-521, and RSA of
+    /// 1024 bits.
+    const LEFT_TO_THE_SIGNER: [&str; 2] = [
+        "-----BEGIN CERTIFICATE REQUEST-----\n\
+         MIIBXzCBwQIBADAcMQwwCgYDVQQKDANkZXYxDDAKBgNVBAMMA2FubjCBmzAQBgcq\n\
+         hkjOPQIBBgUrgQQAIwOBhgAEANW9pxHu4ncOd94vd96VSKM8G6hic0j2d0o4ysEq\n\
+         aqHkBCfBLzkXAhKNOr1VS3DXtTAk4/Ppjva+DC9kZojyI7SNAbUB0C21Hv33ytYc\n\
+         UudPgLXCBeAqoV98lW1XapgoL7kuKhewxhL2lpaaNgiHWGG45TTHkHb9eoYogbW8\n\
+         Ot8nqkVNoAAwCgYIKoZIzj0EAwIDgYwAMIGIAkIBWf447lzUGCjfYQe8jCDGQMTu\n\
+         ygoyhHxdohUQFPkVN8L7SetS4ro+dubWZ3/Yv5pZ4EkV0CYyod+6XwW+a/10MA4C\n\
+         QgH5K/CVVsIJ68gixIME6Vv8zl6ZIe7K0NnaOUkwxmPHUj0rtSc2f4lQrzcF6taP\n\
+         COvNRdYSw/Zql27sNvmP/D7TAg==\n\
+         -----END CERTIFICATE REQUEST-----\n",
+        "-----BEGIN CERTIFICATE REQUEST-----\n\
+         MIIBWzCBxQIBADAcMQwwCgYDVQQKDANkZXYxDDAKBgNVBAMMA2FubjCBnzANBgkq\n\
+         hkiG9w0BAQEFAAOBjQAwgYkCgYEA+lsXLLrIrS+CqL1qZV66cArLJpJGx4F7JAMg\n\
+         hl+4cCXM4RxvKu+t+Oyl8ZWYmW72llxRHBsJhBNNUC/8C7LSLTQ5huNvN/rGeTi8\n\
+         ZgPRvlt56it5JDalUtR8XZP0mN3O3L6CYqNavLqUrXJ3TGWKuabvpt9JI1JpiaBf\n\
+         Jt45gyECAwEAAaAAMA0GCSqGSIb3DQEBCwUAA4GBAM+mTT6/c5Vx3ZsGe50X0Yfj\n\
+         hRUowwlKW8X5bVVF5NY4GnfmiRAsj3q4GP4NANwDA3RqnZyvN1wRiPOpSTq+r8PL\n\
+         pDQ7JvrCo5IsSkvrf4lC7zj0FBGYilteMOgRwq0TsQjynqWyf1VncyNm8qH4mW8o\n\
+         ho3EV2lwSEDZCLH9H65D\n\
+         -----END CERTIFICATE REQUEST-----\n",
+    ];
+
+    #[test]
+    fn signatures_that_cannot_be_verified_are_left_to_the_signer() {
+        for request in LEFT_TO_THE_SIGNER {
+            assert_eq!(check_request(request.as_bytes()), Ok(()), "{request}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_signed_by_its_own_key() {
+        let check = |algorithm: &'static rcgen::SignatureAlgorithm| {
+            let [own, other] = [(); 2].map(|()| {
+                let key = rcgen::KeyPair::generate_for(algorithm).unwrap();
+                let params = rcgen::CertificateParams::new(Vec::new()).unwrap();
+                params.serialize_request(&key).unwrap().der().to_vec()
+            });
+            let asked =
+                |der: &[u8]| check_request(pem::encode(&pem::Pem::new(REQUEST, der)).as_bytes());
+            assert_eq!(asked(&own), Ok(()), "{algorithm:?}");
+            // The signature is the end of a request: the last byte of another one's.
+            let mut changed = own.clone();
+            *changed.last_mut().unwrap() ^= 1;
+            assert_eq!(asked(&changed), Err(BAD_SIGNATURE.to_owned()), "{algorithm:?}");
+            // The public key of another request under this one's signature.
+            let key_of = |der: &[u8]| {
+                let (_, request) = X509CertificationRequest::from_der(der).unwrap();
+                request.certification_request_info.subject_pki.subject_public_key.data.to_vec()
+            };
+            let (from, to) = (key_of(&own), key_of(&other));
+            let at = own.windows(from.len()).position(|window| window == from).unwrap();
+            let mut stolen = own.clone();
+            stolen[at..at + from.len()].copy_from_slice(&to);
+            assert_eq!(asked(&stolen), Err(BAD_SIGNATURE.to_owned()), "{algorithm:?}");
+        };
+        check(&rcgen::PKCS_ECDSA_P256_SHA256);
+        check(&rcgen::PKCS_ECDSA_P384_SHA384);
+        check(&rcgen::PKCS_ED25519);
     }
 
     #[test]

@@ -87,10 +87,12 @@ pub(super) fn check_change(part: Part, old: &Value, new: &Value) -> Vec<Cause> {
             forbid("add", kind);
         }
     }
-    if part == Part::Status && has(new, FAILED) && !has(old, FAILED) && !has(old, APPROVED) {
-        causes.push(Cause::forbidden(FIELD, "only an approved request can fail"));
-    }
     causes
+}
+
+/// Whether a change has a request fail that was not approved.
+pub(super) fn begins_to_fail(old: &Value, new: &Value) -> bool {
+    has(new, FAILED) && !has(old, FAILED) && !has(old, APPROVED)
 }
 
 /// Restores the approval and denial of the old object, so that a signer cannot rewrite them.
@@ -198,8 +200,8 @@ mod tests {
         check(Part::Approval, &["Approved", "Failed"], &["Approved"], 1);
         check(Part::Status, &["Approved"], &["Approved", "Failed"], 0);
         check(Part::Status, &["Approved", "Failed"], &["Approved"], 1);
-        check(Part::Status, &[], &["Failed"], 1);
-        check(Part::Status, &["Denied"], &["Denied", "Failed"], 1);
+        check(Part::Status, &[], &["Failed"], 0);
+        check(Part::Status, &["Denied"], &["Denied", "Failed"], 0);
         check(Part::Status, &[], &["Approved"], 1);
         check(Part::Status, &["Approved"], &[], 1);
         check(Part::Status, &["Approved"], &["Approved", "Other"], 0);

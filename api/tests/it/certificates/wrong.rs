@@ -14,6 +14,17 @@ const CLIENT: &str = "svc.io/apiserver-client";
 const NODE: &str = "svc.io/apiserver-client-node-agent";
 const SERVING: &str = "svc.io/node-agent-serving";
 const ANN: (&str, &str) = ("ann", "dev");
+/// A request for the same name by a key of the curve P-521, whose signatures are not verified here.
+const ANN_OF_P521: &str = "-----BEGIN CERTIFICATE REQUEST-----\n\
+    MIIBXzCBwQIBADAcMQwwCgYDVQQKDANkZXYxDDAKBgNVBAMMA2FubjCBmzAQBgcq\n\
+    hkjOPQIBBgUrgQQAIwOBhgAEANW9pxHu4ncOd94vd96VSKM8G6hic0j2d0o4ysEq\n\
+    aqHkBCfBLzkXAhKNOr1VS3DXtTAk4/Ppjva+DC9kZojyI7SNAbUB0C21Hv33ytYc\n\
+    UudPgLXCBeAqoV98lW1XapgoL7kuKhewxhL2lpaaNgiHWGG45TTHkHb9eoYogbW8\n\
+    Ot8nqkVNoAAwCgYIKoZIzj0EAwIDgYwAMIGIAkIBWf447lzUGCjfYQe8jCDGQMTu\n\
+    ygoyhHxdohUQFPkVN8L7SetS4ro+dubWZ3/Yv5pZ4EkV0CYyod+6XwW+a/10MA4C\n\
+    QgH5K/CVVsIJ68gixIME6Vv8zl6ZIe7K0NnaOUkwxmPHUj0rtSc2f4lQrzcF6taP\n\
+    COvNRdYSw/Zql27sNvmP/D7TAg==\n\
+    -----END CERTIFICATE REQUEST-----\n";
 const AGENT: (&str, &str) = ("system:node:n", "system:nodes");
 /// The key usages of client certificates.
 const FOR_CLIENTS: &[&str] = &["client auth", "digital signature"];
@@ -82,6 +93,7 @@ async fn requests_that_are_wrong_in_themselves_are_not_taken() {
         (other(&KeyPair::generate().unwrap().serialize_pem()), no_request),
         (other(&renamed), no_request),
         (other(garbage), no_request),
+        (other(&forged()), no_request),
         (json!({"signerName": null}), "FieldValueRequired spec.signerName"),
         (json!({"signerName": "svc.io/legacy-unknown"}), no_signer),
         (json!({"signerName": "signer"}), no_signer),
@@ -110,7 +122,7 @@ async fn requests_that_are_wrong_in_themselves_are_not_taken() {
     count += 1;
     assert_eq!(server.get(REQUESTS).await.names(), Vec::<String>::new());
     println!("{count} attempts to make a wrong request, none was taken");
-    assert_eq!(count, 17);
+    assert_eq!(count, 18);
 }
 
 #[tokio::test(start_paused = true)]
@@ -133,7 +145,7 @@ async fn requests_that_do_not_suit_their_signer_fail_when_they_are_approved() {
             "usage \"any\" is not issued by this signer",
         ),
         (
-            object("", &forged(), CLIENT, FOR_CLIENTS),
+            object("", ANN_OF_P521, CLIENT, FOR_CLIENTS),
             "the request is not signed with the key that it is for, or with one that is not taken (RSA of 2048 to 8192 bits, P-256 with \
              SHA-256, P-384 with SHA-384, and Ed25519 are)",
         ),

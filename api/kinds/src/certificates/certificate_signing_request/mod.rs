@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use quorate_meta::well_known::GROUP_MASTERS;
-use quorate_meta::{Cause, Map, Names, Path, Time, Value};
+use quorate_meta::{Cause, Map, Names, Naming, Path, Time, Value};
 
 use super::conditions::{self, APPROVED, DENIED, FAILED};
 use super::signer;
@@ -138,23 +138,38 @@ impl Strategy for CertificateSigningRequest {
         causes
     }
 
-    fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+    fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = conditions::check_change(part, old, new);
-        let certificate = |object: &Value| {
-            object.str_at(&["status", "certificate"]).unwrap_or_default().to_owned()
-        };
         let (before, after) = (certificate(old), certificate(new));
-        let mut forbid = |why: &str| causes.push(Cause::forbidden("status.certificate", why));
         if !before.is_empty() && before != after {
-            forbid("updates may not modify existing certificate content");
-        } else if before != after && !conditions::has(new, APPROVED) {
-            forbid("only an approved request can have a certificate");
+            let why = "updates may not modify existing certificate content";
+            causes.push(Cause::forbidden("status.certificate", why));
         }
-        if !after.is_empty() && (conditions::has(new, FAILED) || conditions::has(new, DENIED)) {
-            forbid("a request that was denied or has failed cannot have a certificate");
+        if names.naming == Naming::Svc {
+            check_order(part, old, new, &mut causes);
         }
         causes
     }
+}
+
+/// Checks the order of a request's states, which the profile `svc` prescribes and clients of the
+/// other one do not know: approved, then either a certificate or a failure.
+fn check_order(part: Part, old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    if part == Part::Status && conditions::begins_to_fail(old, new) {
+        causes.push(Cause::forbidden("status.conditions", "only an approved request can fail"));
+    }
+    let (before, after) = (certificate(old), certificate(new));
+    let mut forbid = |why: &str| causes.push(Cause::forbidden("status.certificate", why));
+    if before.is_empty() && before != after && !conditions::has(new, APPROVED) {
+        forbid("only an approved request can have a certificate");
+    }
+    if !after.is_empty() && (conditions::has(new, FAILED) || conditions::has(new, DENIED)) {
+        forbid("a request that was denied or has failed cannot have a certificate");
+    }
+}
+
+fn certificate(object: &Value) -> &str {
+    object.str_at(&["status", "certificate"]).unwrap_or_default()
 }
 
 fn signer_of(object: &Value) -> &str {

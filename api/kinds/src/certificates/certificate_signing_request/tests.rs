@@ -50,6 +50,12 @@ fn values_of_a_request() {
     check(json!({}), &[]);
     check(json!({"spec": {"request": encoded("hello")}}), &["FieldValueInvalid spec.request"]);
     check(json!({"spec": {"request": null}}), &["FieldValueInvalid spec.request"]);
+    // A request whose organization has been changed is no longer signed by its key.
+    let mut changed = pem::parse(request("dev")).unwrap().into_contents();
+    let at = changed.windows(3).position(|window| window == b"dev").unwrap();
+    changed[at..at + 3].copy_from_slice(b"ops");
+    let changed = pem::encode(&pem::Pem::new("CERTIFICATE REQUEST", changed));
+    check(json!({"spec": {"request": encoded(&changed)}}), &["FieldValueInvalid spec.request"]);
     check(json!({"spec": {"usages": []}}), &["FieldValueRequired spec.usages"]);
     check(json!({"spec": {"usages": ["any", "any"]}}), &["FieldValueDuplicate spec.usages[1]"]);
     check(json!({"spec": {"signerName": "a"}}), &["FieldValueInvalid spec.signerName"]);
@@ -110,29 +116,36 @@ fn each_part_changes_its_own_fields() {
 }
 
 #[test]
-fn a_certificate_comes_once_and_after_approval() {
-    let check = |old: (&str, &[&str]), new: (&str, &[&str]), expect: usize| {
+fn a_certificate_comes_once_and_in_the_order_of_the_profile() {
+    let check = |old: (&str, &[&str]), new: (&str, &[&str]), expect: [usize; 2]| {
         let object = |(certificate, kinds): (&str, &[&str])| {
             let conditions: Vec<_> = kinds.iter().map(|kind| json!({"type": kind})).collect();
             Value::from(json!({"status": {"certificate": certificate, "conditions": conditions}}))
         };
         let (before, after) = (object(old), object(new));
-        let causes = CertificateSigningRequest.validate_update(
-            Naming::Svc.names(),
-            Part::Status,
-            &before,
-            &after,
-        );
-        assert_eq!(causes.len(), expect, "{old:?} {new:?} {causes:?}");
+        for (naming, expect) in [Naming::Svc, Naming::Kubernetes].into_iter().zip(expect) {
+            let causes = CertificateSigningRequest.validate_update(
+                naming.names(),
+                Part::Status,
+                &before,
+                &after,
+            );
+            assert_eq!(causes.len(), expect, "{naming} {old:?} {new:?} {causes:?}");
+        }
     };
-    check(("", &["Approved"]), ("x", &["Approved"]), 0);
-    check(("x", &["Approved"]), ("x", &["Approved"]), 0);
-    check(("x", &["Approved"]), ("y", &["Approved"]), 1);
-    check(("x", &["Approved"]), ("", &["Approved"]), 1);
-    check(("", &[]), ("x", &[]), 1);
-    check(("", &["Approved", "Failed"]), ("x", &["Approved", "Failed"]), 1);
-    check(("x", &["Approved"]), ("x", &["Approved", "Failed"]), 1);
-    check(("", &["Denied"]), ("x", &["Denied"]), 2);
+    check(("", &["Approved"]), ("x", &["Approved"]), [0, 0]);
+    check(("x", &["Approved"]), ("x", &["Approved"]), [0, 0]);
+    check(("x", &["Approved"]), ("y", &["Approved"]), [1, 1]);
+    check(("x", &["Approved"]), ("", &["Approved"]), [1, 1]);
+    check(("", &["Approved"]), ("", &["Approved", "Failed"]), [0, 0]);
+    check(("", &[]), ("", &["Failed"]), [1, 0]);
+    check(("", &["Denied"]), ("", &["Denied", "Failed"]), [1, 0]);
+    check(("", &[]), ("x", &[]), [1, 0]);
+    check(("", &["Approved"]), ("x", &["Approved", "Failed"]), [1, 0]);
+    check(("", &["Approved", "Failed"]), ("x", &["Approved", "Failed"]), [1, 0]);
+    check(("x", &["Approved"]), ("x", &["Approved", "Failed"]), [1, 0]);
+    check(("", &["Denied"]), ("x", &["Denied"]), [2, 0]);
+    check(("x", &["Approved", "Failed"]), ("x", &["Approved"]), [1, 1]);
 }
 
 #[test]
