@@ -1,7 +1,8 @@
 //! The conversion between HorizontalPodAutoscaler v1 and v2.
 //!
 //! v1 has one metric, the average CPU utilization. The v1 form carries the other fields of v2 in
-//! annotations, as JSON, so that a client of v1 that writes back what it has read loses nothing.
+//! annotations, as JSON, so that a client of v1 that writes back what it has read changes nothing. Of
+//! several metrics of that sort the first one is v1's.
 
 use quorate_meta::{Map, Names, Value};
 use quorate_wire::json;
@@ -14,6 +15,8 @@ use quorate_registry::Conversion;
 #[derive(Debug)]
 pub(super) struct HorizontalPodAutoscalerConversion {
     metrics: String,
+    /// Where among the other metrics the one of v1 stands, if not where [`usual_place`] says.
+    place: String,
     current_metrics: String,
     behavior: String,
     conditions: String,
@@ -24,14 +27,15 @@ impl HorizontalPodAutoscalerConversion {
         let key = |name: &str| format!("autoscaling.alpha.{}", names.domain_key(name));
         Self {
             metrics: key("metrics"),
+            place: key("cpu-metric-index"),
             current_metrics: key("current-metrics"),
             behavior: key("behavior"),
             conditions: key("conditions"),
         }
     }
 
-    fn annotations(&self) -> [&str; 4] {
-        [&self.metrics, &self.current_metrics, &self.behavior, &self.conditions]
+    fn annotations(&self) -> [&str; 5] {
+        [&self.metrics, &self.place, &self.current_metrics, &self.behavior, &self.conditions]
     }
 }
 
@@ -52,6 +56,7 @@ impl Conversion for HorizontalPodAutoscalerConversion {
         let statuses: Vec<Value> =
             list(&self.current_metrics).iter().map(metric_conversion::status_to_v2).collect();
         let (conditions, behavior) = (list(&self.conditions), carried(&self.behavior));
+        let place = carried(&self.place).and_then(|place| usize::try_from(place.as_i64()?).ok());
         self.drop_annotations(object);
         let Some(map) = object.as_map_mut() else {
             return;
@@ -60,10 +65,10 @@ impl Conversion for HorizontalPodAutoscalerConversion {
             if let Some(percent) =
                 spec.remove("targetCPUUtilizationPercentage").filter(|value| !value.is_null())
             {
-                metrics.push(cpu_metric(
-                    "target",
-                    [("averageUtilization", percent), ("type", "Utilization".into())].into(),
-                ));
+                let target = [("averageUtilization", percent), ("type", "Utilization".into())];
+                let usual = usual_place(&metrics);
+                let at = place.unwrap_or(usual).min(usual);
+                metrics.insert(at, cpu_metric("target", target.into()));
             }
             put(spec, "metrics", metrics);
             if let Some(behavior) = behavior.as_ref().and_then(behavior_conversion::to_v2) {
@@ -82,15 +87,16 @@ impl Conversion for HorizontalPodAutoscalerConversion {
         let Some(map) = object.as_map_mut() else {
             return;
         };
-        let (mut metrics, mut behavior) = (Vec::new(), None);
+        let (mut metrics, mut place, mut behavior) = (Vec::new(), None, None);
         if let Some(spec) = map.map_mut("spec") {
             metrics = take_list(spec, "metrics");
             behavior = spec.remove("behavior").filter(|value| !value.is_null());
             let cpu = metrics.iter().position(|metric| utilization(metric, "target").is_some());
-            if let Some(percent) =
-                cpu.and_then(|at| utilization(&metrics.remove(at), "target").cloned())
+            if let Some(at) = cpu
+                && let Some(percent) = utilization(&metrics.remove(at), "target").cloned()
             {
                 spec.insert("targetCPUUtilizationPercentage", percent);
+                place = Some(at).filter(|at| *at != usual_place(&metrics));
             }
         }
         let (mut statuses, mut conditions) = (Vec::new(), Vec::new());
@@ -118,6 +124,9 @@ impl Conversion for HorizontalPodAutoscalerConversion {
                     String::from_utf8_lossy(&json::to_vec(&Value::List(list))).into_owned(),
                 );
             }
+        }
+        if let Some(place) = place {
+            annotate(map, &self.place, place.to_string());
         }
         if let Some(behavior) = behavior.filter(|behavior| !behavior.is_empty()) {
             annotate(map, &self.behavior, behavior_conversion::to_v1(&behavior));
@@ -170,6 +179,13 @@ fn status_to_stored(
     status.get_or_insert_with("desiredReplicas", || 0.into());
     status.insert("currentMetrics", if metrics.is_empty() { Value::Null } else { metrics.into() });
     put(status, "conditions", conditions);
+}
+
+/// Where the metric of v1 is put among the others: last, but before every other one of its sort, so
+/// that what a client of v1 writes is what clients of v1 read.
+fn usual_place(others: &[Value]) -> usize {
+    let same = others.iter().position(|metric| utilization(metric, "target").is_some());
+    same.unwrap_or(others.len())
 }
 
 /// The average CPU utilization in a metric, in percent.
@@ -228,6 +244,60 @@ mod tests {
                 "spec": {"maxReplicas": 3, "minReplicas": 1, "targetCPUUtilizationPercentage": 70},
                 "status": {"currentReplicas": 2, "desiredReplicas": 3, "currentCPUUtilizationPercentage": 40}}),
         );
+    }
+
+    #[test]
+    fn several_metrics_keep_their_order_and_the_first_one_is_that_of_v1() {
+        let convert = HorizontalPodAutoscalerConversion::new(Naming::Svc.names());
+        let cpu = |percent: i64| {
+            json!({"type": "Resource", "resource": {"name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": percent}}})
+        };
+        let memory = json!({"type": "Resource", "resource": {"name": "memory",
+            "target": {"type": "AverageValue", "averageValue": "1Gi"}}});
+        let check = |metrics: &[serde_json::Value], place: Option<&str>| {
+            let stored = Value::from(
+                json!({"metadata": {}, "spec": {"minReplicas": 1, "metrics": metrics}}),
+            );
+            let mut object = stored.clone();
+            convert.to_served(&mut object);
+            let annotation = "autoscaling.alpha.svc.io/cpu-metric-index";
+            assert_eq!(
+                object.str_at(&["metadata", "annotations", annotation]),
+                place,
+                "{metrics:?}"
+            );
+            let mut back = object.clone();
+            convert.to_stored(&mut back);
+            assert_eq!(back.get("spec"), stored.get("spec"), "a write that changes nothing");
+            // What v1 writes v1 reads.
+            object.set_at(&["spec", "targetCPUUtilizationPercentage"], 33);
+            convert.to_stored(&mut object);
+            convert.to_served(&mut object);
+            let read = object.at(&["spec", "targetCPUUtilizationPercentage"]);
+            assert_eq!(read, Some(&Value::Int(33)), "{metrics:?}");
+        };
+        check(&[cpu(50)], None);
+        check(&[cpu(50), cpu(80)], None);
+        check(&[memory.clone(), cpu(50)], None);
+        check(&[memory.clone(), cpu(50), cpu(80)], None);
+        check(&[cpu(50), memory.clone()], Some("0"));
+        check(&[memory.clone(), cpu(50), memory.clone(), cpu(80)], Some("1"));
+        check(&[cpu(50), memory.clone(), cpu(80), memory], Some("0"));
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_is_left_alone() {
+        let convert = HorizontalPodAutoscalerConversion::new(Naming::Svc.names());
+        for place in ["7", "-1", "x", "null", "9999999999999999999999"] {
+            let mut object = Value::from(json!({"metadata": {"annotations": {
+                "autoscaling.alpha.svc.io/cpu-metric-index": place}},
+                "spec": {"targetCPUUtilizationPercentage": 5}}));
+            convert.to_stored(&mut object);
+            let metrics = object.at(&["spec", "metrics"]).and_then(Value::as_list);
+            assert_eq!(metrics.map(<[Value]>::len), Some(1), "{place}");
+            assert!(object.at(&["metadata", "annotations"]).is_none(), "{place}");
+        }
     }
 
     #[test]
