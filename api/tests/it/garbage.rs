@@ -149,6 +149,67 @@ async fn what_cannot_be_looked_up_keeps_its_dependents() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_owner_in_a_wrong_namespace_is_told_of() {
+    let mut field = Field::new().await;
+    field.map("o", &[]).await;
+    let server = &field.server;
+    let post = async |path: &str, body: Value| {
+        let answer = server.send(Method::POST, path, &[], body.to_string()).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+        answer.json()["metadata"]["uid"].as_str().unwrap().to_owned()
+    };
+    let owners = json!([field.reference("o")]);
+    post("/api/v1/namespaces", json!({"metadata": {"name": "b"}})).await;
+    let metadata = json!({"name": "of-namespace", "ownerReferences": owners});
+    let uid = post("/api/v1/namespaces", json!({"metadata": metadata})).await;
+    let metadata = json!({"name": "m", "ownerReferences": owners});
+    post("/api/v1/namespaces/b/configmaps", json!({"metadata": metadata})).await;
+    let events = async |namespace: &str| {
+        let path = format!("/api/v1/namespaces/{namespace}/events");
+        for _ in 0..PATIENCE_STEPS {
+            let found = server.get(&path).await.json()["items"].as_array().unwrap().clone();
+            if !found.is_empty() {
+                return found;
+            }
+            pause().await;
+        }
+        panic!("there is no event in {namespace}");
+    };
+    let owner = field.uids["o"].as_str();
+    let told = |namespace: &str| {
+        format!(
+            "ownerRef [v1/ConfigMap, namespace: {namespace}, name: o, uid: {owner}] does not exist \
+             in namespace \"{namespace}\""
+        )
+    };
+    // The dependent goes, as that of an owner that never was.
+    let of_map = events("b").await;
+    assert_eq!((of_map.len(), &of_map[0]["message"]), (1, &json!(told("b"))));
+    assert_eq!(of_map[0]["reason"], "OwnerRefInvalidNamespace");
+    assert_eq!((&of_map[0]["type"], &of_map[0]["count"]), (&json!("Warning"), &json!(1)));
+    assert_eq!(of_map[0]["source"], json!({"component": "garbage-collector-controller"}));
+    for _ in 0..PATIENCE_STEPS {
+        if server.get("/api/v1/namespaces/b/configmaps").await.names().is_empty() {
+            break;
+        }
+        pause().await;
+    }
+    assert!(server.get("/api/v1/namespaces/b/configmaps").await.names().is_empty());
+    // A cluster-scoped one stays.
+    let of_namespace = events("default").await;
+    assert_eq!((of_namespace.len(), &of_namespace[0]["message"]), (1, &json!(told(""))));
+    let involved =
+        json!({"apiVersion": "v1", "kind": "Namespace", "name": "of-namespace", "uid": uid});
+    assert_eq!(of_namespace[0]["involvedObject"], involved);
+    assert_eq!(server.get("/api/v1/namespaces/of-namespace").await.status, 200);
+    // A reference that leads to its owner is no reason for an event, nor is one to nothing.
+    field.map("good", &["o"]).await;
+    field.map("lost", &["nobody"]).await;
+    field.left(&["o", "good"]).await;
+    assert!(field.server.get("/api/v1/namespaces/a/events").await.names().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
 async fn orphans_stay_without_their_owner() {
     let mut field = Field::new().await;
     field.map("o", &[]).await;

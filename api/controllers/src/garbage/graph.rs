@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use quorate_meta::{GroupVersion, Value};
-use quorate_store::{Entry, Revision};
+use quorate_store::{Entry, Revision, Snapshot};
 
 use quorate_registry::error::Error;
 use quorate_registry::{CurrentCatalogue, Resource, stored_codec};
@@ -35,6 +35,8 @@ pub(super) struct Owner {
     pub(super) uid: String,
     /// Whether its foreground deletion waits for the object with this reference.
     pub(super) blocks: bool,
+    /// Whether it has been looked for where the reference leads.
+    looked_for: bool,
 }
 
 /// What the deletion of an object waits for.
@@ -193,11 +195,42 @@ impl Graph {
         // namespace.
         let resource = resource.filter(|resource| !resource.namespaced || namespace.is_some());
         let key = resource.map(|resource| resource.key(namespace, reference.name));
-        Owner { key, uid: reference.uid.to_owned(), blocks: reference.block_owner_deletion }
+        Owner {
+            key,
+            uid: reference.uid.to_owned(),
+            blocks: reference.block_owner_deletion,
+            looked_for: false,
+        }
     }
 
-    fn link(&mut self, key: &ObjectKey, owners: Vec<Owner>, touched: &mut Vec<ObjectKey>) {
+    /// The owners (by uid) of an object that are looked for now for the first time, and are not
+    /// where its references lead.
+    pub(super) fn look_for_owners(&mut self, key: &[u8], state: &Snapshot) -> Vec<String> {
+        let catalogue = self.catalogue.load();
+        let is_there = |owner: &Owner| {
+            let found = owner.key.as_ref().and_then(|key| Some((catalogue.of_key(key)?, key)));
+            found.is_some_and(|(resource, key)| {
+                let header = state
+                    .get(key)
+                    .and_then(|entry| stored_codec::header(resource, &entry.value).ok());
+                header.is_some_and(|header| header.uid() == owner.uid)
+            })
+        };
+        let mut missing = Vec::new();
+        for owner in self.owners.get_mut(key).into_iter().flatten() {
+            if !std::mem::replace(&mut owner.looked_for, true) && !is_there(owner) {
+                missing.push(owner.uid.clone());
+            }
+        }
+        missing
+    }
+
+    fn link(&mut self, key: &ObjectKey, mut owners: Vec<Owner>, touched: &mut Vec<ObjectKey>) {
         let before = self.owners.remove(key).unwrap_or_default();
+        for owner in &mut owners {
+            let same = before.iter().find(|same| same.uid == owner.uid && same.key == owner.key);
+            owner.looked_for = same.is_some_and(|same| same.looked_for);
+        }
         if before.is_empty() && owners.is_empty() {
             return;
         }

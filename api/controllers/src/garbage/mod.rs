@@ -4,11 +4,13 @@
 //! Invariants: a decision is made from a state that holds everything the graph has observed, and
 //! carried out only if the object is still what it was; so an owner that is created or a reference
 //! that is removed meanwhile is never overlooked. A failure is tried again. Reading order: `graph`
-//! (who owns whom), `decide` (what one object needs), `execute`.
+//! (who owns whom), `decide` (what one object needs), `misplaced` (owners that no reference leads to),
+//! `execute`.
 
 mod decide;
 mod execute;
 mod graph;
+mod misplaced;
 mod work_queue;
 
 use std::time::Duration;
@@ -110,12 +112,15 @@ impl<'c> Collector<'c> {
 
     /// Decides about an object and begins to do it.
     fn start(&mut self, key: ObjectKey) -> BoxFuture<'c, (ObjectKey, Result<(), Error>)> {
-        let decision = decide::decide(&self.graph, &key, &self.context.store.snapshot());
+        let state = self.context.store.snapshot();
+        let missing = self.graph.look_for_owners(&key, &state);
+        let decision = decide::decide(&self.graph, &key, &state);
         if let Ok(Decision::Await(dependents)) = &decision {
             dependents.iter().cloned().for_each(|dependent| self.queue.add(dependent));
         }
         let context = self.context;
         Box::pin(async move {
+            misplaced::report(context, &key, &missing).await;
             let done = match decision {
                 Ok(decision) => execute::execute(context, &key, decision).await,
                 Err(error) => Err(error),
