@@ -4,7 +4,8 @@
 //! Invariants: a member's address goes after half a minute in which one leader did not hear it, and
 //! comes with its first answer; an address that no leader could judge stays as it was. So a restart
 //! of a leader removes no address. Loopback addresses and host names, which lead nowhere from
-//! inside a pod, are left out; a cluster that has nothing else publishes nothing.
+//! inside a pod, are left out; a cluster that has nothing else publishes nothing, and says so in its
+//! log.
 
 use std::collections::{BTreeMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -31,13 +32,22 @@ pub(super) async fn run(context: &Context, servers: &dyn ApiServers) -> Result<(
     let endpoints = &*context.resource("endpoints")?;
     let slices = context.find(&names.group("discovery"), "v1", "endpointslices");
     let mut liveness = MemberLiveness::default();
+    let mut has_told = false;
     loop {
         // Current: a leader that stood still and was deposed learns it here, and has heard no
         // member then.
         let snapshot = context.current().await?;
         let before = published(&snapshot, target(endpoints, names.service_api))?;
-        let addresses_by_port =
-            reachable(liveness.published(&servers.servers(), &before, Instant::now()));
+        let members = servers.servers();
+        if !has_told && reachable(members.iter().map(|member| member.address)).is_empty() {
+            has_told = true;
+            tracing::info!(
+                service = names.service_api,
+                "the service of the API has no endpoints: no member advertises an IP address other \
+                 than a loopback one, and no other leads from a pod to it"
+            );
+        }
+        let addresses_by_port = reachable(liveness.published(&members, &before, Instant::now()));
         if !addresses_by_port.is_empty() {
             let target = target(endpoints, names.service_api);
             skip_failed_object(
@@ -86,7 +96,7 @@ fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
 type AddressesByPort = BTreeMap<(bool, u16), Vec<IpAddr>>;
 
 /// The addresses that others can reach.
-fn reachable(addresses: Vec<SocketAddr>) -> AddressesByPort {
+fn reachable(addresses: impl IntoIterator<Item = SocketAddr>) -> AddressesByPort {
     let mut addresses_by_port = AddressesByPort::new();
     for address in addresses {
         let ip = address.ip().to_canonical();
@@ -225,8 +235,7 @@ mod tests {
     fn only_what_others_reach_is_published() {
         let check = |addresses: &[&str], expect: &[(&str, &[&str])]| {
             let names = Naming::Kubernetes.names();
-            let addresses_by_port =
-                reachable(addresses.iter().map(|text| text.parse().unwrap()).collect());
+            let addresses_by_port = reachable(addresses.iter().map(|text| text.parse().unwrap()));
             let found: Vec<(String, Vec<String>)> = addresses_by_port
                 .iter()
                 .map(|(place, ips)| {

@@ -55,9 +55,12 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
             Part::Once(&[
                 |with| Box::pin(bootstrap::objects(&with.context)),
                 |with| Box::pin(roles::reconcile::run(&with.context)),
+                |with| Box::pin(bootstrap::config_maps(&with.context, &with.options.root_ca)),
                 |with| Box::pin(bootstrap::api_service(&with.context, with.options.api_port)),
             ]),
-            Part::Always(|with| Box::pin(bootstrap::maintain_flow_control(&with.context))),
+            Part::Always(|with| {
+                Box::pin(bootstrap::maintain(&with.context, &with.options.root_ca))
+            }),
         ],
     },
     Controller {

@@ -1,12 +1,13 @@
 //! The bootstrap objects of every cluster: namespaces, priority classes, flow control, an
-//! APIService for each group version, the range of services' addresses, and the service of the API
-//! itself.
+//! APIService for each group version, the range of services' addresses, the service of the API
+//! itself, and the ConfigMaps that other components read.
 //!
 //! Invariants: missing objects are made whenever a node begins to lead, all in one transaction;
 //! fields that the cluster owns are restored, and those that users may change stay. Flow control,
-//! without which no request is served, is reconciled again all the time.
+//! without which no request is served, and the ConfigMaps are reconciled again all the time.
 
 mod api_services;
+mod config_maps;
 mod flow_control;
 mod network;
 mod object;
@@ -29,8 +30,8 @@ use quorate_registry::{NAMESPACES, Resource, stored_codec};
 /// Attempts of the transaction, count: another writer may change one of the objects meanwhile.
 const MAX_ATTEMPTS: usize = 8;
 
-/// How often priority levels and flow schemas are reconciled.
-const FLOW_CONTROL_RESYNC_PERIOD: Duration = Duration::from_secs(60);
+/// How often priority levels, flow schemas and ConfigMaps are reconciled.
+const RESYNC_PERIOD: Duration = Duration::from_secs(60);
 
 /// Makes the bootstrap objects that are missing, but for the service of the API.
 pub(super) async fn objects(context: &Context) -> Result<(), Error> {
@@ -54,12 +55,18 @@ pub(super) async fn objects(context: &Context) -> Result<(), Error> {
     reconcile(context, &wanted).await
 }
 
-/// Restores priority levels and flow schemas that a client has removed, and those fields that the
-/// cluster owns; returns only with an error, after which it is started again.
-pub(super) async fn maintain_flow_control(context: &Context) -> Result<(), Error> {
+/// Makes the ConfigMaps that other components read, and puts them right.
+pub(super) async fn config_maps(context: &Context, authority: &str) -> Result<(), Error> {
+    config_maps::reconcile(context, authority).await
+}
+
+/// Restores priority levels, flow schemas and ConfigMaps that a client has removed, and what the
+/// cluster owns of them; returns only with an error, after which it is started again.
+pub(super) async fn maintain(context: &Context, authority: &str) -> Result<(), Error> {
     loop {
-        sleep(FLOW_CONTROL_RESYNC_PERIOD).await;
+        sleep(RESYNC_PERIOD).await;
         reconcile(context, &flow_control::objects(context.names)).await?;
+        config_maps::reconcile(context, authority).await?;
     }
 }
 
