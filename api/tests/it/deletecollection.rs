@@ -47,6 +47,71 @@ async fn one_page_is_deleted() {
 }
 
 #[tokio::test]
+async fn objects_go_in_the_order_of_a_list() {
+    let server = Server::with_namespace().await;
+    let names: Vec<String> = (0..150).map(|number| format!("m{number:03}")).collect();
+    for name in names.iter().rev() {
+        server.create("a", name, &[]).await;
+    }
+    let version = server.get(MAPS).await.version();
+    let mut events =
+        server.watch(&format!("{MAPS}?watch=1&resourceVersion={version}&timeoutSeconds=60")).await;
+    assert_eq!(delete(&server, "").await.status, 200);
+    let expect: Vec<String> = names.iter().map(|name| format!("DELETED {name}")).collect();
+    assert_eq!(events.brief(names.len()).await, expect);
+}
+
+#[tokio::test]
+async fn a_dry_run_passes_by_what_is_held() {
+    let server = maps(&["a"]).await;
+    let held = json!({"metadata": {"finalizers": ["example.com/f"]}});
+    for (name, terminates) in [("b", false), ("c", true)] {
+        server.create("a", name, &[]).await;
+        server.patch(name, held.clone()).await;
+        if terminates {
+            server.delete(name).await;
+        }
+    }
+    let before = server.get(MAPS).await.json();
+    for body in
+        ["", r#"{"dryRun":["All"]}"#, r#"{"dryRun":["All"],"propagationPolicy":"Foreground"}"#]
+    {
+        let path = if body.is_empty() { format!("{MAPS}?dryRun=All") } else { MAPS.to_owned() };
+        let answer = server.send(Method::DELETE, &path, &[], body).await;
+        assert_eq!((answer.status.as_u16(), &answer.json()["status"]), (200, &json!("Success")));
+        assert_eq!(server.get(MAPS).await.json(), before, "{body}");
+    }
+    assert_eq!(delete(&server, "").await.status, 200);
+    assert_eq!(left(&server).await, "b c");
+}
+
+#[tokio::test]
+async fn a_body_hides_the_options_of_the_query_but_not_what_is_listed() {
+    let server = Server::with_namespace().await;
+    for (name, label) in [("a", "1"), ("b", "2"), ("c", "2"), ("d", "2")] {
+        server.create("a", name, &[("x", label)]).await;
+    }
+    let send = async |query: &str, body: &str| {
+        let path = format!("{MAPS}?{query}");
+        server.send(Method::DELETE, &path, &[], body).await.status.as_u16()
+    };
+    // Wrong options of a query count only without a body; a dry run counts from either place.
+    for wrong in ["propagationPolicy=Sideways", "gracePeriodSeconds=soon", "dryRun=Some"] {
+        assert!(matches!(send(wrong, "").await, 400 | 422), "{wrong}");
+    }
+    assert_eq!(send("propagationPolicy=Sideways", r#"{"dryRun":["All"]}"#).await, 200);
+    assert_eq!(send("gracePeriodSeconds=soon", r#"{"dryRun":["All"]}"#).await, 200);
+    assert_eq!(send("dryRun=All", r#"{"propagationPolicy":"Background"}"#).await, 200);
+    assert_eq!(send("", r#"{"propagationPolicy":"Sideways"}"#).await, 422);
+    assert_eq!(left(&server).await, "a b c d");
+    let body = r#"{"propagationPolicy":"Background"}"#;
+    assert_eq!(send("labelSelector=x%3D2&limit=2&propagationPolicy=Sideways", body).await, 200);
+    assert_eq!(left(&server).await, "a d");
+    assert_eq!(send("labelSelector=%21%21", body).await, 400);
+    assert_eq!(left(&server).await, "a d");
+}
+
+#[tokio::test]
 async fn a_limit_counts_what_is_selected() {
     let server = Server::with_namespace().await;
     for (name, label) in [("a", "1"), ("b", "2"), ("c", "1"), ("d", "2")] {

@@ -67,6 +67,27 @@ async fn a_pod_is_bound_once() {
 }
 
 #[tokio::test]
+async fn a_pod_that_goes_at_once_shows_no_grace() {
+    let server = server().await;
+    let path = format!("{PODS}/p");
+    let deleted = async |query: &str| {
+        let answer = server.send(Method::DELETE, &format!("{path}?{query}"), &[], "").await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let metadata = answer.json()["metadata"].clone();
+        (metadata["deletionTimestamp"].is_string(), metadata["deletionGracePeriodSeconds"].clone())
+    };
+    // Without a node there is no kubelet to wait for.
+    assert_eq!(deleted("dryRun=All").await, (true, json!(0)));
+    assert_eq!(deleted("gracePeriodSeconds=60").await, (true, json!(0)));
+    assert_eq!(server.get(&path).await.status, 404);
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
+    assert_eq!(server.send(Method::POST, PODS, &[], pod.to_string()).await.status, 201);
+    assert_eq!(deleted("").await, (true, json!(30)));
+    assert_eq!(deleted("gracePeriodSeconds=0").await, (true, json!(0)));
+    assert_eq!(server.get(&path).await.status, 404);
+}
+
+#[tokio::test]
 async fn a_binding_may_be_created_by_itself() {
     let server = server().await;
     let create = async |query: &str, name: &str| {

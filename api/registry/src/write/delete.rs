@@ -5,6 +5,7 @@
 //!
 //! Not here: the deletion of dependents, which is the garbage collector's.
 
+use bytes::Bytes;
 use quorate_meta::{Status, Value};
 use quorate_store::{Condition, Entry, Operation, Revision, Txn};
 
@@ -130,12 +131,8 @@ impl Writer {
                 Step::Terminating,
             )
         } else {
-            (
-                Outcome::Removed,
-                entry.value.clone(),
-                Operation::Delete { key: key.clone() },
-                Step::Removed,
-            )
+            let value = self.last_form(target, entry, &mut object, options).await?;
+            (Outcome::Removed, value, Operation::Delete { key: key.clone() }, Step::Removed)
         };
         let mut operations = vec![operation];
         operations.extend(strategy.companions(step, target.name));
@@ -150,6 +147,26 @@ impl Writer {
             Attempt::Done(Answer { outcome, value, revision, warnings, times })
         };
         self.attempt(target, committed, done).await
+    }
+
+    /// The form in which a removed object is answered: of a kind with grace periods as one whose
+    /// deletion has begun, and ends at once.
+    async fn last_form(
+        &self,
+        target: Target<'_>,
+        entry: &Entry,
+        object: &mut Value,
+        options: &DeleteOptions,
+    ) -> Result<Bytes, Error> {
+        if target.resource.strategy.grace_seconds(object, options.grace_seconds).is_none() {
+            return Ok(entry.value.clone());
+        }
+        if metadata::is_terminating(object) {
+            metadata::hurry(object, metadata::grace_seconds(object), 0);
+        } else {
+            self.begin_deletion(target, object, 0);
+        }
+        stored_codec::encode_converted(target.resource, object).await
     }
 
     fn begin_deletion(&self, target: Target<'_>, object: &mut Value, grace_seconds: i64) {
