@@ -1,14 +1,13 @@
 //! The migration from client-side apply: the `last-applied-configuration` annotation of kubectl.
 //!
-//! Fields that still have the value from the annotation belong to kubectl. After a server-side
-//! apply by kubectl the annotation follows the applied configuration, so that both ways can be
-//! mixed.
+//! Fields that still have the value from the annotation, in the same text, belong to kubectl; an
+//! annotation that is no object of the same version and kind says nothing. After a server-side apply
+//! by kubectl the annotation follows the applied configuration, so that both ways can be mixed.
 
 use quorate_meta::{Value, well_known};
 
 use super::Config;
-use crate::decode::canonicalize;
-use crate::fieldset::{FieldSet, compare, members};
+use crate::fieldset::{FieldSet, compare};
 use crate::graph::{Graph, TypeId};
 
 /// The default field manager of `kubectl apply --server-side`.
@@ -20,13 +19,20 @@ const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 const ANNOTATION: [&str; 3] = ["metadata", "annotations", well_known::ANNOTATION_LAST_APPLIED];
 
 /// The fields of the live object that have their value from the last client-side apply; `None`
-/// without a readable annotation.
-pub(super) fn settled_fields(graph: &Graph, ty: TypeId, live: &Value) -> Option<FieldSet> {
-    let mut applied: Value = serde_json::from_str(live.str_at(&ANNOTATION)?).ok()?;
-    crate::decode::check_types(graph, ty, &applied).ok()?;
-    let mut fields = members(graph, ty, &applied);
-    canonicalize(graph, ty, &mut applied);
-    let changes = compare(graph, ty, &applied, live);
+/// without an annotation that is a partial object as `config` is one.
+pub(super) fn settled_fields(
+    graph: &Graph,
+    ty: TypeId,
+    live: &Value,
+    config: &Config,
+) -> Option<FieldSet> {
+    let applied: Value = serde_json::from_str(live.str_at(&ANNOTATION)?).ok()?;
+    if ["apiVersion", "kind"].iter().any(|field| applied.get(field) != config.value().get(field)) {
+        return None;
+    }
+    let applied = Config::new(graph, ty, applied).ok()?;
+    let mut fields = applied.fields().clone();
+    let changes = compare(graph, ty, applied.value(), live);
     fields.subtract(&changes.added);
     fields.subtract(&changes.modified);
     fields.subtract(&changes.removed);

@@ -77,8 +77,9 @@ impl Applier<'_> {
     pub fn apply(&self, live: Option<&Value>, config: &Config) -> Result<Value, ApplyError> {
         match self.apply_once(live, config) {
             Err(ApplyError::Conflicts(conflicts)) if self.writer.name == client_side::MANAGER => {
-                let allowed =
-                    live.and_then(|live| client_side::settled_fields(self.graph, self.ty, live));
+                let allowed = live.and_then(|live| {
+                    client_side::settled_fields(self.graph, self.ty, live, config)
+                });
                 let rest = conflict::outside(conflicts, &allowed.unwrap_or_default());
                 if !rest.is_empty() {
                     return Err(ApplyError::Conflicts(rest));
@@ -109,8 +110,12 @@ impl Applier<'_> {
         if let Some(before) = &before {
             prune::prune(self.graph, self.ty, &mut object, before, &managed, &self.writer);
         }
+        let texts = match managed.entries.len() {
+            0 | 1 => FieldSet::new(),
+            _ => compare(self.graph, self.ty, live, &object).modified,
+        };
         canonicalize(self.graph, self.ty, &mut object);
-        self.settle_others(live, &object, &mut managed, config)?;
+        self.settle_others(live, &object, &mut managed, (config, texts))?;
         self.finish_entry(live, &object, &mut managed, before);
         managed.write(&mut object);
         Ok(object)
@@ -147,17 +152,19 @@ impl Applier<'_> {
         }
     }
 
-    /// The conflicts, or the fields that other managers lose.
+    /// The conflicts, or the fields that other managers lose: those whose value changes, and those
+    /// that the configuration writes in another text than they have (`texts`), such as a quantity.
     fn settle_others(
         &self,
         live: &Value,
         object: &Value,
         managed: &mut Managed,
-        config: &Config,
+        (config, texts): (&Config, FieldSet),
     ) -> Result<(), ApplyError> {
         let Writer { api_version, versions, reach, .. } = self.writer;
-        let changes = compare(self.graph, self.ty, live, object).within(reach);
-        let changes = zeroed(changes, config.fields());
+        let mut changes = compare(self.graph, self.ty, live, object);
+        changes.modified.add(&texts.intersection(config.fields()));
+        let changes = zeroed(changes.within(reach), config.fields());
         let mut views = Views::new(versions, api_version, (live, object), changes);
         let identity = self.writer.entry(Operation::Apply, FieldSet::new());
         let mine = |entry: &Entry| entry.same_writer(&identity);

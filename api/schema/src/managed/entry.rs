@@ -1,5 +1,7 @@
 //! ManagedFieldsEntry: a manager, its operation and version, and its fields.
 
+use std::collections::HashSet;
+
 use quorate_meta::{Map, Value};
 
 use crate::fieldset::{BadFields, FieldSet};
@@ -8,7 +10,7 @@ use crate::fieldset::{BadFields, FieldSet};
 const FIELDS_TYPE: &str = "FieldsV1";
 
 /// How fields came to be owned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
     /// By a server-side apply.
     Apply,
@@ -46,10 +48,16 @@ impl Entry {
     /// Whether both entries are of the same manager. Applies through several versions are of the
     /// same manager.
     pub fn same_writer(&self, other: &Self) -> bool {
-        let same = self.manager == other.manager
-            && self.operation == other.operation
-            && self.subresource == other.subresource;
-        same && (self.operation == Operation::Apply || self.api_version == other.api_version)
+        self.writer() == other.writer()
+    }
+
+    /// What entries of the same manager have in common.
+    fn writer(&self) -> (&str, Operation, &str, &str) {
+        let version = match self.operation {
+            Operation::Apply => "",
+            Operation::Update => self.api_version.as_str(),
+        };
+        (&self.manager, self.operation, &self.subresource, version)
     }
 
     fn order(&self) -> (Operation, Option<&str>, &str, &str, &str) {
@@ -107,14 +115,23 @@ pub struct Managed {
 }
 
 impl Managed {
-    /// Reads `metadata.managedFields`; an absent list has no entries.
+    /// Reads `metadata.managedFields`; an absent list has no entries. Of several entries of one
+    /// manager, as after a client has given one the name of another, the last one counts.
     ///
     /// # Errors
     /// An entry with an unknown operation or format, without a version, or with something
     /// that is no field set.
     pub fn decode(list: Option<&Value>) -> Result<Self, BadFields> {
         let items = list.and_then(Value::as_list).unwrap_or_default();
-        let entries = items.iter().map(Entry::decode).collect::<Result<Vec<Entry>, BadFields>>()?;
+        let mut entries =
+            items.iter().map(Entry::decode).collect::<Result<Vec<Entry>, BadFields>>()?;
+        if entries.len() > 1 {
+            let mut seen = HashSet::with_capacity(entries.len());
+            let is_last = entries.iter().rev().map(|entry| seen.insert(entry.writer()));
+            let is_last: Vec<bool> = is_last.collect();
+            let mut is_last = is_last.into_iter().rev();
+            entries.retain(|_| is_last.next().unwrap_or_default());
+        }
         Ok(Self { entries })
     }
 

@@ -68,6 +68,28 @@ fn line(entry: &Value) -> String {
 }
 
 #[test]
+fn an_entry_may_be_renamed_to_another_one() {
+    let entry = |manager: &str, operation: &str, version: &str, fields: &str| {
+        format!(
+            r#"{{"manager":"{manager}","operation":"{operation}","apiVersion":"{version}","fieldsType":"FieldsV1","fieldsV1":{{"f:{fields}":{{}}}}}}"#
+        )
+    };
+    let check = |entries: &[String], expect: &[&str]| {
+        let managed = Managed::decode(Some(&json(&format!("[{}]", entries.join(","))))).unwrap();
+        let found = managed.entries.iter().map(|entry| text(&entry.fields.encode()));
+        let expect = expect.iter().map(|field| format!(r#"{{"f:{field}":{{}}}}"#));
+        assert_eq!(found.collect::<Vec<_>>(), expect.collect::<Vec<_>>());
+    };
+    let update = |manager: &str, fields: &str| entry(manager, "Update", "v1", fields);
+    check(&[update("a", "x"), update("b", "y")], &["x", "y"]);
+    check(&[update("a", "x"), update("b", "y"), update("a", "z")], &["y", "z"]);
+    check(&[update("a", "x"), entry("a", "Apply", "v1", "y")], &["x", "y"]);
+    check(&[update("a", "x"), entry("a", "Update", "v2", "y")], &["x", "y"]);
+    // Applies through several versions are of one manager.
+    check(&[entry("a", "Apply", "v1", "x"), entry("a", "Apply", "v2", "y")], &["y"]);
+}
+
+#[test]
 fn a_creator_owns_what_it_gave() {
     let body = r#"{"data":{"k":"v","l":""},"metadata":{"name":"a","annotations":{"n":"1"},"finalizers":["example.com/f"],"labels":{"x":"y"}}}"#;
     Object::new("core/v1.ConfigMap").write("creator", body).check(&[

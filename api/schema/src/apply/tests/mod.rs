@@ -1,5 +1,6 @@
 //! Managers and values after sequences of applies and updates, as in Kubernetes 1.35.
 
+mod client_side;
 mod properties;
 
 use std::sync::LazyLock;
@@ -364,27 +365,6 @@ fn fields_out_of_reach_are_neither_owned_nor_fought_for() {
     object.apply("a", r#"{"metadata":{"name":"n","labels":{"x":"1"}},"status":{"phase":"Odd"}}"#);
     object.apply("b", r#"{"metadata":{"name":"n"},"status":{"phase":"Other"}}"#);
     object.owners(&[r#"a Apply {"f:metadata":{"f:labels":{"f:x":{}}}}"#]);
-}
-
-#[test]
-fn kubectl_may_change_what_it_applied_on_the_client_side() {
-    let annotation = r#"{\"data\":{\"k\":\"v\",\"l\":\"v\"},\"metadata\":{\"name\":\"a\"}}"#;
-    let live = format!(
-        r#"{{"metadata":{{"name":"a","annotations":{{"kubectl.kubernetes.io/last-applied-configuration":"{annotation}"}}}},"data":{{"k":"v","l":"drifted"}}}}"#
-    );
-    let mut object = Object::new("core/v1.ConfigMap");
-    object.update("client", &live);
-    object.conflicts("other", &data(r#""k":"w""#), &[r#""client" using v1 .data.k"#]);
-    object.conflicts("kubectl", &data(r#""k":"w","l":"w""#), &[r#""client" using v1 .data.l"#]);
-    object.apply("kubectl", &data(r#""k":"w""#)).has(&["data"], r#"{"k":"w","l":"drifted"}"#);
-    object.has(
-        &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"],
-        &text(&Value::from("{\"data\":{\"k\":\"w\"},\"metadata\":{\"name\":\"a\"}}\n")),
-    );
-    object.apply("other", &data(r#""n":"v""#)).has(
-        &["metadata", "annotations", "kubectl.kubernetes.io/last-applied-configuration"],
-        &text(&Value::from("{\"data\":{\"k\":\"w\"},\"metadata\":{\"name\":\"a\"}}\n")),
-    );
 }
 
 #[test]
