@@ -9,13 +9,14 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use quorate_meta::{Cause, CauseReason, GroupVersion, Status, Time, Value, well_known};
 use quorate_schema::apply::{ApplyError, Config, Conflict};
+use quorate_schema::unknown_fields;
 use quorate_wire::{cbor, yaml};
 
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
-use crate::handlers::write::field_errors::unmarshal_errors;
+use crate::handlers::write::field_errors::{FieldErrors, Repeated};
 use crate::handlers::write::options::{FieldValidation, Parameters};
 use crate::handlers::write::{body_size_limit, decode, identity, permit, response};
 use quorate_registry::error::Error;
@@ -67,33 +68,31 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         Err(error) => Err(error),
     };
     match body {
-        Ok(body) if answer.is_ok() => request.warned(body.warnings(parameters.validation), answer),
+        Ok(body) if answer.is_ok() => request.warned(&body.warnings(parameters.validation), answer),
         _ => answer,
     }
 }
 
 /// A body that has been read.
 pub(super) struct Applied {
+    /// What it has of fields that there are.
     pub(super) config: Config,
-    /// Keys that it has twice, in the words of warnings.
-    duplicates: Vec<String>,
+    /// Keys that it has twice, and fields that there are not.
+    errors: FieldErrors,
 }
 
 impl Applied {
-    /// 400 for keys that it has twice, when the client is strict.
+    /// 400 for keys that it has twice and for fields that there are not, when the client is strict.
     pub(super) fn check(&self, validation: FieldValidation) -> Result<(), Error> {
-        if validation != FieldValidation::Strict || self.duplicates.is_empty() {
+        if validation != FieldValidation::Strict || self.errors.is_empty() {
             return Ok(());
         }
-        Err(Error::bad_request(format!(
-            "error strict decoding YAML: error converting YAML to JSON: {}",
-            unmarshal_errors(&self.duplicates)
-        )))
+        Err(Error::bad_request(self.errors.refusal()))
     }
 
     /// What the client is warned of.
-    pub(super) fn warnings(&self, validation: FieldValidation) -> &[String] {
-        if validation == FieldValidation::Warn { &self.duplicates } else { &[] }
+    pub(super) fn warnings(&self, validation: FieldValidation) -> Vec<String> {
+        if validation == FieldValidation::Warn { self.errors.warnings() } else { Vec::new() }
     }
 }
 
@@ -132,8 +131,10 @@ pub(super) fn read(
     if body.at(&["metadata", "managedFields"]).is_some_and(|entries| !entries.is_null()) {
         return Err(Error::bad_request("metadata.managedFields must be nil"));
     }
+    let unknown = unknown_fields(&resource.graph(), resource.ty(), &mut body, true);
     let config = fit(resource, body)?;
-    Ok(Applied { config, duplicates: duplicates.iter().map(ToString::to_string).collect() })
+    let errors = FieldErrors::of_body(unknown, Repeated::Keys(duplicates), &request.body);
+    Ok(Applied { config, errors })
 }
 
 /// Checks what is wanted of an object against its type.

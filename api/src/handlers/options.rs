@@ -110,10 +110,7 @@ impl ListOptions {
             Some(version) if raw.matching.is_empty() && raw.limit > 0 => At::Exact(version),
             Some(version) => At::NotOlderThan(version),
         };
-        // A list at any version comes whole, as from a cache; with a token the token says at what
-        // version.
-        let limit = if at == At::Any && raw.token.is_empty() { 0 } else { raw.limit };
-        Ok(Self { at, selection, limit, token: raw.token.to_owned() })
+        Ok(Self { at, selection, limit: raw.limit, token: raw.token.to_owned() })
     }
 }
 

@@ -60,9 +60,6 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     response::check_form(api, request)?;
     let parameters = Parameters::parse(api.names, request, "PatchOptions")?;
     let (patch, told) = read(media, request)?;
-    if parameters.validation == FieldValidation::Strict && !told.is_empty() {
-        return Err(bad_patch(request, &format!("strict decoding error: {}", told.join(", "))));
-    }
     let part = Part::of(request.info.subresource.as_deref()).ok_or_else(Error::no_such_path)?;
     let (write, if_match, named) = (parameters.write(), request.if_match(), patch.named());
     let options = UpdateOptions {
@@ -77,10 +74,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
         let (object, findings) = patched(api, request, resource, &patch, current)?;
-        if parameters.validation == FieldValidation::Strict && !findings.is_empty() {
-            return Err(bad_patch(request, &findings.refusal()));
-        }
-        unknown = findings;
+        unknown = checked(findings, &told, parameters.validation)?;
         identity::check_name(name, &object)?;
         Ok(object)
     };
@@ -90,8 +84,22 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         Err(error) => Err(error),
     };
     let warn = parameters.validation == FieldValidation::Warn;
-    let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
+    let told = if warn { unknown.warnings() } else { Vec::new() };
     request.warned(&told, answer)
+}
+
+/// What is odd about a patched object and about the text of its patch; 400 with all of it when the
+/// client is strict.
+pub(super) fn checked(
+    findings: FieldErrors,
+    told: &[String],
+    validation: FieldValidation,
+) -> Result<FieldErrors, Error> {
+    let all = findings.and(told);
+    if validation == FieldValidation::Strict && !all.is_empty() {
+        return Err(Error::bad_request(all.refusal()));
+    }
+    Ok(all)
 }
 
 /// Refuses a body that is no patch of the resource's objects: strategies of merging are known of

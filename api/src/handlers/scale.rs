@@ -136,18 +136,13 @@ async fn patch(
     let mut unknown = FieldErrors::default();
     let change = |scale: &Value| {
         let (scale, findings) = patch::patched(api, request, form, &body, scale)?;
-        if parameters.validation == FieldValidation::Strict
-            && !(findings.is_empty() && told.is_empty())
-        {
-            return Err(patch::bad_patch(request, &findings.and(&told).refusal()));
-        }
-        unknown = findings;
+        unknown = patch::checked(findings, &told, parameters.validation)?;
         identity::check_name(request.name()?, &scale)?;
         Ok(scale)
     };
     let answer = write(api, request, form, &parameters, false, change).await;
     let warn = parameters.validation == FieldValidation::Warn;
-    let told = if warn { unknown.and(&told).warnings() } else { Vec::new() };
+    let told = if warn { unknown.warnings() } else { Vec::new() };
     request.warned(&told, answer)
 }
 
@@ -188,7 +183,7 @@ async fn apply(
         Err(error) => Err(error),
     };
     match body {
-        Ok(body) if answer.is_ok() => request.warned(body.warnings(parameters.validation), answer),
+        Ok(body) if answer.is_ok() => request.warned(&body.warnings(parameters.validation), answer),
         _ => answer,
     }
 }

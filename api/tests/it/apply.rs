@@ -88,7 +88,7 @@ async fn bodies_that_are_refused() {
     check("fieldManager=a", entries, "400 BadRequest").await;
     check(
         "fieldManager=a",
-        "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, dta: {}}",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: m}, data: []}",
         "500 ",
     )
     .await;
@@ -107,6 +107,39 @@ async fn keys_that_stand_twice() {
     assert_eq!(warned.header("warning"), r#"299 - "line 6: key \"k\" already set in map""#);
     let ignored = send(&server, "fieldManager=a&fieldValidation=Ignore", &[], body).await;
     assert!(ignored.headers.get("warning").is_none());
+}
+
+#[tokio::test]
+async fn fields_that_there_are_not() {
+    let server = Server::with_namespace().await;
+    let body =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m, nmae: x}\ndata: {k: v}\nk: 1\nk: 2\n";
+    let strict = send(&server, "fieldManager=a&fieldValidation=Strict", &[], body).await;
+    assert_eq!(refusal(&strict), "400 BadRequest");
+    let expect = "strict decoding error: yaml: unmarshal errors:\n  line 6: key \"k\" already set in map, unknown field \"k\", unknown field \"metadata.nmae\"";
+    assert_eq!(strict.json()["message"], expect);
+    assert_eq!(server.get(MAP).await.status, 404);
+    let warned = send(&server, "fieldManager=a", &[], body).await;
+    assert_eq!((warned.status.as_u16(), &warned.json()["data"]), (201, &json!({"k": "v"})));
+    let told: Vec<&str> =
+        warned.headers.get_all("warning").iter().map(|value| value.to_str().unwrap()).collect();
+    let expect = [
+        r#"299 - "line 6: key \"k\" already set in map""#,
+        r#"299 - "unknown field \"k\"""#,
+        r#"299 - "unknown field \"metadata.nmae\"""#,
+    ];
+    assert_eq!(told, expect);
+    // What is dropped is not owned.
+    let fields = warned.json()["metadata"]["managedFields"][0]["fieldsV1"].clone();
+    assert_eq!(fields, json!({"f:data": {"f:k": {}}}));
+    let ignored = send(&server, "fieldManager=a&fieldValidation=Ignore", &[], body).await;
+    assert_eq!((ignored.status.as_u16(), ignored.headers.get("warning")), (200, None));
+    // A wrong type is fatal at every level, and the only error told.
+    for level in ["Ignore", "Warn", "Strict"] {
+        let wrong = body.replace("{k: v}", "[v]");
+        let query = format!("fieldManager=a&fieldValidation={level}");
+        assert_eq!(send(&server, &query, &[], &wrong).await.status, 500, "{level}");
+    }
 }
 
 #[tokio::test]

@@ -66,7 +66,8 @@ async fn versions_and_matches() {
     check("resourceVersion=", "b c d").await;
     check("resourceVersion=0", "b c d").await;
     check("resourceVersion=0&resourceVersionMatch=NotOlderThan", "b c d").await;
-    check("resourceVersion=0&limit=1", "b c d").await;
+    check("resourceVersion=0&limit=1", "b +2").await;
+    check("resourceVersion=0&limit=3", "b c d").await;
     check(&format!("resourceVersion={version}"), "b c d").await;
     check(&format!("resourceVersion={version}&resourceVersionMatch=NotOlderThan"), "b c d").await;
     check(

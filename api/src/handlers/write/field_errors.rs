@@ -109,7 +109,7 @@ impl FieldErrors {
 }
 
 /// The keys that a YAML text repeats, in the words of refusals.
-pub(in crate::handlers) fn unmarshal_errors(keys: &[String]) -> String {
+fn unmarshal_errors(keys: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", keys.join("\n  "))
 }
 

@@ -27,6 +27,45 @@ async fn the_three_patches() {
 }
 
 #[tokio::test]
+async fn a_strict_patch_is_refused_for_all_that_is_odd() {
+    let server = Server::with_namespace().await;
+    server.create("a", "m", &[]).await;
+    let check = async |media: &str, body: &str, expect: &[&str]| {
+        let code = if expect.is_empty() { 200 } else { 400 };
+        let path = |level: &str| format!("{MAP}?dryRun=All&fieldValidation={level}");
+        let strict = send(&server, Method::PATCH, &path("Strict"), media, body).await;
+        assert_eq!(strict.status, code, "{media} {body}: {}", strict.text());
+        if !expect.is_empty() {
+            let message = format!("strict decoding error: {}", expect.join(", "));
+            assert_eq!(strict.json()["message"], message.as_str(), "{media} {body}");
+            assert_eq!(strict.json()["reason"], "BadRequest", "{media} {body}");
+        }
+        let warned = send(&server, Method::PATCH, &path("Warn"), media, body).await;
+        let expect: Vec<String> = expect.iter().map(|text| format!("299 - {:?}", text)).collect();
+        assert_eq!((warned.status.as_u16(), warnings(&warned)), (200, expect), "{media} {body}");
+        let ignored = send(&server, Method::PATCH, &path("Ignore"), media, body).await;
+        assert_eq!((ignored.status.as_u16(), warnings(&ignored).len()), (200, 0), "{media} {body}");
+    };
+    for media in [MERGE, STRATEGIC] {
+        check(media, r#"{"data":{"k":"w"}}"#, &[]).await;
+        let body = r#"{"data":{"l":"1","l":"2"},"odd":1,"metadata":{"nmae":"x"}}"#;
+        let expect = [
+            r#"unknown field "metadata.nmae""#,
+            r#"unknown field "odd""#,
+            r#"duplicate field "data.l""#,
+        ];
+        check(media, body, &expect).await;
+    }
+    let body = r#"[{"op":"add","path":"/odd","value":1},{"op":"add","path":"/data","path":"/data","value":{},"because":"x"}]"#;
+    let expect = [
+        r#"unknown field "odd""#,
+        r#"json patch unknown field "[1].because""#,
+        r#"json patch duplicate field "[1].path""#,
+    ];
+    check(JSON_PATCH, body, &expect).await;
+}
+
+#[tokio::test]
 async fn patches_that_are_refused() {
     let server = Server::with_namespace().await;
     let version = server.create("a", "m", &[]).await;
