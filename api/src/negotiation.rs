@@ -210,6 +210,10 @@ impl Formats {
                 let Some(media) = self.media(name, offer) else {
                     continue;
                 };
+                if !is_understood(&clause, &media, offer) {
+                    why = Unacceptable::Parameters;
+                    continue;
+                }
                 match shape(self.graph.names(), &clause, offer) {
                     Some(Shape::Table(_)) if matches!(media, Media::Protobuf(_)) => {
                         why = Unacceptable::Parameters
@@ -257,10 +261,25 @@ impl Formats {
     }
 }
 
+/// Whether the parameters of a clause that say in which way a form is sent are ones that a place
+/// has. Parameters that are not known mean nothing.
+pub(crate) fn is_understood(clause: &Clause<'_>, media: &Media, offer: Offer) -> bool {
+    let has_stream = match clause.parameter("stream") {
+        "" => true,
+        "watch" => *media != Media::Yaml,
+        _ => false,
+    };
+    let has_version = match clause.parameter("sv") {
+        "" => true,
+        version => offer != Offer::Document && version == "v1",
+    };
+    has_stream && has_version
+}
+
 /// The shape that a clause's parameters ask for; `None` when the place does not have it.
 fn shape(names: &Names, clause: &Clause<'_>, offer: Offer) -> Option<Shape> {
     let kind = clause.parameter("as");
-    if kind.is_empty() {
+    if !clause.parameters.iter().any(|(name, _)| matches!(*name, "as" | "g" | "v")) {
         return Some(Shape::Object);
     }
     let (group, version) = (clause.parameter("g"), clause.parameter("v"));

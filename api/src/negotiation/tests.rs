@@ -70,6 +70,28 @@ fn wildcards_do_not_give_what_is_refused() {
 }
 
 #[test]
+fn parameters_that_are_not_known_mean_nothing() {
+    let fits =
+        ["charset=utf-8", "foo=bar", "foo", "foo=\"bar\"; baz=", "export=1", "as", "stream="];
+    for parameters in fits {
+        check(&format!("application/json;{parameters}"), Offer::Objects, "Json Object");
+        check(&format!("application/json;{parameters}"), Offer::Document, "Json Object");
+    }
+    // What a known one asks for is there, or the clause is passed over.
+    for parameters in ["stream=odd", "sv=v2", "as=", "g=meta.svc.io", "v=v1", "g=meta.svc.io;v=v1"]
+    {
+        let one = format!("application/json;{parameters}");
+        check(&one, Offer::Objects, "Parameters");
+        check(&format!("{one}, application/yaml"), Offer::Objects, "Yaml Object");
+    }
+    check("application/json;stream=watch", Offer::Objects, "Json Object");
+    check("application/json;stream=watch", Offer::Document, "Json Object");
+    check("application/yaml;stream=watch", Offer::Objects, "Parameters");
+    check("application/json;sv=v1", Offer::Objects, "Json Object");
+    check("application/json;sv=v1", Offer::Document, "Parameters");
+}
+
+#[test]
 fn errors_come_in_what_is_not_refused() {
     let formats = Formats::new(Arc::new(Graph::builtin(Naming::Svc.names())), false);
     let check = |accept: &str, expect: &str| {

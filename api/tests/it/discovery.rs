@@ -88,11 +88,14 @@ async fn everything_at_once() {
     let maps = resources.iter().find(|resource| resource["resource"] == "configmaps").unwrap();
     assert_eq!(maps["scope"], "Namespaced");
     assert_eq!(maps["responseKind"], json!({"group": "", "version": "v1", "kind": "ConfigMap"}));
-    let alias = server
-        .get_as("/api", "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList")
-        .await;
-    assert_eq!(alias.json()["apiVersion"], "apidiscovery.k8s.io/v2beta1");
-    assert_eq!(server.get_as("/apis", &ALL.replace("v2", "v3")).await.status, 406);
+    let alias = server.get_as("/api", &ALL.replace("svc.io", "k8s.io")).await;
+    assert_eq!(alias.json()["apiVersion"], "apidiscovery.k8s.io/v2");
+    for version in ["v2beta1", "v3"] {
+        let asked = ALL.replace("v2", version);
+        assert_eq!(server.get_as("/apis", &asked).await.status, 406, "{version}");
+        let plain = server.get_as("/apis", &format!("{asked},application/json")).await;
+        assert_eq!(plain.json()["kind"], "APIGroupList", "{version}");
+    }
     assert_eq!(server.get_as("/api/v1", ALL).await.status, 406);
     for media in ["application/yaml", "application/vnd.svc.protobuf"] {
         let answer = server.get_as("/apis", &ALL.replace("application/json", media)).await;

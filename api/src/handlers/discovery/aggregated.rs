@@ -13,42 +13,32 @@ use quorate_registry::error::Error;
 use quorate_registry::{Resource, Subresource};
 
 const KIND: &str = "APIGroupDiscoveryList";
-/// The version whose messages are known.
+/// The version; that in which clients asked for it at first is gone since release 1.33.
 const VERSION: &str = "v2";
-/// The same as JSON, as clients asked for it at first.
-const VERSION_BETA: &str = "v2beta1";
 
 /// The aggregated form as the client asked for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct AggregatedForm {
     pub(super) media: Media,
     group: String,
-    version: &'static str,
 }
 
 impl AggregatedForm {
-    /// The form that an Accept header asks for before any other; `None` when it prefers the plain
-    /// one or has neither.
+    /// The form that an Accept header asks for, wherever in it; `None` when it asks for the plain
+    /// one only, or for neither.
     pub(super) fn asked(names: &Names, formats: &Formats, accept: &str) -> Option<Self> {
         for clause in negotiation::clauses(accept) {
-            let mut meant =
-                negotiation::meant(&clause, accept, || formats.media_types()).into_iter();
-            let Some(media) = meant.find_map(|name| formats.media(name, Offer::Document)) else {
-                continue;
-            };
-            if clause.parameter("as").is_empty() {
-                return None;
-            }
             let group = clause.parameter("g");
-            let known = group == names.group_discovery
+            let is_group = group == names.group_discovery
                 || names.edge_group(group).is_some_and(|group| group == names.group_discovery);
-            let version = match clause.parameter("v") {
-                VERSION => VERSION,
-                VERSION_BETA if !matches!(media, Media::Protobuf(_)) => VERSION_BETA,
-                _ => continue,
-            };
-            if known && clause.parameter("as") == KIND {
-                return Some(Self { media, group: group.to_owned(), version });
+            if !is_group || clause.parameter("as") != KIND || clause.parameter("v") != VERSION {
+                continue;
+            }
+            let meant = negotiation::meant(&clause, accept, || formats.media_types());
+            let mut media = meant.iter().filter_map(|name| formats.media(name, Offer::Document));
+            let fits = |media: &Media| negotiation::is_understood(&clause, media, Offer::Document);
+            if let Some(media) = media.find(fits) {
+                return Some(Self { media, group: group.to_owned() });
             }
         }
         None
@@ -66,7 +56,7 @@ impl AggregatedForm {
 
     /// The Content-Type of the document in the syntax `media`.
     pub(super) fn content_type(&self, media: &str) -> String {
-        format!("{media};g={};v={};as={KIND}", self.group, self.version)
+        format!("{media};g={};v={VERSION};as={KIND}", self.group)
     }
 }
 
@@ -78,7 +68,7 @@ pub(super) fn document(
 ) -> Result<AggregatedAnswer, Error> {
     let mut text = Vec::new();
     text.extend_from_slice(b"{\"apiVersion\":");
-    json::write_string(&format!("{}/{}", form.group, form.version), &mut text);
+    json::write_string(&format!("{}/{VERSION}", form.group), &mut text);
     text.extend_from_slice(b",\"items\":[");
     for (index, group) in groups.of_document(core).enumerate() {
         if index > 0 {
@@ -176,10 +166,16 @@ mod tests {
         };
         let (svc, alias) = ("apidiscovery.svc.io", "apidiscovery.k8s.io");
         check(&ask(svc, "v2"), Some("application/json;g=apidiscovery.svc.io;v=v2"));
-        check(&ask(alias, "v2beta1"), Some("application/json;g=apidiscovery.k8s.io;v=v2beta1"));
+        check(&ask(alias, "v2beta1"), None);
+        let gone_first = format!("{},{}", ask(alias, "v2beta1"), ask(alias, "v2"));
+        check(&gone_first, Some("application/json;g=apidiscovery.k8s.io;v=v2"));
         check(&format!("{},application/json", ask(svc, "v3")), None);
         check(&ask(svc, "v3"), None);
-        check(&format!("application/json,{}", ask(svc, "v2")), None);
+        let expect = Some("application/json;g=apidiscovery.svc.io;v=v2");
+        check(&format!("application/json,{}", ask(svc, "v2")), expect);
+        check(&format!("{};foo=bar", ask(svc, "v2")), expect);
+        check(&format!("{};stream=odd", ask(svc, "v2")), None);
+        check(&format!("{};q=0,application/json", ask(svc, "v2")), None);
         check("", None);
         let with =
             |media: &str, version: &str| ask(alias, version).replace("application/json", media);
@@ -187,8 +183,7 @@ mod tests {
         check(&with("application/yaml", "v2"), Some("application/yaml;g=apidiscovery.k8s.io;v=v2"));
         let protobuf = "application/vnd.kubernetes.protobuf";
         check(&with(protobuf, "v2"), Some(&format!("{protobuf};g=apidiscovery.k8s.io;v=v2")));
-        check(&with(protobuf, "v2beta1"), None);
-        check(&format!("{protobuf},{}", ask(svc, "v2")), None);
+        check(&format!("{protobuf},{}", ask(svc, "v2")), expect);
         check(
             &format!("application/xml,{}", ask(svc, "v2")),
             Some("application/json;g=apidiscovery.svc.io;v=v2"),
