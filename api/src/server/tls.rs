@@ -2,10 +2,11 @@
 //!
 //! Invariants: TLS 1.2 and 1.3 with ring; a client certificate is optional, and a client that shows
 //! one has its key. A handshake takes any certificate, because a client with one of an unknown CA
-//! gets a 401 like every unknown user, or may have a token; the certificate is verified right
-//! after, by the CA of clients and that of proxies, and the latter makes no client of anyone; a
-//! certificate that is itself one of these CAs needs no other (`is_trust_anchor`). A replacement
-//! counts for new connections only, and each of those verifies its client.
+//! gets a 401 like every unknown user, or may have a token; so does one whose certificate has
+//! extensions that are not known here. The certificate is verified right after, by the CA of clients
+//! and that of proxies, and the latter makes no client of anyone; a certificate that is itself one
+//! of these CAs needs no other (`is_trust_anchor`). A replacement counts for new connections only,
+//! and each of those verifies its client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,17 +15,23 @@ use arc_swap::ArcSwap;
 use quorate_meta::Names;
 use quorate_webhook::{Purpose, is_trust_anchor};
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::CryptoProvider;
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls13_signature_with_raw_key,
+};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::pki_types::{
+    CertificateDer, PrivateKeyDer, SignatureVerificationAlgorithm, SubjectPublicKeyInfoDer,
+    UnixTime,
+};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{
-    DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme,
+    CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig,
+    SignatureScheme,
 };
 use thiserror::Error;
 
-use quorate_access::authentication::ConnectionIdentity;
+use quorate_access::authentication::{ConnectionIdentity, public_key};
 
 /// Why certificates cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -117,6 +124,30 @@ impl Current {
 struct AnyClient {
     /// Checks signatures, and names the CAs whose certificates are asked for.
     known: Arc<dyn ClientCertVerifier>,
+    /// What signatures are checked with by the key alone, where a certificate cannot be read.
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl AnyClient {
+    /// Verifies a signature of TLS 1.2 by the key of a certificate, whatever else that has.
+    fn verify_by_key(
+        &self,
+        message: &[u8],
+        leaf: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let (_, bits) = public_key(leaf).ok_or(CertificateError::BadEncoding)?;
+        let mut mapping = self.algorithms.mapping.iter();
+        let found = mapping.find(|(scheme, _)| *scheme == signature.scheme);
+        let mut algorithms = found.map_or(&[][..], |(_, algorithms)| algorithms).iter();
+        let fits = |algorithm: &dyn SignatureVerificationAlgorithm| {
+            algorithm.verify_signature(bits, message, signature.signature()).is_ok()
+        };
+        match algorithms.any(|algorithm| fits(*algorithm)) {
+            true => Ok(HandshakeSignatureValid::assertion()),
+            false => Err(CertificateError::BadSignature.into()),
+        }
+    }
 }
 
 impl ClientCertVerifier for AnyClient {
@@ -143,7 +174,9 @@ impl ClientCertVerifier for AnyClient {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.known.verify_tls12_signature(message, leaf, signature)
+        self.known
+            .verify_tls12_signature(message, leaf, signature)
+            .or_else(|_| self.verify_by_key(message, leaf, signature))
     }
 
     fn verify_tls13_signature(
@@ -152,7 +185,11 @@ impl ClientCertVerifier for AnyClient {
         leaf: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.known.verify_tls13_signature(message, leaf, signature)
+        self.known.verify_tls13_signature(message, leaf, signature).or_else(|_| {
+            let (key, _) = public_key(leaf).ok_or(CertificateError::BadEncoding)?;
+            let key = SubjectPublicKeyInfoDer::from(key);
+            verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
+        })
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -189,10 +226,11 @@ fn configuration(files: &TlsFiles) -> Result<Arc<Current>, TlsError> {
         .transpose()?;
     let of_proxies = proxies.iter().flat_map(|proxies| &proxies.certificates);
     let known = verifier(clients.certificates.iter().chain(of_proxies), "client CA", &provider)?;
+    let algorithms = provider.signature_verification_algorithms;
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .map_err(|e| problem("TLS", e))?
-        .with_client_cert_verifier(Arc::new(AnyClient { known }))
+        .with_client_cert_verifier(Arc::new(AnyClient { known, algorithms }))
         .with_single_cert(chain, key)
         .map_err(|e| problem("server certificate", e))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];

@@ -1,5 +1,7 @@
 //! A server on a real socket: TLS, client certificates, HTTP/1.1 and HTTP/2, graceful shutdown.
 
+mod odd_certificates;
+
 use std::sync::Arc;
 use std::time::Duration;
 

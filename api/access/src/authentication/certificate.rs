@@ -23,6 +23,17 @@ pub(super) fn end_of(der: &[u8]) -> Option<u64> {
     Some(u64::try_from(seconds).unwrap_or(0) * 1000)
 }
 
+/// The public key of a certificate (DER), verified or not: the structure that says its algorithm,
+/// and its bits; `None` when it does not parse. What its extensions say does not matter.
+#[must_use]
+pub fn public_key(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (_, certificate) = X509Certificate::from_der(der).ok()?;
+    let key = certificate.tbs_certificate.subject_pki;
+    // The bits are the end of the structure.
+    let bits = key.subject_public_key.data.len();
+    Some((key.raw, key.raw.get(key.raw.len().checked_sub(bits)?..)?))
+}
+
 /// The user of a verified certificate (DER); `None` when it does not parse, has no
 /// common name, or says several uids.
 pub(super) fn user_of(names: &Names, der: &[u8]) -> Option<User> {

@@ -17,6 +17,7 @@ pub mod token;
 mod user;
 
 pub use audit_user_cache::AuditUserCache;
+pub use certificate::public_key;
 pub use chain::{Authentication, AuthenticationOptions};
 pub use connection_identity::ConnectionIdentity;
 pub(crate) use impersonation::{ImpersonatedPart, requested_impersonation};
