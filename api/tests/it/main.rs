@@ -13,6 +13,7 @@ mod audiences;
 mod audit;
 mod cbor;
 mod certificates;
+mod component_clients;
 mod contract;
 mod controllers;
 mod controllers_go_on;
