@@ -40,8 +40,31 @@ kind: SubjectAccessReview
 spec: {user: joe, resourceAttributes: {verb: get, resource: pods}}
 ";
 
+/// Files whose kind is a list of a built-in kind.
+const LISTS: &str = "apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleList
+items:
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: Role
+  metadata: {name: r, namespace: every}
+  rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBindingList
+items:
+- apiVersion: rbac.authorization.k8s.io/v1
+  kind: RoleBinding
+  metadata: {name: b, namespace: every}
+  roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r}
+---
+apiVersion: v1
+kind: ConfigMapList
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: every}, data: {k: v}}
+";
+
 #[test]
-fn orders_and_questions_are_created() {
+fn orders_questions_and_lists_are_created() {
     let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
     let Some(kubectl) = Kubectl::find(&cluster.root()) else {
         return;
@@ -54,6 +77,12 @@ fn orders_and_questions_are_created() {
     kubectl.run(&["create", "--validate=ignore", "-f", manifest.to_str().unwrap()]);
     let node = kubectl.run(&["get", "pod", "p", "-n", "every", "-o", "jsonpath={.spec.nodeName}"]);
     assert_eq!(node, "node-1");
+    let manifest = cluster.root().join("lists.yaml");
+    std::fs::write(&manifest, LISTS).unwrap();
+    for what in ["created", "unchanged"] {
+        let told = kubectl.run(&["apply", "-f", manifest.to_str().unwrap()]);
+        assert_eq!(told.lines().filter(|line| line.ends_with(what)).count(), 3, "{told}");
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::Retention;
 use quorate_wire::protobuf::{Envelope, decode_message};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::Server;
 
@@ -207,6 +207,27 @@ async fn every_resource_is_an_informer() {
         list(&server, watched, METADATA_LIST, &format!("{partial}List")).await;
     }
     assert!(found > 100, "roles, bindings, priority levels and more are there: {found}");
+    // Of custom resources garbage collection and quotas need the metadata.
+    let custom = Watched { path: define(&server).await, kind: "Thing".to_owned() };
+    inform(&server, &graph, &custom, METADATA, "PartialObjectMetadata").await;
+    list(&server, &custom, METADATA_LIST, "PartialObjectMetadataList").await;
+}
+
+/// Defines a custom resource; gives its path once it is served.
+async fn define(server: &Server) -> String {
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": schema});
+    let definition = json!({
+        "metadata": {"name": "things.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "versions": [version],
+            "names": {"plural": "things", "kind": "Thing"}},
+    });
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let answer = server.send(Method::POST, path, &[], definition.to_string()).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let path = "/apis/example.com/v1/things";
+    until_there(server, path).await;
+    path.to_owned()
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,6 +256,20 @@ async fn what_components_read_at_their_start_is_there() {
         panic!("it stays as it is");
     };
     assert_eq!(put_right().await["requestheader-allowed-names"], "[]");
+    // Parts of collections that informers and reflectors ask for.
+    let pods = "/api/v1/pods?limit=500&resourceVersion=0&fieldSelector";
+    let requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests?fieldSelector";
+    for (path, expect) in [
+        (format!("{pods}=status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"), 200),
+        (format!("{pods}=spec.nodeName%3Dn"), 200),
+        (format!("{system}?fieldSelector=metadata.name%3D{tracking}"), 200),
+        ("/api/v1/namespaces/kube-system/secrets?fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken".into(), 200),
+        (format!("{requests}=spec.signerName%3Dkubernetes.io%2Fkubelet-serving"), 200),
+        ("/api/v1/events?fieldSelector=involvedObject.kind%3DPod".into(), 200),
+        ("/api/v1/nodes?labelSelector=%21node.kubernetes.io%2Fexclude-from-external-load-balancers".into(), 200),
+    ] {
+        assert_eq!(server.get_as(&path, PROTOBUF).await.status, expect, "{path}");
+    }
     for (path, expect) in [
         ("/healthz", 200),
         ("/readyz", 200),

@@ -272,6 +272,11 @@ async fn what_the_controllers_of_the_cluster_write() {
     client
         .write("PUT", "/api/v1/persistentvolumes/v/status", "core/v1.PersistentVolume", stored, 200)
         .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_controllers_of_rights_and_namespaces_write() {
+    let (client, _controllers) = component().await;
     // Quotas, roles, and the end of a namespace.
     let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {"hard": {"pods": "1"}}});
     let quotas = format!("{DEFAULT}/resourcequotas");
