@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use http::{Response, StatusCode};
-use quorate_meta::{Cause, GroupKind, Map, Status, Time, Value};
+use quorate_meta::{Cause, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
@@ -29,7 +29,7 @@ use quorate_access::request::Verb;
 use quorate_registry::error::Error;
 use quorate_registry::ownership::FieldManager;
 use quorate_registry::scale::{ScalePlaces, replicas};
-use quorate_registry::write::{Answer, Target, UpdateOptions};
+use quorate_registry::write::{Answer, Target, UpdateOptions, Writer};
 use quorate_registry::{Part, Resource, stored_codec};
 
 /// The subresource's name.
@@ -157,7 +157,8 @@ async fn apply(
     let parameters = Parameters::parse_apply(api.names, request)?;
     let body = apply::read(api, request, form);
     let wanted = body.as_ref().map_err(Clone::clone);
-    let wanted = wanted.and_then(|body| self::wanted(resource, form, body.config.value()));
+    let writer = writer_for(api, request);
+    let wanted = wanted.and_then(|body| self::wanted(&writer, resource, form, body.config.value()));
     let target = Target { resource, namespace: request.namespace(), name };
     let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
     let options =
@@ -177,7 +178,7 @@ async fn apply(
     };
     // A scale creates nothing, so the authorizer is not asked.
     let permit = || -> BoxFuture<'_, Result<(), Error>> { Box::pin(async { Ok(()) }) };
-    let answer = writer_for(api, request).apply(target, options, &permit, change).await;
+    let answer = writer.apply(target, options, &permit, change).await;
     let answer = match answer {
         Ok(answer) => scaled(api, request, form, &answer).await,
         Err(error) => Err(error),
@@ -189,7 +190,12 @@ async fn apply(
 }
 
 /// What an applied scale wants, as a part of the workload.
-fn wanted(resource: &Resource, form: &Resource, scale: &Value) -> Result<Config, Error> {
+fn wanted(
+    writer: &Writer,
+    resource: &Resource,
+    form: &Resource,
+    scale: &Value,
+) -> Result<Config, Error> {
     let mut wanted = Value::Map(Map::from([
         ("apiVersion", Value::from(resource.api_version.as_str())),
         ("kind", Value::from(resource.kind.as_str())),
@@ -202,7 +208,7 @@ fn wanted(resource: &Resource, form: &Resource, scale: &Value) -> Result<Config,
     }
     let places = ScalePlaces::of(resource);
     if !places.are_custom() {
-        check(form, scale.str_at(&["metadata", "name"]).unwrap_or_default(), scale)?;
+        check(writer, form, scale.str_at(&["metadata", "name"]).unwrap_or_default(), None, scale)?;
     }
     places.want(scale, &mut wanted);
     apply::fit(resource, wanted)
@@ -226,11 +232,13 @@ where
     let (write, part, if_match) = (parameters.write(), Part::Scale, request.if_match());
     let options =
         UpdateOptions { write, part, if_match: if_match.as_deref(), replaces, named: None };
+    let writer = writer_for(api, request);
     let change = |current: Option<&Value>| {
         let current = current.ok_or_else(|| Status::not_found(&resource.group_resource(), name))?;
-        let scale = change(&places.begin(current)?)?;
+        let begun = places.begin(current)?;
+        let scale = change(&begun)?;
         if !places.are_custom() {
-            check(form, name, &scale)?;
+            check(&writer, form, name, Some(&begun), &scale)?;
         }
         let mut object = current.clone();
         for field in ["resourceVersion", "uid"] {
@@ -243,7 +251,7 @@ where
         places.write(&scale, &mut object)?;
         Ok(object)
     };
-    let answer = writer_for(api, request).update(target, options, change).await?;
+    let answer = writer.update(target, options, change).await?;
     scaled(api, request, form, &answer).await
 }
 
@@ -264,11 +272,16 @@ async fn scaled(
     Ok(response)
 }
 
-fn check(form: &Resource, name: &str, scale: &Value) -> Result<(), Error> {
+fn check(
+    writer: &Writer,
+    form: &Resource,
+    name: &str,
+    old: Option<&Value>,
+    scale: &Value,
+) -> Result<(), Error> {
     let replicas = replicas(scale);
-    if replicas >= 0 {
-        return Ok(());
-    }
-    let cause = Cause::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
-    Err(Status::invalid(&GroupKind::new(&*form.group, &*form.kind), name, vec![cause]).into())
+    let negative =
+        || Cause::invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+    let found = (replicas < 0).then(negative).into_iter().collect();
+    writer.check_body(form, name, old, scale, found)
 }

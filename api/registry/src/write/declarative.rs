@@ -13,6 +13,7 @@ use quorate_meta::{Cause, Value};
 use quorate_schema::declarative::{self, RuleComparison};
 
 use super::Writer;
+use super::refusal::invalid;
 use crate::Resource;
 use crate::error::Error;
 use crate::features::Feature;
@@ -39,6 +40,23 @@ impl DeclarativeCounts {
 }
 
 impl Writer {
+    /// Refuses the body of a subresource of which `found` is wrong, or that breaks the rules of its
+    /// schema.
+    ///
+    /// # Errors
+    /// 422 with every cause.
+    pub fn check_body(
+        &self,
+        form: &Resource,
+        name: &str,
+        old: Option<&Value>,
+        body: &Value,
+        found: Vec<Cause>,
+    ) -> Result<(), Error> {
+        let causes = self.judge_by_rules(form, old, body, found)?;
+        if causes.is_empty() { Ok(()) } else { Err(invalid(form, name, causes)) }
+    }
+
     /// What is wrong with an object, or with its change from `old`, of what the other checks have
     /// found and the rules of the schema find.
     pub(super) fn judge_by_rules(
@@ -48,9 +66,7 @@ impl Writer {
         object: &Value,
         found: Vec<Cause>,
     ) -> Result<Vec<Cause>, Error> {
-        if !resource.strategy.has_declared_rules()
-            || !self.gates.has(Feature::DeclarativeValidation)
-        {
+        if !self.gates.has(Feature::DeclarativeValidation) {
             return Ok(found);
         }
         let takes_over = self.gates.has(Feature::DeclarativeValidationTakeover);

@@ -40,7 +40,7 @@ impl Writer {
             Some(_) => {}
             None => causes.extend(strategy.validate_create(self.names, object)),
         }
-        if !swaps {
+        if !swaps && strategy.has_declared_rules() {
             causes = self.judge_by_rules(resource, old, object, causes)?;
         }
         let Findings { causes: broken, warnings } =

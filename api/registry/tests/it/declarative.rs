@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
-use quorate_meta::{Naming, Value};
+use quorate_meta::{Cause, Naming, Value};
 use quorate_registry::features::Gates;
 use quorate_registry::write::*;
 use quorate_registry::{Catalogue, Error, Part, Resource, stored_codec};
@@ -172,6 +172,26 @@ async fn a_planted_mismatch_is_found() {
         assert_eq!(off.create(replicas, DRY).await.is_ok(), by_hand, "{minimum}");
         assert_eq!(off.mismatches(), 0, "{minimum}");
     }
+}
+
+#[tokio::test]
+async fn the_rules_of_a_scale_are_compared_too() {
+    let cluster = Cluster::with(builtin_graph(), "").await;
+    let form = cluster.resource(CONTROLLERS).subresource("scale").unwrap().body.clone().unwrap();
+    let check = |replicas: i64, by_hand: Vec<Cause>, expect: &[&str], mismatches: u64| {
+        let scale = json!({"metadata": {"name": "a"}, "spec": {"replicas": replicas}}).into();
+        let before = cluster.mismatches();
+        let answer = cluster.writer.check_body(&form, "a", None, &scale, by_hand);
+        let found = answer.err().map(Error::into_status).and_then(|status| status.details);
+        let found = found.map(|details| details.causes).unwrap_or_default();
+        let found: Vec<_> = found.iter().map(|cause| cause.field.as_str()).collect();
+        assert_eq!((&found[..], cluster.mismatches() - before), (expect, mismatches), "{replicas}");
+    };
+    let negative = || Cause::invalid("spec.replicas", -1, "must be greater than or equal to 0");
+    check(3, vec![], &[], 0);
+    check(-1, vec![negative()], &["spec.replicas"], 0);
+    check(-1, vec![], &[], 1);
+    check(3, vec![negative()], &["spec.replicas"], 1);
 }
 
 #[tokio::test]
