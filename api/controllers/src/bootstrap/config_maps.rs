@@ -11,7 +11,7 @@ use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
 use quorate_registry::write::Target;
 
-/// Read by the cleaner of token Secrets that nobody uses.
+/// Read by the cleaner of token Secrets that are not used.
 const TOKEN_TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
 /// The day (UTC) from which on each use of such a Secret has left a mark on it.
 const SINCE: &str = "since";
