@@ -75,6 +75,7 @@ fn api(store: Arc<dyn Store>) -> Arc<Api> {
         authorization: vec![ModeOptions::Rules],
         token_secret: [7; 32],
         in_flight: InFlightLimits { read_only: PLACES, mutating: PLACES, long_running: PLACES },
+        priority_and_fairness: true,
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
     })

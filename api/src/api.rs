@@ -25,8 +25,9 @@ use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
 use quorate_access::authentication::{Authentication, AuthenticationOptions};
 use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
-use quorate_access::flow_control::FlowControl;
-use quorate_access::flow_control::{InFlight, InFlightLimits};
+use quorate_access::flow_control::{
+    FlowControl, FlowControlOptions, InFlight, InFlightLimits, NoFlowControlMetrics,
+};
 use quorate_admission::Admission;
 use quorate_admission::policy::PolicyIndex;
 use quorate_admission::webhook::{NoMetrics, WebhookIndex, WebhookIndexOptions};
@@ -64,6 +65,9 @@ pub struct ApiOptions {
     pub token_secret: [u8; 32],
     /// How many requests may run at one time.
     pub in_flight: InFlightLimits,
+    /// Whether the limits of what reads and what writes are one sum, which is divided among the
+    /// priority levels. They need to be limits for that: with 0 in one of them they stay apart.
+    pub priority_and_fairness: bool,
     /// Which features are on.
     pub gates: Gates,
     /// The authorities of webhooks whose configuration names none.
@@ -143,7 +147,8 @@ impl Api {
         }));
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
-        let flow_control = FlowControl::new(names, &catalogue.load(), options.store.clone());
+        let seats = options.in_flight.seats().filter(|_| options.priority_and_fairness);
+        let flow_control = flow_control(names, &catalogue.load(), options.store.clone(), seats);
         let webhooks = Arc::new(Clients::new(Outside {
             network: options.env.network.clone(),
             clock: options.env.clock.clone(),
@@ -263,6 +268,16 @@ impl Api {
             quota_locks: self.admission.quota_locks().clone(),
         })
     }
+}
+
+fn flow_control(
+    names: &Names,
+    catalogue: &Catalogue,
+    store: Arc<dyn Store>,
+    seats: Option<u32>,
+) -> FlowControl {
+    let metrics = Arc::new(NoFlowControlMetrics);
+    FlowControl::new(FlowControlOptions { names, catalogue, store, seats, metrics })
 }
 
 fn derived_states(

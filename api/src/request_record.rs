@@ -20,12 +20,14 @@ use tokio::time::Instant;
 use quorate_access::authentication::User;
 use quorate_access::authorization::Decision;
 use quorate_access::flow_control::Flow;
-use quorate_access::request::RequestInfo;
+use quorate_access::request::{RequestInfo, Verb};
 use quorate_registry::Notes;
 use quorate_registry::release::Release;
 
 /// How long a request may take when its client asks for no less.
 const LIMIT: Duration = Duration::from_secs(60);
+/// How long a request waits for seats at most, whatever its time.
+const WAIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// A point that a request reaches on its way through the filters, in their order. There are few,
 /// because each takes a reading of the clock: those before which a request may wait.
@@ -232,6 +234,15 @@ impl<'a> RequestRecord<'a> {
         self.received + self.info.time_asked().map_or(LIMIT, |asked| LIMIT.min(asked))
     }
 
+    /// Until when the request may wait for seats: a quarter of its time.
+    pub(crate) fn end_of_wait(&self) -> Instant {
+        let allowed = match self.info.verb {
+            Verb::Watch => LIMIT,
+            _ => self.deadline() - self.received,
+        };
+        self.received + (allowed / 4).min(WAIT_LIMIT)
+    }
+
     /// The request reaches a milestone now; gives the moment.
     pub(crate) fn reach(&mut self, milestone: Milestone) -> Instant {
         let now = Instant::now();
@@ -250,8 +261,8 @@ impl<'a> RequestRecord<'a> {
     }
 
     /// The flow control has classified the request.
-    pub(crate) fn classified(&mut self, flow: Option<Flow>) {
-        self.flow = flow;
+    pub(crate) fn classified(&mut self, flow: Flow) {
+        self.flow = Some(flow);
     }
 
     /// The authorizer has decided.

@@ -6,7 +6,8 @@ use crate::value::{Map, Value};
 
 /// The name of the priority level that is never queued.
 pub const EXEMPT: &str = "exempt";
-const CATCH_ALL: &str = "catch-all";
+/// The name of the flow schema that matches every request.
+pub const CATCH_ALL: &str = "catch-all";
 
 /// The names; each is that of a priority level and of a flow schema.
 pub const NAMES: [&str; 2] = [CATCH_ALL, EXEMPT];

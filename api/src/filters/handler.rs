@@ -1,18 +1,20 @@
 //! The end of the filters: the handler of the route answers the request, and its answer holds the
-//! seat in flight.
+//! place in flight. The seats of a watch are its handler's, which gives them back when the watch has
+//! begun.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
+use parking_lot::Mutex;
 
 use super::Exchange;
+use super::in_flight::Place;
 use crate::body::{Body, Lasting};
 use crate::handlers::{self, Request, Route};
 use crate::negotiation::Format;
 use crate::request_record::Milestone;
 use quorate_access::authentication::User;
-use quorate_access::flow_control::Seat;
 use quorate_access::request::Verb;
 use quorate_registry::error::Error;
 
@@ -23,8 +25,11 @@ pub(super) async fn run(
     route: Route,
     format: Format,
     body: Bytes,
-    seat: Option<Seat>,
+    place: Place,
 ) -> Result<Response<Body>, Error> {
+    let Place { executing, counted } = place;
+    let is_watch = x.record.info().verb == Verb::Watch;
+    let (starting, executing) = if is_watch { (executing, None) } else { (None, executing) };
     let request = Request {
         info: x.record.info(),
         catalogue: &x.catalogue,
@@ -36,16 +41,17 @@ pub(super) async fn run(
         epoch: x.epoch,
         body,
         record: &x.record,
+        starting: Mutex::new(starting),
     };
     let answer = handlers::run(x.api, route, &request).await;
     x.record.reach(Milestone::Handled);
     let answer = answer?;
     // A watch may have nothing to send, and its client, when it is slow, goes on with the store's
     // history.
-    if x.record.info().verb != Verb::Watch {
-        return Ok(answer.map(|body| body.holding_while_taken(seat)));
+    if !is_watch {
+        return Ok(answer.map(|body| body.holding_while_taken((executing, counted))));
     }
-    let mut answer = answer.map(|body| body.holding(seat));
+    let mut answer = answer.map(|body| body.holding(counted));
     answer.extensions_mut().insert(Lasting);
     Ok(answer)
 }

@@ -1,7 +1,9 @@
-//! The filter of requests in flight: a seat for every request that costs something, or 429.
+//! The filter of requests in flight: seats for every request that its priority level limits, or 429.
 //!
-//! `system:masters` and the health checks need none: the operators of an overloaded server must get
-//! through.
+//! Where priority and fairness is switched off, there is one limit for all that read and one for all
+//! that write; `system:masters` and the health checks then need no place, as the flow schemas say
+//! otherwise: the operators of an overloaded server must get through. Watches have a limit of their
+//! own in either case.
 
 use quorate_meta::Status;
 use quorate_meta::well_known::GROUP_MASTERS;
@@ -10,32 +12,119 @@ use super::Exchange;
 use crate::handlers::Route;
 use crate::request_record::Milestone;
 use quorate_access::authentication::User;
-use quorate_access::flow_control::{Class, Seat};
-use quorate_access::request::Verb;
+use quorate_access::flow_control::{
+    Class, ExecutingRequest, Flow, OBJECTS_PER_SEAT, Seat, WorkEstimate,
+};
+use quorate_access::request::{RequestInfo, Verb};
+use quorate_registry::Resource;
 use quorate_registry::error::Error;
 
 /// When a client may come back that found no seat.
 const RETRY_SECONDS: u32 = 1;
 
-/// Waits for a seat, which is held until the response has been sent; `None` for a request that
-/// needs none.
+/// What a request in flight holds; dropping it gives it back.
+#[derive(Debug, Default)]
+pub(super) struct Place {
+    /// Its seats in its priority level: of a watch, while it begins.
+    pub(super) executing: Option<ExecutingRequest>,
+    /// Its place among the requests of its class.
+    pub(super) counted: Option<Seat>,
+}
+
+/// Waits for a place, which is held until the response has been sent.
 pub(super) async fn enter(
     x: &mut Exchange<'_>,
     user: &User,
     route: &Route,
-) -> Result<Option<Seat>, Error> {
-    if user.is_in(GROUP_MASTERS) || matches!(route, Route::Health(..)) {
-        x.record.reach(Milestone::Admitted);
-        return Ok(None);
+) -> Result<Place, Error> {
+    let mut place = Place::default();
+    let is_limiting = x.api.flow_control.is_limiting();
+    if let (true, Some(flow)) = (is_limiting, x.record.flow()) {
+        let (verb, until) = (x.record.info().verb, x.record.end_of_wait());
+        let estimate = estimate(x, flow, route);
+        let admitted = x.api.flow_control.admit(flow, estimate, verb == Verb::Watch, until).await;
+        place.executing = Some(admitted.map_err(|_| too_many())?);
     }
+    let is_exempt = user.is_in(GROUP_MASTERS) || matches!(route, Route::Health(..));
     let class = match x.record.info().verb {
-        Verb::Watch => Class::LongRunning,
-        verb if verb.is_write() => Class::Mutating,
-        _ => Class::ReadOnly,
+        Verb::Watch => Some(Class::LongRunning),
+        _ if is_limiting => None,
+        verb if verb.is_write() => Some(Class::Mutating),
+        _ => Some(Class::ReadOnly),
     };
-    let seat = x.api.in_flight.enter(class, &user.name).await;
-    let why = "the server has received too many requests and has asked us to try again later";
-    let seat = seat.ok_or_else(|| Status::too_many_requests(why, RETRY_SECONDS))?;
+    if let (false, Some(class)) = (is_exempt, class) {
+        let seat = x.api.in_flight.enter(class, &user.name).await;
+        place.counted = Some(seat.ok_or_else(too_many)?);
+    }
     x.record.reach(Milestone::Admitted);
-    Ok(Some(seat))
+    Ok(place)
+}
+
+fn too_many() -> Error {
+    let why = "the server has received too many requests and has asked us to try again later";
+    Status::too_many_requests(why, RETRY_SECONDS).into()
+}
+
+/// What the request will cost.
+fn estimate(x: &Exchange<'_>, flow: &Flow, route: &Route) -> WorkEstimate {
+    let info = x.record.info();
+    let (Some(widest), Some(resource)) = (flow.widest_request(), route.resource()) else {
+        return WorkEstimate::ONE_SEAT;
+    };
+    match info.verb {
+        Verb::List => WorkEstimate::of_list(listed_objects(x, resource, widest), widest),
+        Verb::Watch if tells_state_first(info) => {
+            WorkEstimate::of_list(stored_objects(x, resource, widest), widest)
+        }
+        Verb::Create | Verb::Update | Verb::Patch | Verb::Delete if resource.stored => {
+            let watchers = watchers(x, resource);
+            x.api.flow_control.note_watchers(flow, watchers);
+            WorkEstimate::of_write(watchers, widest)
+        }
+        _ => WorkEstimate::ONE_SEAT,
+    }
+}
+
+/// Objects that a list looks at, as far as they matter: those on the page, or all of the collection
+/// where selectors choose among them.
+fn listed_objects(x: &Exchange<'_>, resource: &Resource, widest: u32) -> usize {
+    let query = &x.record.info().query;
+    let selects =
+        ["labelSelector", "fieldSelector"].iter().any(|name| !query.text(name).is_empty());
+    let stored = stored_objects(x, resource, widest);
+    let limit = query.int("limit").ok().flatten().and_then(|limit| usize::try_from(limit).ok());
+    match limit {
+        Some(limit) if limit > 0 && !selects => stored.min(limit),
+        _ => stored,
+    }
+}
+
+/// Objects in the collection, counted as far as they make a request wider.
+fn stored_objects(x: &Exchange<'_>, resource: &Resource, widest: u32) -> usize {
+    let counted = (widest as usize).saturating_mul(OBJECTS_PER_SEAT as usize);
+    let prefix = resource.prefix(x.record.info().namespace.as_deref());
+    x.api.store.snapshot().range(&prefix, None).take(counted).count()
+}
+
+/// Whether a watch begins with the state.
+fn tells_state_first(info: &RequestInfo) -> bool {
+    let asked = info.query.flag("sendInitialEvents");
+    asked.unwrap_or_else(|| matches!(info.query.text("resourceVersion"), "" | "0"))
+}
+
+/// Watches that the write has to be told to.
+fn watchers(x: &Exchange<'_>, resource: &Resource) -> usize {
+    let info = x.record.info();
+    // What makes a token changes no account.
+    if info.resource == "serviceaccounts" && info.subresource.as_deref() == Some("token") {
+        return 0;
+    }
+    let everywhere = resource.prefix(None);
+    match info.namespace.as_deref() {
+        Some(namespace) => {
+            let here = resource.prefix(Some(namespace));
+            x.api.flow_control.watches().of(&[&everywhere, &here])
+        }
+        None => x.api.flow_control.watches().of(&[&everywhere]),
+    }
 }

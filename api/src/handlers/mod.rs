@@ -18,6 +18,7 @@ mod delete_options;
 mod deletecollection;
 pub(crate) mod discovery;
 mod eviction;
+mod flow_control;
 mod freshness;
 mod get;
 mod health;

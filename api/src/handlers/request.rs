@@ -10,12 +10,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::IF_MATCH;
 use http::{HeaderMap, Response};
+use parking_lot::Mutex;
 
 use crate::body::Body;
 use crate::negotiation::Format;
 use crate::request_record::RequestRecord;
 use crate::respond::warnings;
 use quorate_access::authentication::User;
+use quorate_access::flow_control::ExecutingRequest;
 use quorate_access::request::RequestInfo;
 use quorate_registry::error::Error;
 use quorate_registry::{Catalogue, Resource};
@@ -43,6 +45,9 @@ pub(crate) struct Request<'a> {
     pub(crate) body: Bytes,
     /// Where the handler notes what observers of requests should know.
     pub(crate) record: &'a RequestRecord<'a>,
+    /// The seats of a watch, until it has begun; they are given back with the request unless the
+    /// handler takes them.
+    pub(crate) starting: Mutex<Option<ExecutingRequest>>,
 }
 
 impl Request<'_> {

@@ -14,8 +14,9 @@ use quorate_extensions::aggregation::is_delegated;
 use quorate_meta::Status;
 
 use super::{
-    admission, binding, create, delete, deletecollection, discovery, eviction, get, health, index,
-    list, openapi, openid, patch, review, scale, token_request, update, version, watch,
+    admission, binding, create, delete, deletecollection, discovery, eviction, flow_control, get,
+    health, index, list, openapi, openid, patch, review, scale, token_request, update, version,
+    watch,
 };
 use crate::Api;
 use crate::body::Body;
@@ -45,6 +46,8 @@ pub(crate) enum Route {
     Health(Endpoint, Option<String>),
     /// To a page about admission.
     Admission(admission::AdmissionPage),
+    /// To the page about priority levels.
+    PriorityLevels,
     /// To the version.
     Version,
     /// To the paths that there are.
@@ -83,6 +86,7 @@ impl Route {
             | Self::OpenId(_)
             | Self::Health(..)
             | Self::Admission(_)
+            | Self::PriorityLevels
             | Self::Version
             | Self::Index => None,
         }
@@ -120,6 +124,9 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
     }
     if let Some(page) = admission::AdmissionPage::find(trimmed) {
         return Some(Route::Admission(page));
+    }
+    if flow_control::is_page(api, trimmed) {
+        return Some(Route::PriorityLevels);
     }
     if let Some(page) = openapi::OpenApiPage::find(trimmed) {
         return Some(Route::OpenApi(page));
@@ -236,6 +243,7 @@ fn dispatch<'a>(
             async move { health::handle(api, request, endpoint, check.as_deref()).await }.boxed()
         }
         Route::Admission(page) => admission::handle(api, request, page).boxed(),
+        Route::PriorityLevels => ready(Ok(flow_control::handle(api))).boxed(),
         Route::Version => ready(version::handle(api, request)).boxed(),
         Route::Index => ready(index::handle(api, request)).boxed(),
         Route::OpenId(page) => ready(openid::handle(api, page)).boxed(),

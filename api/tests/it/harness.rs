@@ -82,12 +82,14 @@ struct Particulars<'g> {
     authentication: AuthenticationOptions,
     authorization: Vec<ModeOptions>,
     gates: &'g str,
+    priority_and_fairness: bool,
 }
 
 impl Default for Particulars<'_> {
     fn default() -> Self {
         let authentication = AuthenticationOptions::default();
-        Self { authentication, authorization: vec![ModeOptions::Rules], gates: GATES }
+        let authorization = vec![ModeOptions::Rules];
+        Self { authentication, authorization, gates: GATES, priority_and_fairness: true }
     }
 }
 
@@ -173,6 +175,12 @@ impl Server {
         Self::make(Naming::Svc, Retention::default(), particulars)
     }
 
+    /// A server without priority and fairness, which has four places for each class of requests.
+    pub(crate) fn with_plain_limits() -> Self {
+        let particulars = Particulars { priority_and_fairness: false, ..Particulars::default() };
+        Self::make(Naming::Svc, Retention::default(), particulars)
+    }
+
     /// One of several servers over a store; the clock is the store's.
     pub(crate) fn over(store: Arc<dyn Store>, clock: Arc<TestClock>) -> Self {
         Self::build(Naming::Svc, store, clock, Particulars::default())
@@ -197,7 +205,10 @@ impl Server {
         clock: Arc<TestClock>,
         particulars: Particulars<'_>,
     ) -> Self {
-        let Particulars { authentication, authorization, gates } = particulars;
+        let Particulars { authentication, authorization, gates, priority_and_fairness } =
+            particulars;
+        // What tests of the plain limits exhaust, or what is enough for all others.
+        let (read_only, mutating) = if priority_and_fairness { (400, 200) } else { (4, 4) };
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
         let api = Api::new(ApiOptions {
             naming,
@@ -211,7 +222,8 @@ impl Server {
             audit: None,
             authorization,
             token_secret: [7; 32],
-            in_flight: InFlightLimits { read_only: 4, mutating: 4, long_running: 4 },
+            in_flight: InFlightLimits { read_only, mutating, long_running: 4 },
+            priority_and_fairness,
             gates: gates.parse().unwrap(),
             webhook_roots: Vec::new(),
         });

@@ -47,6 +47,7 @@ mod overload;
 mod pod_admission;
 mod pod_security;
 mod pods;
+mod priority_levels;
 mod protobuf;
 mod protobuf_answers;
 mod quorum;

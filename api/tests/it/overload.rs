@@ -1,4 +1,4 @@
-//! Overload: more requests than there are places. Each class has its own places, no user takes all
+//! Overload without priority and fairness: more requests than there are places. Each class has its own places, no user takes all
 //! of them, and a client that finds none is told when to come back.
 
 use std::convert::Infallible;
@@ -29,7 +29,8 @@ const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// A server on which every user may do everything, with a list that takes several buffers.
 async fn server() -> Server {
-    let server = Server::with_namespace().await;
+    let server = Server::with_plain_limits();
+    server.namespace("a").await;
     server.defaults().await.stop();
     let group = server.api.names.group("rbac.authorization");
     let binding = json!({

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use quorate_access::flow_control::InFlightLimits;
 
 use super::Access;
@@ -39,8 +39,12 @@ pub(crate) struct Tuning {
     /// further behind get a snapshot.
     #[arg(long, default_value = "50000", value_name = "ENTRIES")]
     pub(crate) log_keep: u64,
-    /// Requests that only read and may run at one time; 0 is any number. One user gets at most half
-    /// of them.
+    /// Whether requests are queued by flow schemas and priority levels, which divide the limits of
+    /// what reads and what writes as one sum; without, and where one of these is 0, each is a limit
+    /// of its own, of which one user gets at most half.
+    #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true")]
+    pub(crate) enable_priority_and_fairness: bool,
+    /// Requests that only read and may run at one time; 0 is any number.
     #[arg(long, default_value_t = InFlightLimits::default().read_only)]
     pub(crate) max_requests_inflight: usize,
     /// Requests that write and may run at one time; 0 is any number.
@@ -80,6 +84,7 @@ impl Tuning {
             ("store-size-limit", store_size_limit.to_string()),
             ("snapshot-every", self.snapshot_every.to_string()),
             ("log-keep", self.log_keep.to_string()),
+            ("enable-priority-and-fairness", self.enable_priority_and_fairness.to_string()),
             ("max-requests-inflight", self.max_requests_inflight.to_string()),
             ("max-mutating-requests-inflight", self.max_mutating_requests_inflight.to_string()),
             ("max-watches", self.max_watches.to_string()),
@@ -115,6 +120,7 @@ mod tests {
             "--runtime-config=batch/v1=false",
             "--runtime-config=apps/v1=false",
             "--emulated-version=1.34",
+            "--enable-priority-and-fairness=false",
         ];
         let parse = |arguments: Vec<String>| {
             let all = ["quorate", "serve", "--data-dir=d"]

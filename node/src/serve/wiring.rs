@@ -132,6 +132,7 @@ pub(super) fn api(
             mutating: tuning.max_mutating_requests_inflight,
             long_running: tuning.max_watches,
         },
+        priority_and_fairness: tuning.enable_priority_and_fairness,
         gates: switches.gates,
         webhook_roots: pki::platform_roots(),
     }))

@@ -1,4 +1,4 @@
-//! Overload: with few places for requests, kubectl is answered 429 and retries; another user is not
+//! Overload without priority and fairness: with few places for requests, kubectl is answered 429 and retries; another user is not
 //! affected.
 
 use std::io::{BufRead, BufReader, Read};
@@ -13,6 +13,8 @@ use crate::support::{Client, Cluster, Kubectl, eventually};
 /// A list of these is more than a connection buffers while its client does not read.
 const OBJECTS: usize = 24;
 const OBJECT_BYTES: usize = 900_000;
+/// Each class of requests has places of its own.
+const PLAIN: &str = "--enable-priority-and-fairness=false";
 
 /// A token of an account of this name that may do everything and is no operator.
 pub(crate) async fn token(admin: &mut Client, namespace: &str, name: &str) -> String {
@@ -33,7 +35,7 @@ pub(crate) async fn token(admin: &mut Client, namespace: &str, name: &str) -> St
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_comes_back_when_there_is_a_place() {
-    let cluster = Cluster::start(1, &["--max-requests-inflight=2"]);
+    let cluster = Cluster::start(1, &["--max-requests-inflight=2", PLAIN]);
     let Some(kubectl) = Kubectl::find(&cluster.root()) else {
         return;
     };
@@ -70,7 +72,7 @@ async fn kubectl_comes_back_when_there_is_a_place() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kubectl_writes_when_there_is_a_place() {
-    let cluster = Cluster::start(1, &["--max-mutating-requests-inflight=2"]);
+    let cluster = Cluster::start(1, &["--max-mutating-requests-inflight=2", PLAIN]);
     let Some(kubectl) = Kubectl::find(&cluster.root()) else {
         return;
     };

@@ -108,6 +108,7 @@ fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
         authorization: vec![ModeOptions::Rules],
         token_secret: [7; 32],
         in_flight: InFlightLimits { read_only: PLACES, mutating: PLACES, long_running: PLACES },
+        priority_and_fairness: true,
         gates: Gates::default(),
         webhook_roots: Vec::new(),
     })

@@ -1,6 +1,8 @@
 //! One flow schema, compiled: the users and the requests that it matches (API Priority and
 //! Fairness).
 
+use std::sync::Arc;
+
 use http::HeaderValue;
 use quorate_meta::Value;
 
@@ -15,11 +17,26 @@ const ALL: &str = "*";
 pub(super) struct FlowSchema {
     /// `None` when it has none that a header can hold.
     pub(super) uid: Option<HeaderValue>,
+    /// Its own name.
+    pub(super) name: Arc<str>,
     /// The name of its priority level.
     pub(super) level: String,
+    /// What tells the flows of it apart.
+    pub(super) distinguisher: Distinguisher,
     /// Its `matchingPrecedence`.
     pub(super) precedence: i64,
     rules: Vec<PolicyRules>,
+}
+
+/// What tells the flows of a schema apart (`distinguisherMethod`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Distinguisher {
+    /// The name of the user.
+    User,
+    /// The namespace of the request.
+    Namespace,
+    /// All requests are one flow.
+    None,
 }
 
 /// One entry of its rules: any of these subjects doing any of these things
@@ -56,13 +73,19 @@ struct NonResourceRule {
 }
 
 impl FlowSchema {
-    pub(super) fn compile(object: &Value) -> Self {
+    pub(super) fn compile(name: &str, object: &Value) -> Self {
         let level =
             object.str_at(&["spec", "priorityLevelConfiguration", "name"]).unwrap_or_default();
         let rules = object.at(&["spec", "rules"]).and_then(Value::as_list).unwrap_or_default();
         Self {
             uid: uid(object),
+            name: name.into(),
             level: level.to_owned(),
+            distinguisher: match object.str_at(&["spec", "distinguisherMethod", "type"]) {
+                Some("ByUser") => Distinguisher::User,
+                Some("ByNamespace") => Distinguisher::Namespace,
+                _ => Distinguisher::None,
+            },
             precedence: object
                 .at(&["spec", "matchingPrecedence"])
                 .and_then(Value::as_i64)
@@ -189,7 +212,7 @@ mod tests {
     use crate::request::RequestInfo;
 
     fn schema(rule: serde_json::Value) -> FlowSchema {
-        FlowSchema::compile(&json!({"spec": {"rules": [rule]}}).into())
+        FlowSchema::compile("s", &json!({"spec": {"rules": [rule]}}).into())
     }
 
     #[track_caller]

@@ -19,6 +19,8 @@ const WAIT: Duration = Duration::from_secs(5);
 const WAITING_PER_SEAT: usize = 4;
 /// One user holds at most one in this many seats of a class.
 const SHARES: usize = 2;
+/// Seats of a server at most, so that sums of limits stay exact.
+const MAX_SEATS: u32 = 1 << 24;
 
 /// Requests that may run at one time on this node; 0 means any number.
 #[derive(Debug, Clone, Copy)]
@@ -34,6 +36,18 @@ pub struct InFlightLimits {
 impl Default for InFlightLimits {
     fn default() -> Self {
         Self { read_only: 400, mutating: 200, long_running: 50_000 }
+    }
+}
+
+impl InFlightLimits {
+    /// The seats of all priority levels together; `None` where there is no limit to divide.
+    #[must_use]
+    pub fn seats(self) -> Option<u32> {
+        if self.read_only == 0 || self.mutating == 0 {
+            return None;
+        }
+        let seats = self.read_only.saturating_add(self.mutating);
+        Some(u32::try_from(seats).unwrap_or(u32::MAX).min(MAX_SEATS))
     }
 }
 

@@ -9,6 +9,7 @@ mod event_lines;
 mod pace;
 mod parts;
 mod start;
+mod starting_seats;
 mod stream;
 
 pub(super) use start::handle;

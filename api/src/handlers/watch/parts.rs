@@ -1,9 +1,11 @@
 //! The parts that a watch is started with.
 
 use bytes::Bytes;
+use quorate_access::flow_control::CountedWatch;
 use quorate_store::{Snapshot, Watch};
 
 use super::end::ResourceEnd;
+use super::starting_seats::StartingSeats;
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 
@@ -16,6 +18,9 @@ pub(super) struct Parts {
     pub(super) end: ResourceEnd,
     pub(super) bookmarks: bool,
     pub(super) timeout: Option<u64>,
+    /// Counts the watch for the cost of writes.
+    #[expect(dead_code, reason = "kept for its end")]
+    pub(super) counted: CountedWatch,
 }
 
 /// The state that is told first, as additions.
@@ -26,10 +31,18 @@ pub(super) struct Initial {
     pub(super) cursor: Option<Bytes>,
     /// The annotations of the bookmark that marks its end; none, and there is no such bookmark.
     pub(super) end: &'static [&'static str],
+    /// What the watch holds until this is told.
+    #[expect(dead_code, reason = "kept for its end")]
+    pub(super) seats: Option<StartingSeats>,
 }
 
 impl Initial {
-    pub(super) fn new(snapshot: Snapshot, prefix: Bytes, end: &'static [&'static str]) -> Self {
-        Self { snapshot, prefix, cursor: None, end }
+    pub(super) fn new(
+        snapshot: Snapshot,
+        prefix: Bytes,
+        end: &'static [&'static str],
+        seats: Option<StartingSeats>,
+    ) -> Self {
+        Self { snapshot, prefix, cursor: None, end, seats }
     }
 }

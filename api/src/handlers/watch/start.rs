@@ -14,6 +14,7 @@ use quorate_store::{HistoryError, Revision};
 use super::end::ResourceEnd;
 use super::event;
 use super::parts::{Initial, Parts};
+use super::starting_seats::StartingSeats;
 use super::stream::WatchStream;
 use crate::Api;
 use crate::body::Body;
@@ -70,7 +71,8 @@ async fn begin(
             let snapshot = converted::part(request.resource()?, snapshot, part).await?;
             let end =
                 if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
-            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end)))
+            let seats = request.starting.lock().take().map(StartingSeats::new);
+            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end, seats)))
         }
         Start::After(At::Exact(revision) | At::NotOlderThan(revision)) => (revision, None),
         Start::After(at) => (snapshot::snapshot(api, request, at).await?.revision(), None),
@@ -84,13 +86,14 @@ fn stream(
     (renderer, end): (Renderer, ResourceEnd),
     (prefix, after, initial): (Bytes, Revision, Option<Initial>),
 ) -> Result<Body, Error> {
+    let counted = api.flow_control.watches().join(prefix.clone());
     let watch = match api.store.watch(prefix, after) {
         Ok(watch) => watch,
         Err(error) => return last_line(&renderer, &refusal(after, error)),
     };
     let selection = (!options.selection.is_everything()).then_some(options.selection);
     let (bookmarks, timeout) = (options.bookmarks, options.timeout);
-    let parts = Parts { watch, initial, selection, renderer, end, bookmarks, timeout };
+    let parts = Parts { watch, initial, selection, renderer, end, bookmarks, timeout, counted };
     Ok(Body::stream(WatchStream::new(api, parts).into_chunks()))
 }
 

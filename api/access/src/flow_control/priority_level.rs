@@ -1,0 +1,323 @@
+//! A priority level at work: its queue set under one lock, and the requests that wait and execute.
+//!
+//! Invariants: whatever becomes of a request, its seats are given back: a guard that is dropped ends
+//! it, a waiting one that is dropped leaves its queue; the lock is never held across an await, nor
+//! while another one is taken.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::demand::DemandObservation;
+use super::flow::MatchedSchema;
+use super::level_config::LimitResponse;
+use super::metrics::FlowControlMetrics;
+use super::queue_set::{Arrival, Counts, Dispatched, QueueSet, RejectReason, Ticket};
+use super::work_estimate::WorkEstimate;
+
+/// Tells a waiting request when it has begun to execute, in nanoseconds of the level's time.
+type StartSender = oneshot::Sender<u64>;
+
+/// A priority level.
+pub(super) struct PriorityLevel {
+    pub(super) name: Arc<str>,
+    queues: Mutex<QueueSet<StartSender>>,
+    /// When its time begins.
+    origin: Instant,
+    metrics: Arc<dyn FlowControlMetrics>,
+}
+
+/// How a priority level stands. Seats and requests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LevelStatus {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Whether it has neither requests nor seats in use.
+    pub is_idle: bool,
+    /// Whether it was deleted and drains.
+    pub is_quiescing: bool,
+    /// Whether it limits nothing.
+    pub is_exempt: bool,
+    /// Its limits, by its configuration.
+    pub limits: super::LevelLimits,
+    /// The seats that it has now.
+    pub current_limit: u32,
+    /// Queues with requests.
+    pub active_queues: u32,
+    /// Requests that wait.
+    pub waiting_requests: u32,
+    /// The seats that they wait for.
+    pub waiting_seats: u32,
+    /// Requests that execute.
+    pub executing_requests: u32,
+    /// Seats in use.
+    pub executing_seats: u32,
+    /// How many requests there have been.
+    pub counts: Counts,
+    /// R: how far fair queuing has come, in seats times seconds.
+    pub progress: f64,
+}
+
+impl PriorityLevel {
+    pub(super) fn new(
+        name: Arc<str>,
+        (response, limit): (LimitResponse, u32),
+        (origin, now_ns): (Instant, u64),
+        metrics: Arc<dyn FlowControlMetrics>,
+    ) -> Self {
+        let queues = Mutex::new(QueueSet::new(response, limit, now_ns));
+        Self { name, queues, origin, metrics }
+    }
+
+    pub(super) fn configure(&self, now_ns: u64, response: LimitResponse, limit: u32) {
+        let dispatched = self.queues.lock().configure(now_ns, response, limit);
+        tell(dispatched, now_ns);
+    }
+
+    pub(super) fn observe_demand(&self, now_ns: u64) -> DemandObservation {
+        self.queues.lock().observe_demand(now_ns)
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.queues.lock().is_idle()
+    }
+
+    /// How it stands; its configuration is the caller's to add.
+    pub(super) fn status(&self) -> LevelStatus {
+        let queues = self.queues.lock();
+        let totals = queues.totals();
+        LevelStatus {
+            name: self.name.clone(),
+            is_idle: queues.is_idle(),
+            is_quiescing: false,
+            is_exempt: false,
+            limits: super::LevelLimits::default(),
+            current_limit: 0,
+            active_queues: queues.active_queues(),
+            waiting_requests: totals.waiting,
+            waiting_seats: totals.seats_waiting,
+            executing_requests: totals.executing,
+            executing_seats: totals.seats_in_use,
+            counts: queues.counts(),
+            progress: queues.progress(),
+        }
+    }
+
+    fn ns(&self, at: Instant) -> u64 {
+        since(self.origin, at)
+    }
+
+    fn now_ns(&self) -> u64 {
+        self.ns(Instant::now())
+    }
+}
+
+/// Nanoseconds from one moment to another; of 584 years at most.
+pub(super) fn since(origin: Instant, at: Instant) -> u64 {
+    u64::try_from(at.saturating_duration_since(origin).as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Tells requests that they execute. One that is gone gives its seats back when it finds out.
+fn tell(dispatched: Dispatched<StartSender>, now_ns: u64) {
+    for waiter in dispatched {
+        let _ = waiter.send(now_ns);
+    }
+}
+
+/// A request that executes; dropping it gives its seats back.
+pub struct ExecutingRequest {
+    schema: Arc<MatchedSchema>,
+    queue: Option<u32>,
+    estimate: WorkEstimate,
+    started_ns: u64,
+    is_watch: bool,
+}
+
+/// A request on its way to a seat.
+pub(super) struct AdmissionRequest {
+    pub(super) schema: Arc<MatchedSchema>,
+    pub(super) hash: u64,
+    pub(super) estimate: WorkEstimate,
+    pub(super) is_watch: bool,
+}
+
+impl AdmissionRequest {
+    /// Lets the request execute as soon as there are seats and it is its turn, unless that is not
+    /// before the end of its wait.
+    pub(super) async fn admit(
+        self,
+        now: Instant,
+        until: Instant,
+    ) -> Result<ExecutingRequest, RejectReason> {
+        let schema = self.schema.clone();
+        let (level, metrics, labels) = (&schema.level, &schema.level.metrics, schema.labels());
+        let (now_ns, seats) = (level.ns(now), self.estimate.max_seats());
+        let mut called = None;
+        let (arrival, dispatched) =
+            level.queues.lock().arrive(now_ns, self.hash, self.estimate, || {
+                let (waiter, receiver) = oneshot::channel();
+                called = Some(receiver);
+                waiter
+            });
+        tell(dispatched, now_ns);
+        let started = match (arrival, called) {
+            (Arrival::Executing(queue), _) => Ok((queue, now_ns)),
+            (Arrival::Waiting(ticket), Some(called)) => {
+                metrics.queued(labels, seats, ticket.queue_length);
+                let waiting = WaitingRequest {
+                    schema: &schema,
+                    ticket,
+                    estimate: self.estimate,
+                    since_ns: now_ns,
+                    is_settled: false,
+                };
+                waiting.wait(called, until).await.map(|started| (Some(ticket.queue), started))
+            }
+            (Arrival::Waiting(_), None) => Err(RejectReason::Cancelled),
+            (Arrival::Rejected(reason), _) => Err(reason),
+        };
+        match started {
+            Ok((queue, started_ns)) => {
+                metrics.dispatched(labels, seats);
+                let Self { schema, estimate, is_watch, .. } = self;
+                Ok(ExecutingRequest { schema, queue, estimate, started_ns, is_watch })
+            }
+            Err(reason) => {
+                metrics.rejected(labels, reason);
+                Err(reason)
+            }
+        }
+    }
+}
+
+/// A request in a queue; dropping it takes it out.
+struct WaitingRequest<'s> {
+    schema: &'s Arc<MatchedSchema>,
+    ticket: Ticket,
+    estimate: WorkEstimate,
+    since_ns: u64,
+    /// Whether it executes, or was taken out.
+    is_settled: bool,
+}
+
+impl WaitingRequest<'_> {
+    /// Waits for its turn; gives when that came.
+    async fn wait(
+        mut self,
+        mut called: oneshot::Receiver<u64>,
+        until: Instant,
+    ) -> Result<u64, RejectReason> {
+        let started = match timeout_at(until, &mut called).await {
+            Ok(Ok(started_ns)) => started_ns,
+            // Its time is over, unless it was called just now.
+            _ if self.leave(true) => {
+                self.note(false);
+                return Err(RejectReason::TimeOut);
+            }
+            _ => called.try_recv().unwrap_or_else(|_| self.schema.level.now_ns()),
+        };
+        self.is_settled = true;
+        self.note(true);
+        Ok(started)
+    }
+
+    /// Takes it out of its queue; false when it has left it to execute.
+    fn leave(&mut self, is_late: bool) -> bool {
+        let level = &self.schema.level;
+        let now_ns = level.now_ns();
+        let left = level.queues.lock().cancel(now_ns, self.ticket, is_late);
+        let Some(dispatched) = left else { return false };
+        self.is_settled = true;
+        tell(dispatched, now_ns);
+        true
+    }
+
+    fn note(&self, executes: bool) {
+        let level = &self.schema.level;
+        let waited = Duration::from_nanos(level.now_ns().saturating_sub(self.since_ns));
+        let seats = self.estimate.max_seats();
+        level.metrics.left_queue(self.schema.labels(), seats, waited, executes);
+    }
+}
+
+impl Drop for WaitingRequest<'_> {
+    fn drop(&mut self) {
+        if self.is_settled {
+            return;
+        }
+        let (level, labels) = (&self.schema.level, self.schema.labels());
+        let was_waiting = self.leave(false);
+        self.note(!was_waiting);
+        if was_waiting {
+            level.metrics.rejected(labels, RejectReason::Cancelled);
+            return;
+        }
+        // It was given seats that it does not use.
+        level.metrics.dispatched(labels, self.estimate.max_seats());
+        drop(ExecutingRequest {
+            schema: self.schema.clone(),
+            queue: Some(self.ticket.queue),
+            estimate: WorkEstimate { additional_latency: Duration::ZERO, ..self.estimate },
+            started_ns: level.now_ns(),
+            is_watch: false,
+        });
+    }
+}
+
+impl Drop for ExecutingRequest {
+    fn drop(&mut self) {
+        let level = &self.schema.level;
+        let now_ns = level.now_ns();
+        let (queue, estimate) = (self.queue, self.estimate);
+        let latency = estimate.additional_latency;
+        // Where nothing can wait, nothing is told to watchers either.
+        let later = if latency.is_zero() { None } else { Handle::try_current().ok() };
+        let dispatched = {
+            let mut queues = level.queues.lock();
+            let mut dispatched = queues.finish(now_ns, queue, estimate, self.started_ns);
+            if later.is_none() {
+                dispatched.extend(queues.release(now_ns, queue, estimate));
+            }
+            dispatched
+        };
+        tell(dispatched, now_ns);
+        let (metrics, labels) = (&level.metrics, self.schema.labels());
+        let took = Duration::from_nanos(now_ns.saturating_sub(self.started_ns));
+        metrics.executed(labels, took, self.is_watch);
+        let Some(runtime) = later else {
+            metrics.seats_released(labels, estimate.max_seats());
+            return;
+        };
+        let schema = self.schema.clone();
+        runtime.spawn(async move {
+            sleep(latency).await;
+            let level = &schema.level;
+            let now_ns = level.now_ns();
+            let dispatched = level.queues.lock().release(now_ns, queue, estimate);
+            tell(dispatched, now_ns);
+            level.metrics.seats_released(schema.labels(), estimate.max_seats());
+        });
+    }
+}
+
+impl fmt::Debug for PriorityLevel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PriorityLevel").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ExecutingRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { schema, queue, estimate, .. } = self;
+        f.debug_struct("ExecutingRequest")
+            .field("schema", &schema.name)
+            .field("queue", queue)
+            .field("estimate", estimate)
+            .finish_non_exhaustive()
+    }
+}
