@@ -18,6 +18,7 @@ mod latency;
 mod load;
 mod objects;
 mod options;
+mod overload;
 mod process;
 mod report;
 mod servers;
@@ -110,6 +111,7 @@ impl MeasuredCluster {
             Kind::Watch => watchers::run(&self.servers, &self.workspace, options, env).await,
             Kind::Definitions => Box::pin(definitions::run(&self.servers, options, env)).await,
             Kind::Idle => idle::run(&self.servers, &self.workspace, options, env).await,
+            Kind::Overload => overload::run(&self.servers, &self.workspace, options, env).await,
             _ => load::run(kind, round, &self.servers, &self.workspace, options, env).await,
         }
     }

@@ -87,6 +87,12 @@ pub(crate) struct Options {
     /// Watches at a time.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub(crate) watchers: u32,
+    /// Identities that read at a time in the measurement of overload, with the greedy one.
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub(crate) identities: u32,
+    /// Connections of the greedy one; each of the others has one.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub(crate) greedy_connections: u32,
     /// How the answer looks.
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) output: Output,

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::definitions::DefinitionFigures;
 use super::latency::{Latencies, Percentiles};
+use super::overload::OverloadFigures;
 use super::process::Span;
 
 /// One measurement.
@@ -29,6 +30,8 @@ pub(super) struct Report {
     rss_added_megabytes: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     definitions: Option<DefinitionFigures>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overload: Option<OverloadFigures>,
 }
 
 /// What was counted.
@@ -64,12 +67,18 @@ impl Report {
             rss_added_megabytes: span.peak_rss_bytes.saturating_sub(span.before.rss_bytes) as f64
                 / 1e6,
             definitions: None,
+            overload: None,
         }
     }
 
     /// The same with what is told of definitions.
     pub(super) fn with_definitions(self, figures: DefinitionFigures) -> Self {
         Self { definitions: Some(figures), ..self }
+    }
+
+    /// The same with what is told of an overload.
+    pub(super) fn with_overload(self, figures: OverloadFigures) -> Self {
+        Self { overload: Some(figures), ..self }
     }
 
     /// Notes how long it took to remove the definitions.
@@ -113,6 +122,7 @@ impl fmt::Display for Report {
             self.rss_megabytes,
             self.rss_added_megabytes,
         )?;
+        self.overload.iter().try_for_each(|overload| write!(f, "\n{overload}"))?;
         self.definitions.iter().try_for_each(|definitions| write!(f, "\n{definitions}"))
     }
 }

@@ -33,6 +33,9 @@ const REMOVAL_LIMIT: Duration = Duration::from_secs(300);
 /// Between two checks whether objects are served, or namespaces gone.
 pub(super) const POLL_PAUSE: Duration = Duration::from_millis(100);
 
+/// A request of a measurement.
+pub(super) type MeasuredRequest = Request<Full<Bytes>>;
+
 /// What can be measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
@@ -60,6 +63,9 @@ pub(crate) enum Kind {
     /// Apply many definitions made from those of --definitions; one operation is a definition that
     /// all servers serve and describe.
     Definitions,
+    /// Read objects as many identities, without and with one that has many connections; one
+    /// operation is a read of one of the others while that one is there.
+    Overload,
 }
 
 impl Kind {
@@ -128,6 +134,26 @@ impl Workspace {
         Ok(workspace)
     }
 
+    /// Lets a group of users do everything in the namespace.
+    pub(super) async fn let_read(
+        &self,
+        group: &str,
+        servers: &Servers,
+        env: &Env,
+    ) -> Result<(), Error> {
+        let path = format!(
+            "/apis/rbac.authorization.k8s.io/v1/namespaces/{}/rolebindings",
+            self.namespace
+        );
+        let body = serde_json::json!({
+            "metadata": { "generateName": "bench-" },
+            "roleRef": { "kind": "ClusterRole", "name": "cluster-admin" },
+            "subjects": [{ "kind": "Group", "name": group }],
+        });
+        let create = request(Method::POST, servers.server(0), &path, body.to_string());
+        must_succeed(&mut servers.connect(env, 0).await?, create).await.map(drop)
+    }
+
     async fn make_objects(&self, servers: &Servers, env: &Env) -> Result<(), Error> {
         let bar = ProgressBar::new(self.objects.into());
         bar.set_style(
@@ -185,7 +211,7 @@ impl Workspace {
                 let path = format!("{collection}/{name}");
                 patch(server, &path, MEDIA_MERGE_PATCH, ObjectTemplate::stamp(turn))
             }
-            Kind::Get => get(format!("{collection}/{name}")),
+            Kind::Get | Kind::Overload => get(format!("{collection}/{name}")),
             Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),
             Kind::List | Kind::Idle | Kind::Definitions => get(collection),
             Kind::Select => get(format!("{collection}?labelSelector=shard%3D0")),
