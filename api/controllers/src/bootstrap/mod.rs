@@ -122,23 +122,56 @@ fn put<'a>(
         return Ok(Some(Put { target, replaces: None, object }));
     };
     let old = stored_codec::decode(resource, &entry)?;
-    let kept = |key: &String| old.str_at(&["metadata", "annotations", key]) == Some("true");
-    let is_taken_over = !wanted.autoupdate_annotation.as_ref().is_none_or(kept);
-    if wanted.creates_only || is_taken_over {
+    if wanted.creates_only {
         return Ok(None);
     }
     let mut object = old.clone();
-    for (field, value) in wanted.fields.iter() {
-        object.set_at(&[field], value.clone());
+    let key = wanted.autoupdate_annotation.as_ref();
+    let is_kept = key.is_none_or(|key| is_kept_up_to_date(&old, key));
+    if let Some(key) = key {
+        object.set_at(&["metadata", "annotations", key], is_kept.to_string());
+    }
+    if is_kept {
+        for (field, value) in wanted.fields.iter() {
+            object.set_at(&[field], value.clone());
+        }
+    } else if object == old {
+        return Ok(None);
     }
     context.complete(resource, &mut object)?;
     Ok((object != old).then_some(Put { target, replaces: Some(entry), object }))
+}
+
+/// Whether the cluster keeps the specification of an object: its annotation says so, or, where that
+/// says nothing, no client has changed the specification yet.
+fn is_kept_up_to_date(object: &Value, annotation: &str) -> bool {
+    match object.str_at(&["metadata", "annotations", annotation]) {
+        Some("1" | "t" | "T" | "TRUE" | "true" | "True") => true,
+        Some("0" | "f" | "F" | "FALSE" | "false" | "False") => false,
+        _ => object.at(&["metadata", "generation"]).and_then(Value::as_i64) == Some(1),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use quorate_meta::{Names, Naming};
+    use serde_json::json;
+
+    #[test]
+    fn the_annotation_says_what_is_kept_up_to_date() {
+        let check = |annotations: serde_json::Value, generation: i64, expect: bool| {
+            let metadata = json!({"annotations": annotations, "generation": generation});
+            let object = Value::from(json!({ "metadata": metadata }));
+            assert_eq!(is_kept_up_to_date(&object, "a"), expect, "{object:?}");
+        };
+        check(json!({"a": "true"}), 5, true);
+        check(json!({"a": "false"}), 1, false);
+        for absent in [json!(null), json!({}), json!({"a": "maybe"})] {
+            check(absent.clone(), 1, true);
+            check(absent, 2, false);
+        }
+    }
 
     #[test]
     fn every_object_has_a_name_of_its_own() {
