@@ -85,6 +85,7 @@ fn api(audit: Option<Audit>) -> Arc<Api> {
         priority_and_fairness: true,
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
+        metrics: Arc::default(),
     })
 }
 

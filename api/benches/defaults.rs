@@ -78,6 +78,7 @@ fn api(store: Arc<dyn Store>) -> Arc<Api> {
         priority_and_fairness: true,
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
+        metrics: Arc::default(),
     })
 }
 

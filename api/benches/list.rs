@@ -66,6 +66,7 @@ fn api() -> Arc<Api> {
         priority_and_fairness: true,
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
+        metrics: Arc::default(),
     })
 }
 

@@ -21,6 +21,9 @@ use crate::discovery::Discovery;
 use crate::fanout::Fanout;
 use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
+use crate::metrics::{
+    MeasuredAdmission, Observed, Registry, ServerMetrics, WebhookCalls, measured, observe,
+};
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
 use quorate_access::authentication::{Authentication, AuthenticationOptions};
@@ -30,7 +33,7 @@ use quorate_access::flow_control::{
 };
 use quorate_admission::Admission;
 use quorate_admission::policy::PolicyIndex;
-use quorate_admission::webhook::{NoMetrics, WebhookIndex, WebhookIndexOptions};
+use quorate_admission::webhook::{WebhookIndex, WebhookIndexOptions};
 use quorate_extensions::crd::conversion::Webhooks;
 use quorate_extensions::crd::publisher::Publisher;
 use quorate_extensions::services::ServiceAddresses;
@@ -72,6 +75,8 @@ pub struct ApiOptions {
     pub gates: Gates,
     /// The authorities of webhooks whose configuration names none.
     pub webhook_roots: Vec<CertificateDer<'static>>,
+    /// Where is counted what the server does.
+    pub metrics: Arc<Registry>,
 }
 
 /// The answer to `/version`.
@@ -113,6 +118,11 @@ pub struct Api {
     pub(crate) admission: Arc<Admission>,
     /// What declarative validation has come to.
     pub declarative_counts: Arc<DeclarativeCounts>,
+    pub(crate) metrics: ServerMetrics,
+    /// The store as writers use it: what they propose is measured.
+    written: Arc<dyn Store>,
+    /// Admission as writers ask it: measured.
+    measured_admission: Arc<MeasuredAdmission>,
     pub(crate) version: Version,
     pub(crate) address: String,
     pub(crate) tokens: Tokens,
@@ -167,7 +177,7 @@ impl Api {
             clients: webhooks,
             clock,
             entropy: options.env.entropy.clone(),
-            metrics: Arc::new(NoMetrics),
+            metrics: WebhookCalls::new(&options.metrics),
         };
         let webhooks = WebhookIndex::new(&catalogue.load(), webhooks).map(Arc::new);
         let mut states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
@@ -175,10 +185,26 @@ impl Api {
         states.extend(webhooks.as_ref().map(|webhooks| webhooks.derived_state()));
         let store = recording_writes(options.store, states);
         let admission = Admission::new(names, catalogue.clone(), store.clone());
+        let admission = Arc::new(admission.with_policies(policies).with_webhooks(webhooks));
+        let registry = options.metrics;
+        let declarative_counts = Arc::default();
+        observe(
+            &registry,
+            &Observed {
+                store: &store,
+                gates: &options.gates,
+                version: &options.version,
+                audit: options.audit.as_ref(),
+                declarative: &declarative_counts,
+            },
+        );
         Arc::new(Self {
             names,
-            admission: Arc::new(admission.with_policies(policies).with_webhooks(webhooks)),
-            declarative_counts: Arc::default(),
+            measured_admission: MeasuredAdmission::new(admission.clone(), &registry),
+            admission,
+            declarative_counts,
+            written: measured(store.clone(), &registry),
+            metrics: ServerMetrics::new(registry, names),
             audit: options.audit,
             authentication: Authentication::new(names, options.authentication),
             store,
@@ -247,9 +273,9 @@ impl Api {
     /// until the writer is told a user.
     #[must_use]
     pub fn writer(&self) -> Writer {
-        let (store, env) = (self.store.clone(), self.env.clone());
+        let (store, env) = (self.written.clone(), self.env.clone());
         Writer::with_gates(self.names, store, env, self.gates.clone())
-            .admitted_by(self.admission.clone())
+            .admitted_by(self.measured_admission.clone())
             .counted_in(self.declarative_counts.clone())
     }
 

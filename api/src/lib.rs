@@ -11,6 +11,7 @@ pub mod encoding;
 pub mod filters;
 pub mod health;
 pub mod lifecycle;
+pub mod metrics;
 pub mod negotiation;
 pub mod request_record;
 pub mod respond;

@@ -33,6 +33,10 @@ const WAIT_LIMIT: Duration = Duration::from_secs(60);
 /// because each takes a reading of the clock: those before which a request may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Milestone {
+    /// The user is known.
+    Authenticated,
+    /// The authorizer has decided.
+    Authorized,
     /// The request is allowed and has its place among those in flight.
     Admitted,
     /// The body has been read; only writes have one.
@@ -103,6 +107,19 @@ impl<'a> RequestRecord<'a> {
     #[must_use]
     pub fn time_to(&self, milestone: Milestone) -> Option<Duration> {
         self.reached[milestone as usize].map(|at| at - self.received)
+    }
+
+    /// When the request came in.
+    pub(crate) fn received(&self) -> Instant {
+        self.received
+    }
+
+    /// How long the request has waited for webhooks.
+    pub(crate) fn webhook_time(&self) -> Duration {
+        let Some(notes) = self.notes.get() else { return Duration::ZERO };
+        let notes = notes.lock();
+        let of_webhooks = notes.waits.iter().filter(|wait| wait.part == "webhook");
+        of_webhooks.map(|wait| wait.took).sum()
     }
 
     /// How long ago the request came in.

@@ -80,6 +80,19 @@ pub enum AdmissionOperation {
     Connect,
 }
 
+impl AdmissionOperation {
+    /// Its name in rules, reviews and metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Connect => "CONNECT",
+        }
+    }
+}
+
 /// The attributes of a write that admission decides by.
 #[derive(Debug, Clone, Copy)]
 pub struct Attributes<'a> {

@@ -15,6 +15,7 @@ mod sender;
 mod spool;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use http::HeaderMap;
 use quorate_env::Clock;
@@ -39,6 +40,15 @@ pub struct Audit {
     clock: Arc<dyn Clock>,
     names: &'static Names,
     phrases: Phrases,
+    counts: AuditCounts,
+}
+
+/// What was told so far.
+#[derive(Debug, Default)]
+struct AuditCounts {
+    events: AtomicU64,
+    /// Requests by the level that the policy has for them.
+    levels: [AtomicU64; Level::NAMES.len()],
 }
 
 impl Audit {
@@ -53,13 +63,46 @@ impl Audit {
         let writers: Vec<_> =
             sinks.into_iter().map(|(sink, options)| AuditWriter::new(sink, options)).collect();
         let spools = writers.iter().map(|(writer, _)| writer.spool()).collect();
-        (Self { policy, spools, clock, names, phrases: Phrases::new(names) }, writers)
+        (
+            Self {
+                policy,
+                spools,
+                clock,
+                names,
+                phrases: Phrases::new(names),
+                counts: Default::default(),
+            },
+            writers,
+        )
     }
 
     /// Events that no sink got so far, because its spool was full or it did not take them.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.spools.iter().map(|spool| spool.dropped()).sum()
+    }
+
+    /// Events that no sink got so far, by sink.
+    #[must_use]
+    pub fn dropped_by_sink(&self) -> Vec<(&'static str, u64)> {
+        self.spools.iter().map(|spool| (spool.sink(), spool.dropped())).collect()
+    }
+
+    /// Events that were told so far.
+    #[must_use]
+    pub fn told(&self) -> u64 {
+        self.counts.events.load(Ordering::Relaxed)
+    }
+
+    /// Requests so far, by the level that the policy has for them.
+    #[must_use]
+    pub fn requests_by_level(&self) -> Vec<(&'static str, u64)> {
+        let counts = self.counts.levels.iter().map(|count| count.load(Ordering::Relaxed));
+        Level::NAMES.into_iter().map(|(name, _)| name).zip(counts).collect()
+    }
+
+    fn count_request(&self, level: Level) {
+        self.counts.levels[level as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// The events of a request that has come in over the connection of this identity, and the first
@@ -79,6 +122,7 @@ impl Audit {
 
     /// Puts an event of so many bytes at most on its way to every sink.
     fn put(&self, room: usize, write: impl Fn(&mut Vec<u8>)) {
+        self.counts.events.fetch_add(1, Ordering::Relaxed);
         self.spools.iter().for_each(|spool| spool.put(room, &write));
     }
 }

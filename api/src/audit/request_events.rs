@@ -59,6 +59,7 @@ impl RequestEvents {
             None => (user, None),
         };
         let scope = audit.policy.scope(audit.names, user.map(Arc::as_ref), info);
+        audit.count_request(scope.level);
         if scope.level == Level::None {
             return Self { told: None };
         }

@@ -74,6 +74,8 @@ pub(super) struct Spool {
     filled: Notify,
     dropped: AtomicU64,
     options: SpoolOptions,
+    /// The name of the sink.
+    sink: &'static str,
 }
 
 #[derive(Debug, Default)]
@@ -142,6 +144,10 @@ impl Spool {
         } else if is_first {
             self.arrived.notify_one();
         }
+    }
+
+    pub(super) fn sink(&self) -> &'static str {
+        self.sink
     }
 
     pub(super) fn dropped(&self) -> u64 {
@@ -229,8 +235,9 @@ impl AuditWriterHandle {
 impl AuditWriter {
     pub(super) fn new(sink: Box<dyn Sink>, options: SpoolOptions) -> (Self, AuditWriterHandle) {
         let (arrived, filled, dropped) = (Notify::new(), Notify::new(), AtomicU64::new(0));
-        let spool =
-            Arc::new(Spool { waiting: Mutex::default(), arrived, filled, dropped, options });
+        let (waiting, sink_name) = (Mutex::default(), sink.name());
+        let spool = Spool { waiting, arrived, filled, dropped, options, sink: sink_name };
+        let spool = Arc::new(spool);
         let stop = CancellationToken::new();
         (Self { spool, sink, stop: stop.clone() }, AuditWriterHandle { stop })
     }

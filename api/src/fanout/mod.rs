@@ -56,6 +56,8 @@ pub(crate) struct RunKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) lines: Bytes,
+    /// The bytes of each line.
+    pub(crate) sizes: Arc<[u32]>,
     /// The last transaction.
     pub(crate) end: Revision,
 }
@@ -230,7 +232,8 @@ mod tests {
     }
 
     fn run(lines: &'static [u8], end: u64) -> Run {
-        Run { lines: Bytes::from_static(lines), end: Revision::new(end) }
+        let sizes = [u32::try_from(lines.len()).unwrap()].into();
+        Run { lines: Bytes::from_static(lines), sizes, end: Revision::new(end) }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Exchange;
 use crate::health::Endpoint;
+use crate::request_record::Milestone;
 use quorate_access::authentication::User;
 use quorate_registry::error::Error;
 
@@ -14,5 +15,6 @@ pub(super) async fn authenticate(x: &mut Exchange<'_>) -> Result<Arc<User>, Erro
     let user =
         api.authentication.user(&*api.store, now_ms, x.identity, &x.headers, is_health).await?;
     x.record.authenticated(Arc::clone(&user));
+    x.record.reach(Milestone::Authenticated);
     Ok(user)
 }

@@ -2,6 +2,7 @@
 //! 403.
 
 use super::Exchange;
+use crate::request_record::Milestone;
 use quorate_access::authentication::User;
 use quorate_access::authorization::Action;
 use quorate_registry::error::Error;
@@ -16,5 +17,6 @@ pub(super) async fn authorize(
     let refused =
         if decision.is_allowed() { Ok(()) } else { decision.clone().enforce(user, action) };
     x.record.decided(decision);
+    x.record.reach(Milestone::Authorized);
     refused
 }

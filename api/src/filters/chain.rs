@@ -5,7 +5,8 @@
 //! nothing about what exists before authorization; a request takes no place in flight before it is
 //! allowed, and its body is read only when it has one; the deadline, and a panic, end the
 //! filters and the handler but nothing of what follows them, so every request gets a response in a
-//! syntax that its client reads, and the audit trail sees every request and every response.
+//! syntax that its client reads, and the audit trail and the metrics see every request and every
+//! response.
 //!
 //! What a filter needs of an earlier one is its argument. The filters up to the handler are one
 //! future in one box: a filter of its own costs no allocation.
@@ -19,8 +20,8 @@ use http::{Request as HttpRequest, Response};
 
 use super::{
     Exchange, audit, authentication, authorization, cache_control, deadline, error_response,
-    flow_control, handler, head_request, impersonation, in_flight, negotiation, panic_guard,
-    request_body, request_id, routing, server_timing, startup,
+    flow_control, handler, head_request, impersonation, in_flight, metrics, negotiation,
+    panic_guard, request_body, request_id, routing, server_timing, startup,
 };
 use crate::Api;
 use crate::body::Body;
@@ -58,6 +59,7 @@ where
         let route = routing::find(x).await?;
         let format = negotiation::negotiate(x, &route)?;
         let place = in_flight::enter(x, &user, &route).await?;
+        let _running = metrics::enter(x);
         let content = request_body::read(x, &user, &action, incoming).await?;
         audit::request_body(x, &route, &content);
         handler::run(x, &user, route, format, content, place).await
@@ -74,6 +76,7 @@ where
     };
     flow_control::write_headers(&exchange, &mut response);
     let response = audit::response_complete(&mut exchange, response);
+    let response = metrics::response_complete(&exchange, response);
     let mut response = head_request::without_body(&method, response);
     request_id::write_header(&exchange, &mut response);
     server_timing::write_header(&exchange, &mut response);

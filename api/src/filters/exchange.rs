@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Uri};
 
-use super::{audit, request_id};
+use super::{audit, metrics, request_id};
 use crate::Api;
 use crate::audit::RequestEvents;
 use crate::request_record::RequestRecord;
@@ -59,6 +59,7 @@ impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         if self.record.status().is_none() {
             audit::client_left(self);
+            metrics::client_left(self);
         }
     }
 }

@@ -18,6 +18,7 @@ mod handler;
 mod head_request;
 mod impersonation;
 mod in_flight;
+mod metrics;
 mod negotiation;
 mod panic_guard;
 mod request_body;

@@ -136,6 +136,13 @@ fn asks_quorum(api: &Api, endpoint: Endpoint, row: &Row) -> bool {
 }
 
 async fn passes(api: &Api, endpoint: Endpoint, row: &Row) -> bool {
+    let passes = ask(api, endpoint, row).await;
+    let name = row.name_in(api.names.naming).unwrap_or(row.name());
+    api.metrics.health.checked(name, endpoint.name(), passes);
+    passes
+}
+
+async fn ask(api: &Api, endpoint: Endpoint, row: &Row) -> bool {
     if asks_quorum(api, endpoint, row)
         && !matches!(timeout(QUORUM_WAIT, api.store.read_index()).await, Ok(Ok(_)))
     {

@@ -16,11 +16,13 @@ use quorate_registry::Catalogue;
 use quorate_registry::error::Error;
 
 /// Those that every server has, beside its groups and health checks.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 11] = [
     "/.well-known/openid-configuration",
     "/api",
     "/apis",
     "/apis/",
+    "/metrics",
+    "/metrics/slis",
     "/openapi/v2",
     "/openapi/v3",
     "/openapi/v3/",

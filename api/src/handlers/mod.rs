@@ -24,6 +24,7 @@ mod get;
 mod health;
 mod index;
 mod list;
+mod metrics;
 mod openapi;
 mod openid;
 mod options;

@@ -15,13 +15,14 @@ use quorate_meta::Status;
 
 use super::{
     admission, binding, create, delete, deletecollection, discovery, eviction, flow_control, get,
-    health, index, list, openapi, openid, patch, review, scale, token_request, update, version,
-    watch,
+    health, index, list, metrics, openapi, openid, patch, review, scale, token_request, update,
+    version, watch,
 };
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 use crate::health::Endpoint;
+use crate::metrics::MetricsPage;
 use crate::negotiation::Offer;
 use crate::respond::warnings;
 use quorate_access::request::{RequestInfo, Verb};
@@ -48,6 +49,8 @@ pub(crate) enum Route {
     Admission(admission::AdmissionPage),
     /// To the page about priority levels.
     PriorityLevels,
+    /// To a page of metrics.
+    Metrics(MetricsPage),
     /// To the version.
     Version,
     /// To the paths that there are.
@@ -87,6 +90,7 @@ impl Route {
             | Self::Health(..)
             | Self::Admission(_)
             | Self::PriorityLevels
+            | Self::Metrics(_)
             | Self::Version
             | Self::Index => None,
         }
@@ -104,6 +108,7 @@ pub(crate) fn find(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Resu
         Route::Admission(page) => info.verb == page.verb(),
         // Probes of every method are answered the same.
         Route::Health(..) => true,
+        Route::Metrics(page) => metrics::serves(page, info.verb),
         _ => info.verb == Verb::Get,
     };
     if is_served {
@@ -121,6 +126,9 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
         "" => return Some(Route::Index),
         "/version" => return Some(Route::Version),
         _ => {}
+    }
+    if let Some(page) = MetricsPage::find(trimmed) {
+        return Some(Route::Metrics(page));
     }
     if let Some(page) = admission::AdmissionPage::find(trimmed) {
         return Some(Route::Admission(page));
@@ -244,6 +252,7 @@ fn dispatch<'a>(
         }
         Route::Admission(page) => admission::handle(api, request, page).boxed(),
         Route::PriorityLevels => ready(Ok(flow_control::handle(api))).boxed(),
+        Route::Metrics(page) => metrics::handle(api, request, page).boxed(),
         Route::Version => ready(version::handle(api, request)).boxed(),
         Route::Index => ready(index::handle(api, request)).boxed(),
         Route::OpenId(page) => ready(openid::handle(api, page)).boxed(),

@@ -49,8 +49,14 @@ pub(super) async fn serve(shared: Arc<Shared>, io: Box<dyn Io>, peer: String) {
     let io = Cork::new(WriteTimeout::new(io, limit.clone()));
     let stream = match timeout(shared.limits.handshake, acceptor.accept(io)).await {
         Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
-        Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
+        Ok(Err(error)) => {
+            shared.api.metrics.tls_handshake_errors.inc();
+            return tracing::debug!(%peer, %error, "TLS handshake failed");
+        }
+        Err(_) => {
+            shared.api.metrics.tls_handshake_errors.inc();
+            return tracing::debug!(%peer, "TLS handshake took too long");
+        }
     };
     let (_, session) = stream.get_ref();
     let now_ms = shared.api.env.clock.now_ms();

@@ -226,6 +226,7 @@ impl Server {
             priority_and_fairness,
             gates: gates.parse().unwrap(),
             webhook_roots: Vec::new(),
+            metrics: Arc::default(),
         });
         let key = KeyMaterial::generate(START_MS).unwrap();
         let keys = KeySet::new(std::slice::from_ref(&key)).unwrap();

@@ -135,6 +135,7 @@ pub(super) fn api(
         priority_and_fairness: tuning.enable_priority_and_fairness,
         gates: switches.gates,
         webhook_roots: pki::platform_roots(),
+        metrics: Arc::default(),
     }))
 }
 

@@ -111,5 +111,6 @@ fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
         priority_and_fairness: true,
         gates: Gates::default(),
         webhook_roots: Vec::new(),
+        metrics: Arc::default(),
     })
 }

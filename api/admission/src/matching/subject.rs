@@ -27,12 +27,7 @@ impl<'a> Subject<'a> {
 
     /// The operation, as rules name it.
     pub(crate) fn operation(&self) -> &'static str {
-        match self.attributes.operation {
-            AdmissionOperation::Create => "CREATE",
-            AdmissionOperation::Update => "UPDATE",
-            AdmissionOperation::Delete => "DELETE",
-            AdmissionOperation::Connect => "CONNECT",
-        }
+        self.attributes.operation.name()
     }
 
     /// The name of the object.

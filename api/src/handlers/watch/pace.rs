@@ -8,6 +8,7 @@
 //! one each period, until nothing comes for a whole one; nothing is held back for longer than that.
 //! This file keeps count and waits for nothing.
 
+use quorate_env::Entropy;
 use tokio::time::Instant;
 
 use crate::fanout::Beat;
@@ -45,6 +46,13 @@ impl Pace {
     pub(super) fn resumed(&mut self, now: Instant) {
         self.resumed = Some(now);
     }
+}
+
+/// A number from `least` to `least + more`.
+pub(super) fn spread(entropy: &dyn Entropy, least: u64, more: u64) -> u64 {
+    let mut bytes = [0; 8];
+    entropy.fill(&mut bytes);
+    least + u64::from_le_bytes(bytes) % (more + 1)
 }
 
 #[cfg(test)]

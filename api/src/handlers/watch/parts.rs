@@ -8,6 +8,7 @@ use super::end::ResourceEnd;
 use super::starting_seats::StartingSeats;
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
+use crate::metrics::WatchMeter;
 
 /// What a watch is started with.
 pub(super) struct Parts {
@@ -21,6 +22,7 @@ pub(super) struct Parts {
     /// Counts the watch for the cost of writes.
     #[expect(dead_code, reason = "kept for its end")]
     pub(super) counted: CountedWatch,
+    pub(super) meter: WatchMeter,
 }
 
 /// The state that is told first, as additions.

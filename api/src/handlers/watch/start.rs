@@ -24,6 +24,7 @@ use crate::handlers::freshness;
 use crate::handlers::options::{At, Start, WatchOptions};
 use crate::handlers::render::Renderer;
 use crate::handlers::snapshot;
+use crate::metrics::WatchMeter;
 use crate::negotiation::Media;
 use crate::respond;
 use quorate_registry::error::Error;
@@ -39,7 +40,9 @@ pub(in crate::handlers) async fn handle(
     let (body, after) = match begin(api, request, options.start, &prefix).await {
         Ok((after, initial)) => {
             let end = ResourceEnd::new(api, resource.removal.clone());
-            (stream(api, options, (renderer, end), (prefix, after, initial))?, after)
+            let is_list = initial.as_ref().is_some_and(|initial| !initial.end.is_empty());
+            let meter = api.metrics.watches.meter(resource, request.namespace(), is_list);
+            (stream(api, options, (renderer, end, meter), (prefix, after, initial))?, after)
         }
         // What comes too late ends the stream; until then nothing was wrong with the request.
         Err(Error::Read(status, _)) => (last_line(&renderer, &status)?, api.store.status().applied),
@@ -83,7 +86,7 @@ async fn begin(
 fn stream(
     api: &Arc<Api>,
     options: WatchOptions,
-    (renderer, end): (Renderer, ResourceEnd),
+    (renderer, end, meter): (Renderer, ResourceEnd, WatchMeter),
     (prefix, after, initial): (Bytes, Revision, Option<Initial>),
 ) -> Result<Body, Error> {
     let counted = api.flow_control.watches().join(prefix.clone());
@@ -93,7 +96,8 @@ fn stream(
     };
     let selection = (!options.selection.is_everything()).then_some(options.selection);
     let (bookmarks, timeout) = (options.bookmarks, options.timeout);
-    let parts = Parts { watch, initial, selection, renderer, end, bookmarks, timeout, counted };
+    let parts =
+        Parts { watch, initial, selection, renderer, end, bookmarks, timeout, counted, meter };
     Ok(Body::stream(WatchStream::new(api, parts).into_chunks()))
 }
 

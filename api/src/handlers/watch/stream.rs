@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use quorate_env::Entropy;
 use quorate_meta::Status;
 use quorate_store::{Event, HistoryError, Revision, WatchBatch};
 use quorate_wire::stored::CorruptValue;
@@ -22,12 +21,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::event::{self, ADDED, Seen};
 use super::event_lines::EventLines;
-use super::pace::Pace;
+use super::pace::{Pace, spread};
 use super::parts::{Initial, Parts};
 use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
-use crate::fanout::{Run, RunKey, Watcher};
+use crate::fanout::{RunKey, Watcher};
 use crate::handlers::converted;
 use crate::lifecycle::Phase;
 
@@ -166,6 +165,7 @@ impl WatchStream {
             };
             if selected {
                 let seen = Seen { kind: ADDED, value: &entry.value };
+                let before = out.len();
                 event::line(
                     &self.parts.renderer,
                     &seen,
@@ -173,6 +173,7 @@ impl WatchStream {
                     std::mem::take(&mut self.first),
                     out,
                 )?;
+                self.parts.meter.initial(out.len() - before);
             }
         }
         if !done {
@@ -181,6 +182,7 @@ impl WatchStream {
             let revision = initial.snapshot.revision();
             event::bookmark(&self.parts.renderer, revision, initial.end, out)?;
             self.bookmarked = revision;
+            self.parts.meter.list_ended();
         }
         Ok(done)
     }
@@ -244,6 +246,7 @@ impl WatchStream {
         let lines = match shared {
             Some(run) if !self.parts.end.is_before(run.end).await => {
                 self.parts.watch.skip_to(run.end);
+                self.parts.meter.shared(&run.sizes);
                 run.lines
             }
             _ => self.collect(batch, key).await,
@@ -307,6 +310,7 @@ impl WatchStream {
                 }
                 Ok(None) => break,
                 Err(error) => {
+                    self.parts.meter.ended(&error);
                     let status = refusal(self.parts.watch.position(), error);
                     out.push(self.end_with(&status));
                     break;
@@ -323,10 +327,11 @@ impl WatchStream {
         if looked_at >= SCAN_OBJECTS {
             tokio::task::yield_now().await;
         }
-        let several = out.are_several() && !self.ended;
-        let lines = out.finish();
-        if let (Some(key), Some(end)) = (key.filter(|_| several), end) {
-            self.watcher.keep_run(key, Run { lines: lines.clone(), end });
+        self.parts.meter.made(out.sizes());
+        let end = end.filter(|_| key.is_some() && !self.ended);
+        let (lines, run) = out.finish(end);
+        if let (Some(key), Some(run)) = (key, run) {
+            self.watcher.keep_run(key, run);
         }
         lines
     }
@@ -386,13 +391,7 @@ impl WatchStream {
         self.bookmarked = position;
         let mut out = Vec::new();
         event::bookmark(&self.parts.renderer, position, &[], &mut out)?;
+        self.parts.meter.made(&[u32::try_from(out.len()).unwrap_or(u32::MAX)]);
         Ok(out.into())
     }
-}
-
-/// A number from `least` to `least + more`.
-fn spread(entropy: &dyn Entropy, least: u64, more: u64) -> u64 {
-    let mut bytes = [0; 8];
-    entropy.fill(&mut bytes);
-    least + u64::from_le_bytes(bytes) % (more + 1)
 }

@@ -7,8 +7,8 @@
 mod modules;
 
 use modules::{
-    ACCESS, ADMISSION, API, CEL, CONTROLLERS, EXTENSIONS, KINDS, META, POLICY, REGISTRY, SCHEMA,
-    WEBHOOK, WIRE,
+    ACCESS, ADMISSION, API, CEL, CONTROLLERS, EXTENSIONS, KINDS, META, METRICS, POLICY, REGISTRY,
+    SCHEMA, WEBHOOK, WIRE,
 };
 
 /// What a crate may use.
@@ -57,6 +57,12 @@ pub(super) const CRATES: &[CrateRule] = &[
         uses: &["quorate-env", "quorate-meta", "quorate-schema", "quorate-store", "quorate-wire"],
         tests: &["quorate-kinds"],
         modules: Some(REGISTRY),
+    },
+    CrateRule {
+        name: "quorate-metrics",
+        uses: &["quorate-registry"],
+        tests: &[],
+        modules: Some(METRICS),
     },
     CrateRule {
         name: "quorate-access",
@@ -127,6 +133,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-env",
             "quorate-extensions",
             "quorate-meta",
+            "quorate-metrics",
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
@@ -162,6 +169,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-env",
             "quorate-kinds",
             "quorate-meta",
+            "quorate-metrics",
             "quorate-raft",
             "quorate-registry",
             "quorate-schema",

@@ -89,12 +89,7 @@ impl<'w> RecordedWrite<'w> {
 
     /// The operation, as rules name it.
     pub(super) fn operation(&self) -> &'static str {
-        match self.operation {
-            AdmissionOperation::Create => "CREATE",
-            AdmissionOperation::Update => "UPDATE",
-            AdmissionOperation::Delete => "DELETE",
-            AdmissionOperation::Connect => "CONNECT",
-        }
+        self.operation.name()
     }
 
     /// `PLURAL.GROUP`, with the subresource after a slash.

@@ -85,6 +85,7 @@ pub(in crate::tidy) const REGISTRY: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+pub(in crate::tidy) const METRICS: &[(&str, &[&str])] = &[];
 pub(in crate::tidy) const ACCESS: &[(&str, &[&str])] = &[
     ("authentication", &[]),
     ("authorization", &["authentication", "request"]),

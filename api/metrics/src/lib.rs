@@ -1,0 +1,34 @@
+//! The metrics of the server: one table of them all, one registry of what was counted, and the text
+//! that scrapers read.
+//!
+//! A part of the server asks the [`Registry`] for a family by its name and keeps it; the table says
+//! type, labels and buckets. Invariants: counting takes no lock, and allocates nothing where the
+//! labels were seen before; a family has a bounded number of series, whatever label values come; a
+//! metric that is switched off or hidden costs a branch.
+//!
+//! Not here: what is counted when, and the export by OpenTelemetry, which reads the registry.
+
+mod cells;
+mod families;
+mod lifetime;
+mod number;
+mod options;
+mod registry;
+mod series_map;
+mod table;
+mod text;
+
+#[cfg(test)]
+mod deprecation_policy;
+#[cfg(test)]
+mod facts;
+
+pub use families::{Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries};
+pub use lifetime::Exposure;
+pub use options::{AllowedLabels, MetricsOptions, OptionsError};
+pub use registry::{
+    Gathered, HistogramExport, Observations, Observer, Registry, Sample, SampleValue, Since,
+};
+pub use series_map::SeriesMap;
+pub use table::{MetricRow, MetricType, StabilityLevel};
+pub use text::TextFormat;

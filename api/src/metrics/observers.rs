@@ -1,0 +1,151 @@
+//! What is asked when metrics are read: facts of the build and the gates, what is stored, and what
+//! other parts count by themselves.
+//!
+//! Invariant: an observer holds a part of the server and never the server, which holds the registry.
+
+use std::sync::Arc;
+
+use quorate_metrics::Registry;
+use quorate_registry::features::{Gate, Gates, Stage, Usage};
+use quorate_registry::release::Release;
+use quorate_registry::write::DeclarativeCounts;
+use quorate_store::{Status, Store};
+
+use super::object_counts::ObjectCounts;
+use crate::api::Version;
+use crate::audit::Audit;
+
+/// What of a server is observed.
+pub(crate) struct Observed<'o> {
+    pub(crate) store: &'o Arc<dyn Store>,
+    pub(crate) gates: &'o Gates,
+    pub(crate) version: &'o Version,
+    pub(crate) audit: Option<&'o Arc<Audit>>,
+    pub(crate) declarative: &'o Arc<DeclarativeCounts>,
+}
+
+/// Observes them.
+pub(crate) fn observe(registry: &Registry, observed: &Observed<'_>) {
+    build(registry, observed.version, observed.gates.release());
+    gates(registry, observed.gates.clone());
+    declarative(registry, observed.declarative);
+    store(registry, observed.store);
+    objects(registry, observed.store);
+    audit(registry, observed.audit);
+}
+
+fn build(registry: &Registry, version: &Version, emulated: Release) {
+    let facts = [
+        Release::CURRENT.major.to_string(),
+        Release::CURRENT.minor.to_string(),
+        version.git_version.clone(),
+        version.git_commit.clone(),
+        "clean".to_owned(),
+        version.build_date.clone(),
+        version.compiler.clone(),
+        "rustc".to_owned(),
+        format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
+    ];
+    registry.observe("kubernetes_build_info", move |to| {
+        to.add(&facts.each_ref().map(String::as_str), 1.0);
+    });
+    let releases = [Release::CURRENT, emulated, emulated].map(|release| release.to_string());
+    registry.observe("version_info", move |to| {
+        let [binary, emulation, lowest] = releases.each_ref().map(String::as_str);
+        to.add(&["kube", binary, emulation, lowest], 1.0);
+    });
+}
+
+fn gates(registry: &Registry, gates: Gates) {
+    let release = gates.release();
+    let state = |gate: &Gate| {
+        let state = gate.at(release)?;
+        let is_on = match gate.usage {
+            Usage::Here(feature) => gates.has(feature),
+            Usage::Fixed | Usage::Unused => state.default,
+        };
+        let stage = match state.stage {
+            Stage::Ga => String::new(),
+            stage => stage.to_string(),
+        };
+        Some((gate.name, stage, if is_on { 1.0 } else { 0.0 }))
+    };
+    let states: Vec<_> = Gate::all().iter().filter_map(state).collect();
+    registry.observe("kubernetes_feature_enabled", move |to| {
+        states.iter().for_each(|(name, stage, is_on)| to.add(&[name, stage], *is_on));
+    });
+}
+
+fn declarative(registry: &Registry, counts: &Arc<DeclarativeCounts>) {
+    let long = "apiserver_validation_declarative_validation_mismatch_total";
+    for name in [long, "declarative_validation_mismatch_total"] {
+        let counts = counts.clone();
+        registry.observe(name, move |to| to.add_count(&[], counts.mismatches()));
+    }
+    let counts = counts.clone();
+    registry.observe("apiserver_validation_declarative_validation_panic_total", move |to| {
+        to.add_count(&[], counts.panics());
+    });
+}
+
+fn store(registry: &Registry, store: &Arc<dyn Store>) {
+    let observe = |name: &str, value: fn(&Status) -> u64| {
+        let store = store.clone();
+        registry.observe(name, move |to| to.add_count(&[], value(&store.status())));
+    };
+    observe("quorate_store_revision", |status| status.applied.get());
+    observe("quorate_store_oldest_revision", |status| status.oldest.get());
+    observe("quorate_store_bytes", |status| status.size);
+    observe("quorate_store_limit_bytes", |status| status.size_limit);
+    observe("quorate_raft_term", |status| status.term);
+    observe("quorate_raft_lag_entries", |status| status.lag);
+    observe("quorate_raft_has_leader", |status| u64::from(status.leader.is_some()));
+    observe("quorate_raft_is_leader", |status| u64::from(status.leader == Some(status.node)));
+    let read = store.clone();
+    registry.observe("quorate_store_keys", move |to| {
+        to.add_count(&[], read.snapshot().len() as u64);
+    });
+    for name in ["apiserver_storage_size_bytes", "apiserver_storage_db_total_size_in_bytes"] {
+        let store = store.clone();
+        registry.observe(name, move |to| to.add_count(&["quorate-0"], store.status().size));
+    }
+}
+
+fn objects(registry: &Registry, store: &Arc<dyn Store>) {
+    let counts = ObjectCounts::new(store.clone());
+    let read = counts.clone();
+    registry.observe("apiserver_storage_objects", move |to| {
+        for ((group, resource), count) in &*read.get() {
+            let name = match group.as_str() {
+                "" => resource.clone(),
+                group => format!("{resource}.{group}"),
+            };
+            to.add_count(&[&name], count.objects);
+        }
+    });
+    let read = counts.clone();
+    registry.observe("apiserver_resource_objects", move |to| {
+        for ((group, resource), count) in &*read.get() {
+            to.add_count(&[group, resource], count.objects);
+        }
+    });
+    registry.observe("apiserver_resource_size_estimate_bytes", move |to| {
+        for ((group, resource), count) in &*counts.get() {
+            to.add_count(&[group, resource], count.bytes);
+        }
+    });
+}
+
+fn audit(registry: &Registry, audit: Option<&Arc<Audit>>) {
+    let observe = |name: &str, value: fn(&Audit) -> Vec<(&'static str, u64)>, labelled: bool| {
+        let audit = audit.cloned();
+        registry.observe(name, move |to| {
+            for (label, count) in audit.iter().flat_map(|audit| value(audit)) {
+                to.add_count(if labelled { std::slice::from_ref(&label) } else { &[] }, count);
+            }
+        });
+    };
+    observe("apiserver_audit_event_total", |audit| vec![("", audit.told())], false);
+    observe("apiserver_audit_error_total", |audit| audit.dropped_by_sink(), true);
+    observe("apiserver_audit_level_total", |audit| audit.requests_by_level(), true);
+}

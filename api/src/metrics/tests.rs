@@ -1,0 +1,169 @@
+//! Requests are counted under labels of the server's making, at a bounded cost.
+
+use std::time::Duration;
+
+use http::{HeaderMap, Method, StatusCode};
+use quorate_access::request::RequestInfo;
+use quorate_kinds::builtin;
+use quorate_meta::Naming;
+use quorate_metrics::{Registry, SampleValue, Since};
+
+use super::*;
+
+const NAMING: Naming = Naming::Svc;
+
+fn info(method: &str, uri: &str) -> RequestInfo {
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    RequestInfo::parse(NAMING.names(), &method, &uri.parse().unwrap())
+}
+
+/// The labels of each series, in order, with its count.
+fn series(registry: &Registry, name: &str) -> Vec<String> {
+    let gathered = registry.gather_one(name, Since::Start);
+    let samples = gathered.map(|gathered| gathered.samples).unwrap_or_default();
+    let line = |sample: quorate_metrics::Sample| match sample.value {
+        SampleValue::Number(value) => format!("{} = {value}", sample.labels.join(",")),
+        SampleValue::Histogram { buckets, sum } => {
+            format!("{} = {} {sum}", sample.labels.join(","), buckets.iter().sum::<u64>())
+        }
+    };
+    samples.into_iter().map(line).collect()
+}
+
+fn end<'r>(
+    info: &'r RequestInfo,
+    headers: &'r HeaderMap,
+    resource: Option<&'r quorate_registry::Resource>,
+) -> RequestEnd<'r> {
+    RequestEnd {
+        info,
+        headers,
+        resource,
+        status: StatusCode::OK,
+        request_bytes: 0,
+        deprecated: None,
+        is_terminated: false,
+        waited: Duration::from_millis(100),
+    }
+}
+
+#[test]
+fn a_request_is_counted() {
+    let registry = Arc::<Registry>::default();
+    let metrics = RequestMetrics::new(&registry);
+    let (catalogue, headers) = (builtin::catalogue_of(NAMING.names()), HeaderMap::new());
+    let resource = catalogue.find("", "v1", "configmaps").map(|resource| &**resource);
+    let read = info("GET", "/api/v1/namespaces/a/configmaps/b");
+    metrics.ended(&end(&read, &headers, resource), Duration::from_millis(500), 2_000);
+    let write = info("POST", "/api/v1/namespaces/a/configmaps?dryRun=All");
+    let write = RequestEnd {
+        status: StatusCode::CREATED,
+        request_bytes: 70_000,
+        ..end(&write, &headers, resource)
+    };
+    metrics.ended(&write, Duration::from_secs(1), 100);
+    let check = |name: &str, expect: &[&str]| assert_eq!(series(&registry, name), expect, "{name}");
+    check(
+        "apiserver_request_total",
+        &[
+            "GET,,,v1,configmaps,,resource,apiserver,200 = 1",
+            "POST,All,,v1,configmaps,,resource,apiserver,201 = 1",
+        ],
+    );
+    check(
+        "apiserver_request_duration_seconds",
+        &[
+            "GET,,,v1,configmaps,,resource,apiserver = 1 0.5",
+            "POST,All,,v1,configmaps,,resource,apiserver = 1 1",
+        ],
+    );
+    check(
+        "apiserver_request_sli_duration_seconds",
+        &["GET,,v1,configmaps,,resource,apiserver = 1 0.4"],
+    );
+    check("apiserver_response_sizes", &["GET,,v1,configmaps,,resource,apiserver = 1 2000"]);
+    check("apiserver_request_body_size_bytes", &[",configmaps,create = 1 70000"]);
+    check("apiserver_request_terminations_total", &[]);
+}
+
+#[test]
+fn a_watch_is_counted_while_it_runs_and_when_it_ends() {
+    let registry = Arc::<Registry>::default();
+    let metrics = RequestMetrics::new(&registry);
+    let (catalogue, headers) = (builtin::catalogue_of(NAMING.names()), HeaderMap::new());
+    let resource = catalogue.find("", "v1", "configmaps").map(|resource| &**resource);
+    let watch = info("GET", "/api/v1/configmaps?watch=1");
+    let under_way = metrics.answering(&end(&watch, &headers, resource));
+    let open = "apiserver_longrunning_requests";
+    let labels = "WATCH,,v1,configmaps,,cluster,apiserver";
+    assert_eq!(series(&registry, open), [format!("{labels} = 1")]);
+    assert_eq!(
+        series(&registry, "apiserver_request_total"),
+        ["WATCH,,,v1,configmaps,,cluster,apiserver,200 = 0"]
+    );
+    under_way.ended(Duration::from_secs(60), 10, 0);
+    assert_eq!(series(&registry, open), [format!("{labels} = 0")]);
+    assert_eq!(series(&registry, "apiserver_request_sli_duration_seconds"), [] as [&str; 0]);
+    assert_eq!(
+        series(&registry, "apiserver_request_total"),
+        ["WATCH,,,v1,configmaps,,cluster,apiserver,200 = 1"]
+    );
+}
+
+/// Whatever clients make up, there are as many series as the server has kinds of requests.
+#[test]
+fn hostile_requests_make_no_series() {
+    let registry = Arc::<Registry>::default();
+    let metrics = RequestMetrics::new(&registry);
+    let catalogue = builtin::catalogue_of(NAMING.names());
+    let pods = catalogue.find("", "v1", "pods").map(|resource| &**resource);
+    for number in 0..2_000 {
+        let mut headers = HeaderMap::new();
+        headers.insert("user-agent", format!("evil/{number}").parse().unwrap());
+        headers.insert("content-type", format!("application/x-{number}").parse().unwrap());
+        let requests = [
+            info(&format!("VERB{number}"), &format!("/apis/evil{number}.example.com/v1/things")),
+            info("GET", &format!("/apis/evil{number}.example.com/v{number}/things/a{number}")),
+            info("GET", &format!("/no/such/path/{number}")),
+            info("GET", &format!("/openapi/v3/{number}")),
+            info("PATCH", &format!("/api/v1/r{number}?dryRun={number}")),
+        ];
+        for request in &requests {
+            metrics.ended(&end(request, &headers, None), Duration::ZERO, 0);
+            metrics.aborted(request, &headers, None);
+        }
+        let served = [
+            info(&format!("VERB{number}"), "/api/v1/pods"),
+            info("GET", &format!("/api/v1/namespaces/n{number}/pods/p{number}/sub{number}")),
+            info("POST", &format!("/api/v1/namespaces/n{number}/pods?dryRun=x{number}")),
+        ];
+        for request in &served {
+            metrics.ended(&end(request, &headers, pods), Duration::ZERO, 0);
+        }
+    }
+    assert_eq!(
+        series(&registry, "apiserver_request_total"),
+        [
+            "GET,,,,,,,apiserver,200 = 4000",
+            "GET,,,,,/openapi/v3,,apiserver,200 = 2000",
+            "GET,,,v1,pods,,resource,apiserver,200 = 2000",
+            "PATCH,,,,,,,apiserver,200 = 2000",
+            "POST,invalid,,v1,pods,,resource,apiserver,200 = 2000",
+            "other,,,,,,,apiserver,200 = 2000",
+            "other,,,v1,pods,,cluster,apiserver,200 = 2000",
+        ]
+    );
+    assert_eq!(series(&registry, "apiserver_request_aborts_total").len(), 4);
+}
+
+#[test]
+fn a_kind_of_request_that_was_seen_before_allocates_nothing() {
+    let registry = Arc::<Registry>::default();
+    let metrics = RequestMetrics::new(&registry);
+    let (catalogue, headers) = (builtin::catalogue_of(NAMING.names()), HeaderMap::new());
+    let resource = catalogue.find("", "v1", "configmaps").map(|resource| &**resource);
+    let read = info("GET", "/api/v1/namespaces/a/configmaps/b");
+    let count = || metrics.ended(&end(&read, &headers, resource), Duration::from_millis(3), 100);
+    count();
+    assert_eq!(allocation_counter::measure(count).count_total, 0);
+}

@@ -1,0 +1,67 @@
+//! What is counted of the calls of admission webhooks.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use quorate_admission::webhook::{CallResult, Outcome, WebhookMetrics};
+use quorate_metrics::{Counter, Histogram, Registry};
+
+/// The highest status that is told: webhooks may answer any number.
+const MAX_STATUS: u16 = 600;
+
+/// The metrics of admission webhooks.
+#[derive(Debug)]
+pub(crate) struct WebhookCalls {
+    duration: Histogram<4>,
+    calls: Counter<5>,
+    rejections: Counter<5>,
+    failed_open: Counter<2>,
+}
+
+impl WebhookCalls {
+    /// Nothing counted yet.
+    pub(crate) fn new(registry: &Registry) -> Arc<Self> {
+        Arc::new(Self {
+            duration: registry.histogram("apiserver_admission_webhook_admission_duration_seconds"),
+            calls: registry.counter("apiserver_admission_webhook_request_total"),
+            rejections: registry.counter("apiserver_admission_webhook_rejection_count"),
+            failed_open: registry.counter("apiserver_admission_webhook_fail_open_count"),
+        })
+    }
+}
+
+impl WebhookMetrics for WebhookCalls {
+    fn called(&self, call: &CallResult<'_>) {
+        let (name, kind) = (call.webhook, call.webhook_type.label());
+        let operation = call.operation.name();
+        let rejected = |status: u16, error: &str| {
+            self.rejections.inc([name, kind, operation, error, &code(status)]);
+        };
+        let (status, is_rejected) = match call.outcome {
+            Outcome::Allowed => (StatusCode::OK.as_u16(), false),
+            Outcome::Denied { status } => {
+                rejected(status, "no_error");
+                (status, true)
+            }
+            Outcome::Failed { status } => {
+                rejected(status, "calling_webhook_error");
+                (status, true)
+            }
+            Outcome::FailedOpen { status } => {
+                self.failed_open.inc([name, kind]);
+                (status, false)
+            }
+            Outcome::NotCalled => {
+                let status = StatusCode::INTERNAL_SERVER_ERROR.as_u16();
+                return rejected(status, "apiserver_internal_error");
+            }
+        };
+        let is_rejected = if is_rejected { "true" } else { "false" };
+        self.duration.observe_duration([name, kind, operation, is_rejected], call.took);
+        self.calls.inc([name, kind, operation, &code(status), is_rejected]);
+    }
+}
+
+fn code(status: u16) -> String {
+    status.min(MAX_STATUS).to_string()
+}
