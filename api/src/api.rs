@@ -22,7 +22,8 @@ use crate::fanout::Fanout;
 use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::metrics::{
-    MeasuredAdmission, Observed, Registry, ServerMetrics, WebhookCalls, measured, observe,
+    AdmissionCalls, Conversions, MeasuredAdmission, Observed, Registry, ServerMetrics,
+    WebhookCalls, measured, measured_modes, observe,
 };
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
@@ -153,56 +154,43 @@ impl Api {
             names,
             catalogue: &catalogue.load(),
             store: options.store.clone(),
-            modes: &options.authorization,
+            modes: &measured_modes(&options.authorization, &options.metrics),
         }));
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
         let seats = options.in_flight.seats().filter(|_| options.priority_and_fairness);
         let flow_control = flow_control(names, &catalogue.load(), options.store.clone(), seats);
-        let webhooks = Arc::new(Clients::new(Outside {
-            network: options.env.network.clone(),
-            clock: options.env.clock.clone(),
-            services: Arc::new(ServiceAddresses::new(&catalogue.load(), options.store.clone())),
-            roots: options.webhook_roots,
-        }));
-        let conversion =
-            Webhooks { clients: webhooks.clone(), entropy: options.env.entropy.clone() };
-        let custom_resources =
-            Publisher::new(&catalogue, options.store.clone(), conversion).map(Arc::new);
-        let clock = options.env.clock.clone();
-        let policies =
-            PolicyIndex::new(&catalogue.load(), options.store.clone(), clock.clone()).map(Arc::new);
+        let (store, env, registry) = (options.store, options.env, options.metrics);
+        let clients = webhook_clients(&env, &store, &catalogue, options.webhook_roots);
+        let conversion = Webhooks {
+            clients: clients.clone(),
+            entropy: env.entropy.clone(),
+            metrics: Conversions::new(&registry),
+        };
+        let custom_resources = Publisher::new(&catalogue, store.clone(), conversion).map(Arc::new);
+        let calls = AdmissionCalls::new(&registry);
+        let policies = PolicyIndex::new(&catalogue.load(), store.clone(), env.clock.clone());
+        let policies = policies.map(|policies| Arc::new(policies.with_metrics(calls.clone())));
         let webhooks = WebhookIndexOptions {
-            store: options.store.clone(),
-            clients: webhooks,
-            clock,
-            entropy: options.env.entropy.clone(),
-            metrics: WebhookCalls::new(&options.metrics),
+            store: store.clone(),
+            clients,
+            clock: env.clock.clone(),
+            entropy: env.entropy.clone(),
+            metrics: WebhookCalls::new(&registry),
         };
         let webhooks = WebhookIndex::new(&catalogue.load(), webhooks).map(Arc::new);
         let mut states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
         states.extend(policies.as_ref().map(|policies| policies.derived_state()));
         states.extend(webhooks.as_ref().map(|webhooks| webhooks.derived_state()));
-        let store = recording_writes(options.store, states);
+        let store = recording_writes(store, states);
         let admission = Admission::new(names, catalogue.clone(), store.clone());
-        let admission = Arc::new(admission.with_policies(policies).with_webhooks(webhooks));
-        let registry = options.metrics;
-        let declarative_counts = Arc::default();
-        observe(
-            &registry,
-            &Observed {
-                store: &store,
-                gates: &options.gates,
-                version: &options.version,
-                audit: options.audit.as_ref(),
-                declarative: &declarative_counts,
-            },
-        );
-        Arc::new(Self {
+        let admission = admission.with_policies(policies).with_webhooks(webhooks);
+        let admission = Arc::new(admission.with_metrics(calls));
+        let api = Self {
             names,
             measured_admission: MeasuredAdmission::new(admission.clone(), &registry),
             admission,
-            declarative_counts,
+            declarative_counts: Arc::default(),
             written: measured(store.clone(), &registry),
             metrics: ServerMetrics::new(registry, names),
             audit: options.audit,
@@ -223,10 +211,24 @@ impl Api {
             requests: AtomicU64::new(0),
             lifecycle: Lifecycle::new(options.phase),
             catalogue,
-            env: options.env,
+            env,
             version: options.version,
             address: options.address,
-        })
+        };
+        api.observe_itself();
+        Arc::new(api)
+    }
+
+    /// Has metrics ask what the server knows already.
+    fn observe_itself(&self) {
+        let observed = Observed {
+            store: &self.store,
+            gates: &self.gates,
+            version: &self.version,
+            audit: self.audit.as_ref(),
+            declarative: &self.declarative_counts,
+        };
+        observe(&self.metrics.registry, &observed);
     }
 
     /// What its parts derive from stored objects: for the informer of the node.
@@ -304,6 +306,18 @@ fn flow_control(
 ) -> FlowControl {
     let metrics = Arc::new(NoFlowControlMetrics);
     FlowControl::new(FlowControlOptions { names, catalogue, store, seats, metrics })
+}
+
+/// The clients of all webhooks.
+fn webhook_clients(
+    env: &Env,
+    store: &Arc<dyn Store>,
+    catalogue: &CurrentCatalogue,
+    roots: Vec<CertificateDer<'static>>,
+) -> Arc<Clients> {
+    let services = Arc::new(ServiceAddresses::new(&catalogue.load(), store.clone()));
+    let (network, clock) = (env.network.clone(), env.clock.clone());
+    Arc::new(Clients::new(Outside { network, clock, services, roots }))
 }
 
 fn derived_states(

@@ -1,7 +1,11 @@
-//! Logging: one subscriber for the process, to standard error, as text or as JSON lines.
+//! Telemetry. Logging: one subscriber for the process, to standard error, as text or as JSON lines.
 //!
 //! The level comes from `QUORATE_LOG` (the usual directive syntax), else `info` and warnings only
-//! from libraries.
+//! from libraries. Metrics: what the process and Raft add to those of the API, and their export.
+
+mod otlp;
+mod process;
+mod raft;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -12,6 +16,9 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::Error;
+pub(crate) use otlp::{Otlp, ServiceIdentity};
+pub(crate) use process::observe as observe_process;
+pub(crate) use raft::{LogSyncs, count_leaders, observe as observe_raft};
 
 const VARIABLE: &str = "QUORATE_LOG";
 const DEFAULT: &str = "warn,quorate=info,quorate_raft=info,quorate_store=info,quorate_api=info";

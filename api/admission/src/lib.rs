@@ -11,6 +11,7 @@
 //! of the quotas that it is charged to.
 
 mod matching;
+pub mod metrics;
 mod mutation;
 mod plugin;
 pub mod plugins;
@@ -27,6 +28,7 @@ use async_trait::async_trait;
 use quorate_meta::{Names, Value};
 use quorate_store::Store;
 
+use metrics::{AdmissionMetrics, PluginResult, UncountedAdmission};
 use mutation::Pass;
 use plugin::Plugin;
 use plugins::quota::{self, ResourceQuota};
@@ -37,6 +39,7 @@ use quorate_registry::error::Error;
 use quorate_registry::{Attributes, CurrentCatalogue, Terms};
 pub use quota_lock::QuotaLocks;
 use snapshot_view::SnapshotView;
+use tokio::time::Instant;
 use webhook::{WebhookIndex, WebhookPhase, WebhookState};
 
 /// All plugins over one store.
@@ -47,6 +50,7 @@ pub struct Admission {
     quota_locks: Arc<QuotaLocks>,
     policies: Option<Arc<PolicyIndex>>,
     webhooks: Option<Arc<WebhookIndex>>,
+    metrics: Arc<dyn AdmissionMetrics>,
 }
 
 impl Admission {
@@ -58,7 +62,14 @@ impl Admission {
         store: Arc<dyn Store>,
     ) -> Self {
         let quota_locks = Arc::default();
-        Self { names, catalogue, store, quota_locks, policies: None, webhooks: None }
+        let metrics = Arc::new(UncountedAdmission);
+        Self { names, catalogue, store, quota_locks, policies: None, webhooks: None, metrics }
+    }
+
+    /// The same, counted.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Arc<dyn AdmissionMetrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// The same, which asks admission policies too.
@@ -142,8 +153,10 @@ impl Admission {
         let given = &*object;
         let mutated = self.ask(|view| {
             let mut object = given.clone();
-            self.handled(|row| row.mutates, attributes)
-                .try_for_each(|row| row.traced(row.plugin.mutate(view, attributes, &mut object)))?;
+            self.handled(|row| row.mutates, attributes).try_for_each(|row| {
+                let ask = || row.plugin.mutate(view, attributes, &mut object);
+                self.counted(row, true, attributes, ask)
+            })?;
             Ok(object)
         });
         *object = mutated.await?;
@@ -161,11 +174,32 @@ impl Admission {
         self.ask(|view| {
             let mut terms = Terms::default();
             self.handled(|row| row.validates, attributes).try_for_each(|row| {
-                row.traced(row.plugin.validate(view, attributes, new, &mut terms))
+                let ask = || row.plugin.validate(view, attributes, new, &mut terms);
+                self.counted(row, false, attributes, ask)
             })?;
             Ok(terms)
         })
         .await
+    }
+
+    /// The verdict of a plugin, counted.
+    fn counted(
+        &self,
+        row: &Row,
+        mutates: bool,
+        attributes: &Attributes<'_>,
+        ask: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let begin = Instant::now();
+        let verdict = row.traced(ask());
+        self.metrics.plugin_asked(&PluginResult {
+            plugin: row.name,
+            mutates,
+            operation: attributes.operation,
+            refuses: verdict.is_err(),
+            took: begin.elapsed(),
+        });
+        verdict
     }
 
     /// Asks in the state at hand, and again in a current one when that refuses.

@@ -2,7 +2,7 @@
 //!
 //! Invariants: what was inserted stays where it is, so a reader holds a plain reference to it; two
 //! threads that insert the same labels at one time get the same series; no more than
-//! [`SERIES_LIMIT`] series are in a map. A look-up allocates nothing.
+//! `SERIES_LIMIT` series are in a map. A look-up allocates nothing.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Series of one family at most. What comes after that is counted in one series more.
-pub const SERIES_LIMIT: usize = 10_000;
+pub(crate) const SERIES_LIMIT: usize = 10_000;
 /// Chains that a map has; each is read from its begin.
 const CHAINS: usize = 256;
 

@@ -14,7 +14,10 @@ mod in_flight;
 mod labels;
 mod object_counts;
 mod observers;
+mod phases;
+mod plugins;
 mod requests;
+mod reviewer;
 mod store;
 #[cfg(test)]
 mod tests;
@@ -33,7 +36,10 @@ pub(crate) use admission::MeasuredAdmission;
 pub(crate) use health::HealthMetrics;
 pub(crate) use in_flight::{InFlightMetrics, Running};
 pub(crate) use observers::{Observed, observe};
+pub(crate) use phases::PhaseMetrics;
+pub(crate) use plugins::{AdmissionCalls, Conversions};
 pub(crate) use requests::{RequestEnd, RequestMetrics, RequestUnderWay};
+pub(crate) use reviewer::measured_modes;
 pub(crate) use store::measured;
 pub(crate) use watches::{WatchMeter, WatchMetrics};
 pub(crate) use webhooks::WebhookCalls;
@@ -52,6 +58,7 @@ pub(crate) struct ServerMetrics {
     pub(crate) in_flight: Arc<InFlightMetrics>,
     pub(crate) watches: WatchMetrics,
     pub(crate) health: HealthMetrics,
+    pub(crate) phases: PhaseMetrics,
     pub(crate) tls_handshake_errors: CounterSeries,
 }
 
@@ -73,6 +80,7 @@ impl ServerMetrics {
             in_flight: InFlightMetrics::new(&registry),
             watches: WatchMetrics::new(&registry),
             health: HealthMetrics::new(&registry),
+            phases: PhaseMetrics::new(&registry),
             tls_handshake_errors: registry.counter("apiserver_tls_handshake_errors_total").with([]),
             registry,
         }
@@ -86,14 +94,6 @@ impl MetricsPage {
             "/metrics" => Some(Self::All),
             "/metrics/slis" => Some(Self::Indicators),
             _ => None,
-        }
-    }
-
-    /// Its path.
-    pub(crate) fn path(self) -> &'static str {
-        match self {
-            Self::All => "/metrics",
-            Self::Indicators => "/metrics/slis",
         }
     }
 

@@ -38,6 +38,7 @@ mod impersonation;
 mod intruders;
 mod limit_ranges;
 mod list;
+mod metrics;
 mod modes;
 mod negotiation;
 mod node_tokens;

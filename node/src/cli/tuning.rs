@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use quorate_access::flow_control::InFlightLimits;
 
 use super::Access;
-use super::{Features, bytes};
+use super::{Features, MetricsFlags, bytes};
 use crate::audit::AuditOptions;
 use crate::telemetry::LogFormat;
 
@@ -59,6 +59,8 @@ pub(crate) struct Tuning {
     pub(crate) features: Features,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
+    #[command(flatten)]
+    pub(crate) metrics: MetricsFlags,
 }
 
 impl Tuning {
@@ -94,6 +96,7 @@ impl Tuning {
         .chain(self.access.to_args())
         .chain(self.features.to_args())
         .chain(self.audit.to_args())
+        .chain(self.metrics.to_args())
         .collect()
     }
 }
@@ -121,6 +124,13 @@ mod tests {
             "--runtime-config=apps/v1=false",
             "--emulated-version=1.34",
             "--enable-priority-and-fairness=false",
+            "--show-hidden-metrics-for-version=1.34",
+            "--disabled-metrics=a,b",
+            "--disabled-metrics=c",
+            "--allow-metric-labels=m,l=x,y",
+            "--allow-metric-labels=n,l=",
+            "--allow-metric-labels-manifest=labels.yaml",
+            "--otlp-endpoint=https://collector:4317",
         ];
         let parse = |arguments: Vec<String>| {
             let all = ["quorate", "serve", "--data-dir=d"]

@@ -36,7 +36,7 @@ use crate::data_dir::{DataDir, Lock};
 use crate::error::Error;
 use crate::pki;
 use crate::pki::sealed::ClusterSecret;
-use crate::telemetry::LogWriter;
+use crate::telemetry::{LogWriter, Otlp, count_leaders, observe_raft};
 
 /// How long running requests may take to finish when the node stops; with the replica's own limit
 /// below 10 s.
@@ -51,6 +51,8 @@ pub(crate) struct Node {
     server: JoinHandle<()>,
     background: Background,
     audit: Vec<(AuditWriterHandle, JoinHandle<()>)>,
+    /// The export of metrics, where there is one.
+    otlp: Option<Arc<Otlp>>,
     _lock: Lock,
 }
 
@@ -100,9 +102,11 @@ impl Node {
         let switches = tuning.features.resolve(&graph)?;
         switches.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         let (audit, writers) = tuning.audit.open_log(node, naming.names(), env)?.unzip();
-        let replica = wiring::replica(&parts, tuning, &switches.gates).await?;
+        let (metrics, otlp) = wiring::metrics(&parts, &tuning.metrics)?;
+        let replica = wiring::replica(&parts, tuning, &switches.gates, &metrics).await?;
         let store: Arc<dyn Store> = Arc::new(replica.clone());
-        let api = wiring::api(&parts, tuning, &graph, switches, store, audit)?;
+        observe_raft(&metrics, &replica);
+        let api = wiring::api(&parts, tuning, &graph, switches, (store, metrics.clone()), audit)?;
         let options = Options {
             address: parts.config.api.bind.clone(),
             tls: parts.server_tls.clone(),
@@ -116,14 +120,16 @@ impl Node {
             .map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
         let server = tokio::spawn(server.run());
         tracing::info!(api = handle.address(), peers = replica.address(), "listening");
-        let background = wiring::background(&parts, tuning, &replica, &api, log)?;
+        let mut background = wiring::background(&parts, tuning, &replica, &api, log)?;
+        let leader_changes = metrics.counter("quorate_raft_leader_changes_total").with([]);
+        background.followers.push(tokio::spawn(count_leaders(leader_changes, replica.clone())));
         let audit = writers
             .into_iter()
             .flatten()
             .map(carry)
             .collect::<io::Result<_>>()
             .map_err(Error::failed)?;
-        Ok(Self { replica, api: handle, server, background, audit, _lock: lock })
+        Ok(Self { replica, api: handle, server, background, audit, otlp, _lock: lock })
     }
 
     /// Returns when the node cannot go on, with the reason.
@@ -145,6 +151,9 @@ impl Node {
         }
         followers.iter().for_each(JoinHandle::abort);
         finish(self.audit).await;
+        if let Some(otlp) = &self.otlp {
+            otlp.stop();
+        }
         self.replica.stop().await;
         tracing::info!("stopped");
     }

@@ -13,6 +13,7 @@ use quorate_controllers::certificates::Signing;
 use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_env::disk::SystemDisk;
 use quorate_kinds::builtin;
+use quorate_metrics::{HistogramExport, Registry};
 use quorate_raft::admin::CertificateSigner;
 use quorate_raft::replica::{Compaction, MemberOptions, ReplicaOptions};
 use quorate_raft::types::Peer;
@@ -28,11 +29,11 @@ use super::issuer::StoreIssuer;
 use super::signer::Signer;
 use super::{Background, Parts, authorities, certificates, issuer, static_tokens, token_keys};
 use crate::allocator::return_memory;
-use crate::cli::{Switches, Tuning};
+use crate::cli::{MetricsFlags, Switches, Tuning};
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{self, names};
-use crate::telemetry::LogWriter;
+use crate::telemetry::{LogSyncs, LogWriter, Otlp, ServiceIdentity, observe_process};
 
 /// How long an Event object lives after it was last written.
 const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
@@ -60,11 +61,30 @@ impl Debug for Members {
     }
 }
 
+/// The registry of metrics, and their export where one is asked for.
+pub(super) fn metrics(
+    parts: &Parts,
+    flags: &MetricsFlags,
+) -> Result<(Arc<Registry>, Option<Arc<Otlp>>), Error> {
+    let options = flags.resolve()?;
+    let instance = format!("{}/{}", parts.config.cluster, parts.config.node);
+    let identity = ServiceIdentity { instance };
+    let otlp = Otlp::start(flags.otlp_endpoint.as_deref(), &parts.env, &identity)?;
+    let export = otlp.clone().map(|otlp| otlp as Arc<dyn HistogramExport>);
+    let registry = Registry::new(&options, export);
+    observe_process(&registry);
+    if let Some(otlp) = &otlp {
+        otlp.observe(&registry);
+    }
+    Ok((registry, otlp))
+}
+
 /// Opens the replica; founds the cluster when this node is to and has not.
 pub(super) async fn replica(
     parts: &Arc<Parts>,
     tuning: &Tuning,
     gates: &Gates,
+    metrics: &Registry,
 ) -> Result<Replica, Error> {
     let store: Arc<OnceLock<Arc<dyn Store>>> = Arc::default();
     let config = &parts.config;
@@ -83,6 +103,7 @@ pub(super) async fn replica(
     options.limits = Limits { store_bytes: tuning.store_size_limit, ..Limits::default() };
     let time_ms = u64::try_from(tuning.history_duration.as_millis()).map_err(Error::config)?;
     options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };
+    options.log.observer = Some(LogSyncs::new(metrics));
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };
     if !gates.has(Feature::ListFromCacheSnapshot) {
         options.state.serving.remembered_snapshots = 0;
@@ -105,7 +126,7 @@ pub(super) fn api(
     tuning: &Tuning,
     graph: &Arc<Graph>,
     switches: Switches,
-    store: Arc<dyn Store>,
+    (store, metrics): (Arc<dyn Store>, Arc<Registry>),
     audit: Option<Audit>,
 ) -> Result<Arc<Api>, Error> {
     let config = &parts.config;
@@ -135,7 +156,7 @@ pub(super) fn api(
         priority_and_fairness: tuning.enable_priority_and_fairness,
         gates: switches.gates,
         webhook_roots: pki::platform_roots(),
-        metrics: Arc::default(),
+        metrics,
     }))
 }
 

@@ -10,6 +10,7 @@ mod error;
 mod handle;
 mod hard_state;
 mod index;
+mod observer;
 mod options;
 mod queue;
 mod read;
@@ -27,4 +28,5 @@ mod writer;
 
 pub use error::LogOpenError;
 pub use handle::Log;
+pub use observer::LogObserver;
 pub use options::{LogIdentity, LogOptions};

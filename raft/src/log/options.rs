@@ -10,6 +10,7 @@ use quorate_env::disk::Disk;
 use quorate_store::NodeId;
 
 use super::error::LogOpenError;
+use super::observer::LogObserver;
 use crate::cluster::ClusterId;
 
 /// Length of a segment once the log has grown, bytes.
@@ -83,6 +84,8 @@ pub struct LogOptions {
     pub queue_bytes: usize,
     /// Bytes of segments above which the log should be compacted, see [`super::Log::excess`].
     pub max_bytes: u64,
+    /// What is told of writes.
+    pub observer: Option<Arc<dyn LogObserver>>,
 }
 
 impl LogOptions {
@@ -104,6 +107,7 @@ impl LogOptions {
             tail_bytes: TAIL_BYTES,
             queue_bytes: QUEUE_BYTES,
             max_bytes: MAX_BYTES,
+            observer: None,
         }
     }
 }

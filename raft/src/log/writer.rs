@@ -12,6 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use quorate_env::disk::Lock;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::batch::{self, BatchBuilder};
 use super::hard_state::HardState;
@@ -185,7 +186,11 @@ impl LogWriter {
         let WritePosition { segment, offset, batch } = &mut self.position;
         let (bytes, own) = self.builder.finish(*batch, segment.seed, *offset);
         segment.file.write_at(*offset, bytes)?;
+        let begin = Instant::now();
         segment.file.sync_data().await?;
+        if let Some(observer) = &self.options.observer {
+            observer.synced(self.unsynced.len(), begin.elapsed());
+        }
         *offset += own;
         *batch += 1;
         self.builder.clear();

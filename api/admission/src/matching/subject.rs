@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use quorate_meta::{LabelSelector, Names, Value};
-use quorate_registry::{AdmissionOperation, Attributes, Resource};
+use quorate_registry::{Attributes, Resource};
 
 use crate::snapshot_view::{SnapshotView, is_of};
 

@@ -16,6 +16,7 @@ use quorate_registry::{Catalogue, suspension};
 use quorate_store::Store;
 
 use super::policy_set::PolicySet;
+use crate::metrics::{AdmissionMetrics, UncountedAdmission};
 
 /// The neutral name of their group.
 const REGISTRATION: &str = "admissionregistration";
@@ -67,6 +68,7 @@ pub struct PolicyIndex {
     policies: Arc<DerivedState<Policies>>,
     clock: Arc<dyn Clock>,
     pub(super) environments: Environments,
+    pub(super) metrics: Arc<dyn AdmissionMetrics>,
 }
 
 impl PolicyIndex {
@@ -91,7 +93,14 @@ impl PolicyIndex {
             resources,
             what: "admission policies",
         }));
-        Some(Self { names, policies, clock, environments: Environments::new(names) })
+        let (environments, metrics) = (Environments::new(names), Arc::new(UncountedAdmission));
+        Some(Self { names, policies, clock, environments, metrics })
+    }
+
+    /// The same, counted.
+    #[must_use]
+    pub fn with_metrics(self, metrics: Arc<dyn AdmissionMetrics>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// The time that suspensions are judged by.

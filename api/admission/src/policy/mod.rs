@@ -39,12 +39,13 @@ use crate::matching::match_resources::MatchedAs;
 use crate::matching::questions::Questions;
 use crate::matching::seen::Seen;
 use crate::matching::subject::Subject;
+use crate::metrics::{PolicyAction, PolicyResult};
 use crate::snapshot_view::SnapshotView;
 use findings::{Refused, Report};
 use index::Policies;
 pub use index::PolicyIndex;
 pub(crate) use mutating::Mutator;
-use policy_set::BoundPolicy;
+use policy_set::{Actions, BoundPolicy, StoredBinding, StoredPolicy};
 
 /// Resources, by neutral group and plural name, that no policy is asked about.
 const EXEMPT: [(&str, &str); 10] = [
@@ -212,13 +213,44 @@ impl Judge<'_> {
             };
             for params in params {
                 let inputs = seen.inputs(subject, params, answers);
-                match policy.compiled(environments).evaluate(environments, &inputs) {
-                    Ok(findings) => report.add(policy, binding, findings),
+                let compiled = policy.compiled(self.index);
+                let begin = Instant::now();
+                match compiled.evaluate(environments, &inputs) {
+                    Ok(findings) => {
+                        self.count(policy, binding, !findings.denials.is_empty(), begin.elapsed());
+                        report.add(policy, binding, findings);
+                    }
                     Err(missing) => pending = Err(missing),
                 }
             }
         }
         pending
+    }
+
+    /// Counts an evaluation, once for each thing that follows from it.
+    fn count(
+        &self,
+        policy: &StoredPolicy<Policy>,
+        binding: &StoredBinding,
+        is_denied: bool,
+        took: Duration,
+    ) {
+        let Actions { deny, warn, audit } = binding.actions;
+        let actions = [
+            (PolicyAction::Allow, !is_denied),
+            (PolicyAction::Deny, is_denied && deny),
+            (PolicyAction::Audit, is_denied && audit),
+            (PolicyAction::Warn, is_denied && warn),
+        ];
+        for (action, _) in actions.into_iter().filter(|(_, follows)| *follows) {
+            self.index.metrics.policy_evaluated(&PolicyResult {
+                policy: &policy.name,
+                binding: &binding.name,
+                action,
+                has_failed: false,
+                took,
+            });
+        }
     }
 }
 

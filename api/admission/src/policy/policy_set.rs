@@ -11,7 +11,9 @@ use quorate_meta::{Time, Value};
 use quorate_policy::mutation::MutatingPolicy;
 use quorate_policy::{Environments, FailurePolicy, Policy};
 use quorate_registry::Resource;
+use tokio::time::Instant;
 
+use super::index::PolicyIndex;
 use super::params::{ParamKind, ParamRef};
 use crate::matching::by_plural::ByPlural;
 use crate::matching::match_resources::{MatchResources, MatchedAs};
@@ -218,8 +220,13 @@ impl<C: Compiled> StoredPolicy<C> {
     }
 
     /// The expressions.
-    pub(super) fn compiled(&self, environments: &Environments) -> &C {
-        self.compiled.get_or_init(|| C::compile(environments, &self.spec))
+    pub(super) fn compiled(&self, index: &PolicyIndex) -> &C {
+        self.compiled.get_or_init(|| {
+            let begin = Instant::now();
+            let compiled = C::compile(&index.environments, &self.spec);
+            index.metrics.policy_compiled(begin.elapsed());
+            compiled
+        })
     }
 }
 

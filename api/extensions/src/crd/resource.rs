@@ -143,7 +143,8 @@ fn converter(base: &ResourceBase, definition: &Definition) -> Option<Arc<Convert
     let ConversionStrategy::Webhook(webhook) = &definition.conversion else {
         return None;
     };
-    Some(Arc::new(base.webhooks.converter(base.graph.names(), webhook)))
+    let names = base.graph.names();
+    Some(Arc::new(base.webhooks.converter(names, &definition.name, webhook)))
 }
 
 /// The resource of one version, as if it were the storage version.

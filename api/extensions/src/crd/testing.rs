@@ -10,7 +10,7 @@ use quorate_webhook::{Clients, Outside, ServiceResolver};
 use serde_json::json;
 
 use super::compiled_schemas::{CompiledSchemas, MAX_COMPILED_SCHEMA_BYTES};
-use super::conversion::Webhooks;
+use super::conversion::{UncountedConversions, Webhooks};
 use super::definition::{Definition, DefinitionVersion};
 use super::version::CompiledVersion;
 
@@ -72,5 +72,6 @@ pub(super) fn webhooks() -> Webhooks {
     let env = SystemEnv::env();
     let services = Arc::new(NoServices);
     let outside = Outside { network: env.network, clock: env.clock, services, roots: Vec::new() };
-    Webhooks { clients: Arc::new(Clients::new(outside)), entropy: env.entropy }
+    let (clients, metrics) = (Arc::new(Clients::new(outside)), Arc::new(UncountedConversions));
+    Webhooks { clients, entropy: env.entropy, metrics }
 }

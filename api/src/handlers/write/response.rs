@@ -31,6 +31,7 @@ pub(in crate::handlers) async fn object(
     status: StatusCode,
     written: &Answer,
 ) -> Result<Response<Body>, Error> {
+    api.metrics.phases.ended(&written.times);
     let mut response =
         if written.revision != Revision::ZERO || request.format.shape != Shape::Object {
             answer::object(api, request, status, &written.value, written.revision).await?

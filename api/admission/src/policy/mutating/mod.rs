@@ -19,6 +19,7 @@ use quorate_policy::{ConditionsVerdict, Inputs, Pending};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, CurrentCatalogue};
 use quorate_store::Store;
+use tokio::time::Instant;
 
 use super::index::{Policies, PolicyIndex};
 use super::policy_set::{BoundPolicy, StoredBinding, StoredPolicy};
@@ -27,6 +28,7 @@ use crate::matching::match_resources::MatchedAs;
 use crate::matching::questions::Questions;
 use crate::matching::seen::Seen;
 use crate::matching::subject::{Subject, name_of};
+use crate::metrics::{PolicyAction, PolicyResult};
 use crate::mutation::{Pass, StepPass};
 use crate::snapshot_view::SnapshotView;
 use change::{Changer, Unchanged};
@@ -227,7 +229,8 @@ impl Mutator<'_> {
     ) -> Result<(), Interrupted> {
         let environments = &self.index.environments;
         let policy = &*asked.bound.policy;
-        let compiled = policy.compiled(environments);
+        let compiled = policy.compiled(self.index);
+        let begin = Instant::now();
         let changer = Changer { subject: asked.subject, matched_as, policy: &policy.name };
         let form = changer.matched_form(&mutated.object);
         match compiled.conditions(environments, &asked.inputs(&form))? {
@@ -242,7 +245,7 @@ impl Mutator<'_> {
         if !pass.asks(&key) {
             return Ok(());
         }
-        let mut has_changed = false;
+        let (mut has_changed, mut has_failed) = (false, false);
         for place in 0..compiled.mutations() {
             let changed = {
                 let form = changer.matched_form(&mutated.object);
@@ -257,10 +260,20 @@ impl Mutator<'_> {
                     mutated.object = object;
                 }
                 Ok(None) => {}
-                Err(Unchanged::Text(text)) => mutated.refusal.failed(policy, asked.binding, &text),
+                Err(Unchanged::Text(text)) => {
+                    has_failed = true;
+                    mutated.refusal.failed(policy, asked.binding, &text);
+                }
                 Err(Unchanged::Failed(error)) => return Err(Interrupted::Failed(error)),
             }
         }
+        self.index.metrics.policy_evaluated(&PolicyResult {
+            policy: &policy.name,
+            binding: &asked.binding.name,
+            action: PolicyAction::Mutate,
+            has_failed,
+            took: begin.elapsed(),
+        });
         let may_repeat = compiled.reinvocation() == Reinvocation::IfNeeded;
         mutated.asked.push(Invocation { key, has_changed, may_repeat });
         Ok(())

@@ -6,19 +6,53 @@ use std::sync::Arc;
 use quorate_env::Entropy;
 use quorate_meta::{Names, Value};
 use quorate_wire::json;
+use tokio::time::Instant;
 
 use super::batch::batches;
 use super::check::{Wrong, restore};
+use super::metrics::{ConversionMetrics, ConversionResult, UncountedConversions};
 use super::review::{self, ReviewVersion};
 use super::sender::ReviewSender;
 
 /// Objects that could not be converted, in the words of Kubernetes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConversionError(String);
+pub struct ConversionError {
+    text: String,
+    failure: ConversionFailure,
+}
+
+/// What kind of failure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConversionFailure {
+    /// The webhook could not be called, or has refused.
+    Call,
+    /// Its answer is no review.
+    MalformedAnswer,
+    /// It has returned nothing.
+    NoObjects,
+    /// It has returned another number of objects.
+    PartialAnswer,
+    /// It has returned an object that is not the one that was sent.
+    InvalidObject,
+}
+
+impl ConversionFailure {
+    /// The label `failure_type` of its metrics.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Call => "conversion_webhook_call_failure",
+            Self::MalformedAnswer => "conversion_webhook_malformed_response_failure",
+            Self::NoObjects => "conversion_webhook_no_objects_returned_failure",
+            Self::PartialAnswer => "conversion_webhook_partial_response_failure",
+            Self::InvalidObject => "conversion_webhook_invalid_converted_object_failure",
+        }
+    }
+}
 
 impl fmt::Display for ConversionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.text)
     }
 }
 
@@ -31,6 +65,8 @@ pub struct Converter {
     entropy: Arc<dyn Entropy>,
     review_versions: Vec<String>,
     sender: Arc<dyn ReviewSender>,
+    definition: String,
+    metrics: Arc<dyn ConversionMetrics>,
 }
 
 impl Converter {
@@ -42,7 +78,15 @@ impl Converter {
         review_versions: &[String],
         sender: Arc<dyn ReviewSender>,
     ) -> Self {
-        Self { names, entropy, review_versions: review_versions.to_vec(), sender }
+        let (review_versions, definition) = (review_versions.to_vec(), String::new());
+        let metrics = Arc::new(UncountedConversions);
+        Self { names, entropy, review_versions, sender, definition, metrics }
+    }
+
+    /// The same, counted under the name of a definition.
+    #[must_use]
+    pub fn counted(self, definition: &str, metrics: Arc<dyn ConversionMetrics>) -> Self {
+        Self { definition: definition.to_owned(), metrics, ..self }
     }
 
     /// Turns objects into the version `desired`, a whole `apiVersion`. Each has `apiVersion` and
@@ -59,6 +103,26 @@ impl Converter {
             .iter_mut()
             .filter(|object| object.str_at(&["apiVersion"]) != Some(desired))
             .collect();
+        let Some(first) = other.first() else { return Ok(()) };
+        let from = first.str_at(&["apiVersion"]).unwrap_or_default().to_owned();
+        let begin = Instant::now();
+        let converted = self.convert_all(desired, &mut other).await;
+        self.metrics.converted(&ConversionResult {
+            definition: &self.definition,
+            from: &from,
+            to: desired,
+            failure: converted.as_ref().err().map(|error| error.failure),
+            took: begin.elapsed(),
+        });
+        converted
+    }
+
+    /// Converts objects, all of which have another version.
+    async fn convert_all(
+        &self,
+        desired: &str,
+        other: &mut [&mut Value],
+    ) -> Result<(), ConversionError> {
         let texts: Vec<Vec<u8>> = other.iter().map(|object| json::to_vec(object)).collect();
         let sizes: Vec<usize> = texts.iter().map(Vec::len).collect();
         for range in batches(&sizes) {
@@ -75,22 +139,36 @@ impl Converter {
         objects: &mut [&mut Value],
     ) -> Result<(), ConversionError> {
         let subject = objects.first().map(|object| subject(object)).unwrap_or_default();
-        let told = |what: &str| ConversionError(format!("conversion webhook for {subject} {what}"));
-        let failed = |why: String| told(&format!("failed: {why}"));
-        let version = ReviewVersion::choose(&self.review_versions).map_err(ConversionError)?;
+        let told = |failure: ConversionFailure, what: &str| ConversionError {
+            text: format!("conversion webhook for {subject} {what}"),
+            failure,
+        };
+        let failed = |failure: ConversionFailure| {
+            let told = &told;
+            move |why: String| told(failure, &format!("failed: {why}"))
+        };
+        let version = ReviewVersion::choose(&self.review_versions)
+            .map_err(|text| ConversionError { text, failure: ConversionFailure::Call })?;
         let uid = self.new_uid();
         let request = review::request(self.names, version, &uid, desired, texts);
-        let answer = self.sender.send(request.into()).await.map_err(failed)?;
-        let converted = review::answer(self.names, version, &uid, &answer).map_err(failed)?;
+        let answer = self.sender.send(request.into()).await;
+        let answer = answer.map_err(failed(ConversionFailure::Call))?;
+        let converted = review::answer(self.names, version, &uid, &answer)
+            .map_err(failed(ConversionFailure::MalformedAnswer))?;
         if converted.len() != objects.len() {
             let (got, expected) = (converted.len(), objects.len());
-            return Err(told(&format!("returned {got} objects, expected {expected}")));
+            let failure = match got {
+                0 => ConversionFailure::NoObjects,
+                _ => ConversionFailure::PartialAnswer,
+            };
+            return Err(told(failure, &format!("returned {got} objects, expected {expected}")));
         }
         let is_list = objects.len() > 1;
         for (index, (object, mut converted)) in objects.iter_mut().zip(converted).enumerate() {
             let original = std::mem::take(&mut **object);
-            restore(original, desired, &mut converted)
-                .map_err(|wrong| told(&returned(&wrong, index, is_list)))?;
+            restore(original, desired, &mut converted).map_err(|wrong| {
+                told(ConversionFailure::InvalidObject, &returned(&wrong, index, is_list))
+            })?;
             **object = converted;
         }
         Ok(())

@@ -11,6 +11,7 @@ mod batch;
 mod check;
 mod converter;
 mod in_flight;
+mod metrics;
 mod remote;
 mod review;
 mod sender;
@@ -23,7 +24,8 @@ use quorate_env::Entropy;
 use quorate_meta::Names;
 use quorate_webhook::Clients;
 
-pub use converter::{ConversionError, Converter};
+pub use converter::{ConversionError, ConversionFailure, Converter};
+pub use metrics::{ConversionMetrics, ConversionResult, UncountedConversions};
 pub use remote::{VersionForm, WebhookVersion};
 pub use sender::{ReviewSender, WebhookSender};
 
@@ -36,14 +38,22 @@ pub struct Webhooks {
     pub clients: Arc<Clients>,
     /// Randomness, for the uids of reviews.
     pub entropy: Arc<dyn Entropy>,
+    /// What is told of every conversion.
+    pub metrics: Arc<dyn ConversionMetrics>,
 }
 
 impl Webhooks {
-    /// The converter of a definition.
+    /// The converter of the definition of this name.
     #[must_use]
-    pub fn converter(&self, names: &'static Names, webhook: &WebhookConversion) -> Converter {
+    pub fn converter(
+        &self,
+        names: &'static Names,
+        definition: &str,
+        webhook: &WebhookConversion,
+    ) -> Converter {
         let sender = WebhookSender::new(self.clients.clone(), &webhook.client_config);
         let sender: Arc<dyn ReviewSender> = Arc::new(sender);
         Converter::new(names, self.entropy.clone(), &webhook.review_versions, sender)
+            .counted(definition, self.metrics.clone())
     }
 }

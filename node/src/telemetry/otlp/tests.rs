@@ -1,0 +1,73 @@
+//! What reaches a collector.
+
+use quorate_env::SystemEnv;
+use quorate_metrics::MetricsOptions;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::*;
+
+/// Takes one request; gives its head and its body, and answers that it is taken.
+async fn take(listener: &dyn quorate_env::Listener) -> (String, Vec<u8>) {
+    let (mut io, _) = listener.accept().await.unwrap();
+    let mut text = Vec::new();
+    loop {
+        let mut part = [0; 4096];
+        let read = io.read(&mut part).await.unwrap();
+        assert!(read > 0, "the exporter broke off");
+        text.extend_from_slice(&part[..read]);
+        let Some(end) = text.windows(4).position(|window| window == b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&text[..end]).to_lowercase();
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length: usize = length.expect("a length").parse().unwrap();
+        if text.len() >= end + 4 + length {
+            io.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await.unwrap();
+            return (head, text.split_off(end + 4));
+        }
+    }
+}
+
+fn contains(body: &[u8], text: &str) -> bool {
+    body.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_reach_a_collector() {
+    let env = SystemEnv::env();
+    let listener = env.network.listen("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.address());
+    let identity = ServiceIdentity { instance: "cluster/1".to_owned() };
+    let otlp = Otlp::start(Some(&endpoint), &env, &identity).unwrap().unwrap();
+    let registry = Registry::new(&MetricsOptions::default(), Some(otlp.clone()));
+    otlp.observe(&registry);
+    registry.counter::<1>("quorate_raft_proposals_total").inc(["committed"]);
+    registry.gauge::<0>("quorate_raft_term").with([]).set(7.0);
+    registry.histogram::<1>("quorate_write_phase_duration_seconds").observe(["admit"], 0.5);
+    let taken = tokio::spawn(async move { take(&*listener).await });
+    otlp.stop();
+    let (head, body) = taken.await.unwrap();
+    assert!(head.starts_with("post /v1/metrics http/1.1"), "{head}");
+    assert!(head.contains("content-type: application/x-protobuf"), "{head}");
+    for text in [
+        "quorate_raft_proposals_total",
+        "quorate_raft_term",
+        "quorate_write_phase_duration_seconds",
+        "committed",
+        "cluster/1",
+        "service.name",
+    ] {
+        assert!(contains(&body, text), "{text}");
+    }
+}
+
+/// A collector that is not there costs the node nothing but a line in the log.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_collector_that_is_gone_is_no_failure() {
+    let env = SystemEnv::env();
+    let gone = env.network.listen("127.0.0.1:0").await.unwrap().address();
+    let identity = ServiceIdentity { instance: "cluster/1".to_owned() };
+    let otlp = Otlp::start(Some(&format!("http://{gone}")), &env, &identity).unwrap().unwrap();
+    let registry = Registry::new(&MetricsOptions::default(), Some(otlp.clone()));
+    otlp.observe(&registry);
+    registry.histogram::<1>("quorate_write_phase_duration_seconds").observe(["admit"], 0.5);
+    otlp.stop();
+}
