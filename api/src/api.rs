@@ -4,6 +4,9 @@
 //! Invariant: immutable but for what its fields guard themselves; one per process or, in tests,
 //! several side by side.
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -22,7 +25,7 @@ use crate::fanout::Fanout;
 use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::metrics::{
-    AdmissionCalls, Conversions, MeasuredAdmission, Observed, Registry, ServerMetrics,
+    AdmissionCalls, BuildFacts, Conversions, MeasuredAdmission, Observed, Registry, ServerMetrics,
     WebhookCalls, measured, measured_modes, observe,
 };
 use crate::negotiation::Formats;
@@ -221,10 +224,11 @@ impl Api {
 
     /// Has metrics ask what the server knows already.
     fn observe_itself(&self) {
+        let Version { git_version, git_commit, build_date, compiler } = self.version.clone();
         let observed = Observed {
             store: &self.store,
             gates: &self.gates,
-            version: &self.version,
+            build: &BuildFacts { git_version, git_commit, build_date, compiler },
             audit: self.audit.as_ref(),
             declarative: &self.declarative_counts,
         };

@@ -5,8 +5,6 @@
 
 mod handles;
 mod states;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 pub use handles::{Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries};
 pub(crate) use states::{CounterState, GaugeState, HistogramState, SeriesState};
 
-use crate::registry::{HistogramExport, Observations, Observer, Sample, Since};
+use crate::samples::{HistogramExport, Observations, Observer, Sample, Since};
 use crate::series_map::SeriesMap;
 use crate::table::MetricRow;
 

@@ -10,25 +10,23 @@
 
 mod cells;
 mod families;
-mod lifetime;
 mod number;
 mod options;
 mod registry;
+mod samples;
 mod series_map;
 mod table;
-mod text;
 
 #[cfg(test)]
 mod deprecation_policy;
 #[cfg(test)]
 mod facts;
+#[cfg(test)]
+mod tests;
 
 pub use families::{Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries};
-pub use lifetime::Exposure;
 pub use options::{AllowedLabels, MetricsOptions, OptionsError};
-pub use registry::{
-    Gathered, HistogramExport, Observations, Observer, Registry, Sample, SampleValue, Since,
-};
+pub use registry::{Registry, TextFormat};
+pub use samples::{Gathered, HistogramExport, Observations, Observer, Sample, SampleValue, Since};
 pub use series_map::SeriesMap;
-pub use table::{MetricRow, MetricType, StabilityLevel};
-pub use text::TextFormat;
+pub use table::{Exposure, MetricRow, MetricType, StabilityLevel};

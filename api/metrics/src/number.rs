@@ -14,7 +14,7 @@ pub(crate) fn write(out: &mut String, value: f64) {
     let _ = match value {
         value if value.is_nan() => out.write_str("NaN"),
         value if value.is_infinite() => out.write_str(if value > 0.0 { "+Inf" } else { "-Inf" }),
-        value if value == 0.0 => out.write_char('0'),
+        0.0 => out.write_char('0'),
         value => write_finite(out, value),
     };
 }

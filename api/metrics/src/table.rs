@@ -3,11 +3,15 @@
 //! Invariants: the rows are in the order of their names, and no name is there twice; buckets
 //! ascend; a histogram has some and nothing else has.
 //!
-//! Not here: whether a metric is exposed (`lifetime`).
+//! `lifetime` says whether a metric is exposed.
+
+mod lifetime;
 
 use std::fmt;
 
 use quorate_registry::release::Release;
+
+pub use lifetime::Exposure;
 
 const TABLE: &str = include_str!("metrics.table");
 

@@ -1,6 +1,6 @@
 //! What the API server counts of its requests and of itself, in the registry of metrics.
 //!
-//! [`ServerMetrics`] has a part for each subject, made once with the handles that it counts by; what
+//! `ServerMetrics` has a part for each subject, made once with the handles that it counts by; what
 //! is known elsewhere is asked when metrics are read (`observers`). Invariants: a label's value is
 //! of the server, never of a client's making: what is not served has no group, version and resource;
 //! counting a request whose labels were seen before takes no lock and allocates nothing.
@@ -35,7 +35,7 @@ pub(crate) use access::AccessMetrics;
 pub(crate) use admission::MeasuredAdmission;
 pub(crate) use health::HealthMetrics;
 pub(crate) use in_flight::{InFlightMetrics, Running};
-pub(crate) use observers::{Observed, observe};
+pub(crate) use observers::{BuildFacts, Observed, observe};
 pub(crate) use phases::PhaseMetrics;
 pub(crate) use plugins::{AdmissionCalls, Conversions};
 pub(crate) use requests::{RequestEnd, RequestMetrics, RequestUnderWay};

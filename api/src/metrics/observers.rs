@@ -12,21 +12,28 @@ use quorate_registry::write::DeclarativeCounts;
 use quorate_store::{Status, Store};
 
 use super::object_counts::ObjectCounts;
-use crate::api::Version;
 use crate::audit::Audit;
+
+/// What is known of the build of a server; what is not known is empty.
+pub(crate) struct BuildFacts {
+    pub(crate) git_version: String,
+    pub(crate) git_commit: String,
+    pub(crate) build_date: String,
+    pub(crate) compiler: String,
+}
 
 /// What of a server is observed.
 pub(crate) struct Observed<'o> {
     pub(crate) store: &'o Arc<dyn Store>,
     pub(crate) gates: &'o Gates,
-    pub(crate) version: &'o Version,
+    pub(crate) build: &'o BuildFacts,
     pub(crate) audit: Option<&'o Arc<Audit>>,
     pub(crate) declarative: &'o Arc<DeclarativeCounts>,
 }
 
 /// Observes them.
 pub(crate) fn observe(registry: &Registry, observed: &Observed<'_>) {
-    build(registry, observed.version, observed.gates.release());
+    build(registry, observed.build, observed.gates.release());
     gates(registry, observed.gates.clone());
     declarative(registry, observed.declarative);
     store(registry, observed.store);
@@ -34,15 +41,15 @@ pub(crate) fn observe(registry: &Registry, observed: &Observed<'_>) {
     audit(registry, observed.audit);
 }
 
-fn build(registry: &Registry, version: &Version, emulated: Release) {
+fn build(registry: &Registry, build: &BuildFacts, emulated: Release) {
     let facts = [
         Release::CURRENT.major.to_string(),
         Release::CURRENT.minor.to_string(),
-        version.git_version.clone(),
-        version.git_commit.clone(),
+        build.git_version.clone(),
+        build.git_commit.clone(),
         "clean".to_owned(),
-        version.build_date.clone(),
-        version.compiler.clone(),
+        build.build_date.clone(),
+        build.compiler.clone(),
         "rustc".to_owned(),
         format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH),
     ];
@@ -97,10 +104,6 @@ fn store(registry: &Registry, store: &Arc<dyn Store>) {
     observe("quorate_store_oldest_revision", |status| status.oldest.get());
     observe("quorate_store_bytes", |status| status.size);
     observe("quorate_store_limit_bytes", |status| status.size_limit);
-    observe("quorate_raft_term", |status| status.term);
-    observe("quorate_raft_lag_entries", |status| status.lag);
-    observe("quorate_raft_has_leader", |status| u64::from(status.leader.is_some()));
-    observe("quorate_raft_is_leader", |status| u64::from(status.leader == Some(status.node)));
     let read = store.clone();
     registry.observe("quorate_store_keys", move |to| {
         to.add_count(&[], read.snapshot().len() as u64);

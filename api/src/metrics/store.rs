@@ -20,7 +20,7 @@ const CHECK: &str = "get";
 /// The same store, measured.
 #[must_use]
 pub(crate) fn measured(store: Arc<dyn Store>, registry: &Registry) -> Arc<dyn Store> {
-    let proposals = registry.counter("quorate_raft_proposals_total");
+    let proposals = registry.counter("quorate_store_transactions_total");
     Arc::new(MeasuredStore {
         store,
         requests: registry.counter("etcd_requests_total"),

@@ -3,25 +3,14 @@
 use std::time::Duration;
 
 use http::{HeaderMap, Method, StatusCode};
-use quorate_access::authentication::AuthenticationOptions;
-use quorate_access::authorization::ModeOptions;
-use quorate_access::flow_control::InFlightLimits;
 use quorate_access::request::RequestInfo;
-use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
 use quorate_metrics::{Registry, SampleValue, Since};
-use quorate_registry::features::Gates;
-use quorate_store::{MemoryOptions, MemoryStore};
 
 use super::*;
-use crate::lifecycle::Phase;
-use crate::{Api, ApiOptions, Version};
 
 const NAMING: Naming = Naming::Svc;
-/// Metrics that other parts feed: the process, Raft, and flow control, whose names are kept for it.
-const FED_ELSEWHERE: [&str; 4] =
-    ["apiserver_flowcontrol_", "apiserver_current_inqueue_requests", "process_", "quorate_raft_"];
 
 fn info(method: &str, uri: &str) -> RequestInfo {
     let method = Method::from_bytes(method.as_bytes()).unwrap();
@@ -177,31 +166,4 @@ fn a_kind_of_request_that_was_seen_before_allocates_nothing() {
     let count = || metrics.ended(&end(&read, &headers, resource), Duration::from_millis(3), 100);
     count();
     assert_eq!(allocation_counter::measure(count).count_total, 0);
-}
-
-/// The table holds nothing that no part of the server feeds.
-#[tokio::test]
-async fn every_metric_is_fed() {
-    let env = SystemEnv::env();
-    let registry = Arc::<Registry>::default();
-    let api = Api::new(ApiOptions {
-        naming: NAMING,
-        catalogue: builtin::catalogue_of(NAMING.names()),
-        store: Arc::new(MemoryStore::new(MemoryOptions::new(env.clock.clone()))),
-        env,
-        version: Version::default(),
-        address: String::new(),
-        phase: Phase::Serving,
-        authentication: AuthenticationOptions::default(),
-        audit: None,
-        authorization: vec![ModeOptions::Rules],
-        token_secret: [7; 32],
-        in_flight: InFlightLimits::default(),
-        gates: Gates::default(),
-        webhook_roots: Vec::new(),
-        metrics: registry.clone(),
-    });
-    let is_ours = |name: &&str| !FED_ELSEWHERE.iter().any(|start| name.starts_with(start));
-    assert_eq!(registry.unused().filter(is_ours).collect::<Vec<_>>(), [] as [&str; 0]);
-    drop(api);
 }

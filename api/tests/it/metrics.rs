@@ -56,15 +56,15 @@ async fn what_was_done_is_told() {
         "apiserver_validation_declarative_validation_mismatch_total 0",
         "declarative_validation_mismatch_total 0",
         "etcd_requests_total{operation=\"create\",group=\"\",resource=\"configmaps\"} 1",
-        "kubernetes_feature_enabled{name=\"AllowUnsafeMalformedObjectDeletion\",stage=\"ALPHA\"} 0",
-        "authentication_attempts{result=\"success\"} 10",
-        "authorization_attempts_total{result=\"allowed\"} 10",
+        "kubernetes_feature_enabled{name=\"ServiceAccountTokenJTI\",stage=\"\"} 1",
+        "authentication_attempts{result=\"success\"} 11",
+        "authorization_attempts_total{result=\"allowed\"} 11",
     ] {
         assert!(text.lines().any(|own| own == line), "{line} is not in\n{text}");
     }
     assert!(!text.contains("evil.example.com"), "a client has made up a label");
     assert!(!text.contains("kubernetes_healthcheck"), "that is on a page of its own");
-    assert!(text.contains("plugin") || text.contains("name=\"ServiceAccount\",type=\"admit\""));
+    assert!(text.contains("_count{name=\"ServiceAccount\",type=\"admit\",operation=\"CREATE\""));
     let indicators = server.get("/metrics/slis").await.text();
     assert!(
         indicators.contains(

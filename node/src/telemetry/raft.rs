@@ -6,7 +6,7 @@ use std::time::Duration;
 use quorate_metrics::{CounterSeries, HistogramSeries, Registry};
 use quorate_raft::log::LogObserver;
 use quorate_raft::{Replica, Role};
-use quorate_store::Store;
+use quorate_store::{Status, Store};
 
 /// The roles of members, and their names.
 const ROLES: [(Role, &str); 3] =
@@ -21,6 +21,14 @@ pub(crate) fn observe(registry: &Registry, replica: &Replica) {
     index("quorate_raft_committed_index", |replica| Some(replica.positions().committed?.index));
     index("quorate_raft_applied_index", |replica| Some(replica.positions().applied?.index));
     index("quorate_raft_snapshots_received_total", |replica| Some(replica.positions().snapshots));
+    let status = |name: &str, value: fn(&Status) -> u64| {
+        let replica = replica.clone();
+        registry.observe(name, move |to| to.add_count(&[], value(&replica.status())));
+    };
+    status("quorate_raft_term", |status| status.term);
+    status("quorate_raft_lag_entries", |status| status.lag);
+    status("quorate_raft_has_leader", |status| u64::from(status.leader.is_some()));
+    status("quorate_raft_is_leader", |status| u64::from(status.leader == Some(status.node)));
     let replica = replica.clone();
     registry.observe("quorate_raft_members", move |to| {
         let members = replica.members();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::cells::{Cells, add_f64};
-use crate::registry::{HistogramExport, SampleValue, Since};
+use crate::samples::{HistogramExport, SampleValue, Since};
 use crate::table::MetricRow;
 
 /// The state of one series.

@@ -39,8 +39,8 @@ async fn metrics_reach_a_collector() {
     let otlp = Otlp::start(Some(&endpoint), &env, &identity).unwrap().unwrap();
     let registry = Registry::new(&MetricsOptions::default(), Some(otlp.clone()));
     otlp.observe(&registry);
-    registry.counter::<1>("quorate_raft_proposals_total").inc(["committed"]);
-    registry.gauge::<0>("quorate_raft_term").with([]).set(7.0);
+    registry.counter::<1>("quorate_store_transactions_total").inc(["committed"]);
+    registry.gauge::<0>("quorate_store_revision").with([]).set(7.0);
     registry.histogram::<1>("quorate_write_phase_duration_seconds").observe(["admit"], 0.5);
     let taken = tokio::spawn(async move { take(&*listener).await });
     otlp.stop();
@@ -48,8 +48,8 @@ async fn metrics_reach_a_collector() {
     assert!(head.starts_with("post /v1/metrics http/1.1"), "{head}");
     assert!(head.contains("content-type: application/x-protobuf"), "{head}");
     for text in [
-        "quorate_raft_proposals_total",
-        "quorate_raft_term",
+        "quorate_store_transactions_total",
+        "quorate_store_revision",
         "quorate_write_phase_duration_seconds",
         "committed",
         "cluster/1",

@@ -85,7 +85,19 @@ pub(in crate::tidy) const REGISTRY: &[(&str, &[&str])] = &[
         ],
     ),
 ];
-pub(in crate::tidy) const METRICS: &[(&str, &[&str])] = &[];
+pub(in crate::tidy) const METRICS: &[(&str, &[&str])] = &[
+    ("cells", &[]),
+    ("deprecation_policy", &["table"]),
+    ("facts", &["table"]),
+    ("families", &["cells", "samples", "series_map", "table"]),
+    ("number", &[]),
+    ("options", &["table"]),
+    ("registry", &["families", "number", "options", "samples", "table"]),
+    ("samples", &["series_map", "table"]),
+    ("series_map", &[]),
+    ("table", &[]),
+    ("tests", &["options", "registry", "samples", "series_map", "table"]),
+];
 pub(in crate::tidy) const ACCESS: &[(&str, &[&str])] = &[
     ("authentication", &[]),
     ("authorization", &["authentication", "request"]),
@@ -94,10 +106,11 @@ pub(in crate::tidy) const ACCESS: &[(&str, &[&str])] = &[
 ];
 pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
     ("matching", &["snapshot_view"]),
+    ("metrics", &[]),
     ("mutation", &[]),
     ("plugin", &["snapshot_view"]),
     ("plugins", &["plugin", "rules", "snapshot_view", "tests"]),
-    ("policy", &["matching", "mutation", "snapshot_view", "tests"]),
+    ("policy", &["matching", "metrics", "mutation", "snapshot_view", "tests"]),
     ("quota_lock", &[]),
     ("rules", &["tests"]),
     ("snapshot_view", &[]),
@@ -181,6 +194,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
             "fanout",
             "health",
             "lifecycle",
+            "metrics",
             "negotiation",
             "openapi",
         ],
@@ -200,6 +214,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
             "handlers",
             "health",
             "lifecycle",
+            "metrics",
             "negotiation",
             "request_record",
             "respond",
@@ -216,6 +231,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
             "fanout",
             "health",
             "lifecycle",
+            "metrics",
             "negotiation",
             "openapi",
             "request_record",
@@ -225,6 +241,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
     ),
     ("health", &[]),
     ("lifecycle", &[]),
+    ("metrics", &["audit", "health"]),
     ("negotiation", &["encoding"]),
     ("openapi", &["respond"]),
     ("request_record", &[]),

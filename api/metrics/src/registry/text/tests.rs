@@ -1,7 +1,7 @@
 //! The text forms.
 
 use super::*;
-use crate::MetricsOptions;
+use crate::options::MetricsOptions;
 
 #[test]
 fn the_form_that_clients_ask_for() {
@@ -24,15 +24,18 @@ fn the_form_that_clients_ask_for() {
 fn metrics_are_written() {
     let registry = Registry::new(&MetricsOptions::default(), None);
     registry.counter::<1>("authentication_attempts").add(["a\\b\"c\nd"], 2_000_000);
-    registry.counter::<1>("quorate_raft_proposals_total").inc(["committed"]);
-    registry.gauge::<0>("quorate_raft_term").with([]).set(3.0);
+    registry.counter::<1>("quorate_store_transactions_total").inc(["committed"]);
+    registry.gauge::<0>("quorate_store_revision").with([]).set(3.0);
     let histogram = registry.histogram::<1>("authentication_duration_seconds");
     histogram.observe(["success"], 0.0015);
     histogram.observe(["success"], 20.0);
-    registry.histogram::<0>("quorate_raft_log_write_entries").observe([], 2.0);
+    registry.histogram::<0>("apiserver_cel_evaluation_duration_seconds").observe([], 2.0);
     registry.gauge::<1>("apiserver_storage_objects").set(["pods"], 1.0);
     let wanted = |name: &str| {
-        name.starts_with("auth") || name.starts_with("quorate_raft") || name.contains("objects")
+        name.starts_with("auth")
+            || name.starts_with("quorate_store")
+            || name.contains("cel")
+            || name.contains("objects")
     };
     let plain = registry.text(TextFormat::Prometheus, wanted);
     let check = |text: &str, lines: &[&str]| {
@@ -52,10 +55,10 @@ fn metrics_are_written() {
             "authentication_duration_seconds_bucket{result=\"success\",le=\"+Inf\"} 2",
             "authentication_duration_seconds_sum{result=\"success\"} 20.0015",
             "authentication_duration_seconds_count{result=\"success\"} 2",
-            "quorate_raft_log_write_entries_bucket{le=\"2\"} 1",
-            "# TYPE quorate_raft_proposals_total counter",
-            "quorate_raft_proposals_total{outcome=\"committed\"} 1",
-            "quorate_raft_term 3",
+            "apiserver_cel_evaluation_duration_seconds_bucket{le=\"5\"} 1",
+            "# TYPE quorate_store_transactions_total counter",
+            "quorate_store_transactions_total{outcome=\"committed\"} 1",
+            "quorate_store_revision 3",
         ],
     );
     assert!(!plain.contains("EOF"));
@@ -65,9 +68,9 @@ fn metrics_are_written() {
         &[
             "# TYPE authentication_attempts counter",
             "authentication_attempts_total{result=\"a\\\\b\\\"c\\nd\"} 2e+06",
-            "# TYPE quorate_raft_proposals counter",
-            "quorate_raft_proposals_total{outcome=\"committed\"} 1",
-            "quorate_raft_log_write_entries_bucket{le=\"2.0\"} 1",
+            "# TYPE quorate_store_transactions counter",
+            "quorate_store_transactions_total{outcome=\"committed\"} 1",
+            "apiserver_cel_evaluation_duration_seconds_bucket{le=\"5.0\"} 1",
             "# EOF",
         ],
     );

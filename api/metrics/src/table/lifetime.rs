@@ -5,7 +5,7 @@
 
 use quorate_registry::release::Release;
 
-use super::table::{MetricRow, StabilityLevel};
+use super::{MetricRow, StabilityLevel};
 
 /// Whether a metric is exposed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,9 @@ mod tests;
 
 use std::fmt::Write;
 
+use super::Registry;
 use crate::number;
-use crate::registry::{Gathered, Registry, Sample, SampleValue, Since};
+use crate::samples::{Gathered, Sample, SampleValue, Since};
 use crate::table::{MetricRow, MetricType};
 
 /// A text form.
@@ -97,7 +98,7 @@ fn write_metric(out: &mut String, format: TextFormat, metric: &Gathered<'_>) {
 }
 
 /// The name of the metric, its type, and what the names of its samples have more.
-fn names<'r>(format: TextFormat, row: &'r MetricRow) -> (&'r str, &'static str, &'static str) {
+fn names(format: TextFormat, row: &MetricRow) -> (&str, &'static str, &'static str) {
     if (format, row.metric_type) != (TextFormat::OpenMetrics, MetricType::Counter) {
         return (row.name, row.metric_type.name(), "");
     }
