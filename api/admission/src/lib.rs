@@ -23,10 +23,13 @@ pub mod webhook;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use quorate_meta::{Names, Value};
 use quorate_store::Store;
+use tokio::time::timeout;
 
 use metrics::{AdmissionMetrics, PluginResult, UncountedAdmission};
 use mutation::Pass;
@@ -41,6 +44,10 @@ pub use quota_lock::QuotaLocks;
 use snapshot_view::SnapshotView;
 use tokio::time::Instant;
 use webhook::{WebhookIndex, WebhookPhase, WebhookState};
+
+/// How long a write waits for an object that the cluster makes by itself, such as the default
+/// service account of a new namespace.
+const APPEARANCE: Duration = Duration::from_millis(1500);
 
 /// All plugins over one store.
 pub struct Admission {
@@ -151,6 +158,9 @@ impl Admission {
             return Ok(());
         }
         let given = &*object;
+        if let Some(key) = self.awaited(attributes, given) {
+            self.appearance(key).await;
+        }
         let mutated = self.ask(|view| {
             let mut object = given.clone();
             self.handled(|row| row.mutates, attributes).try_for_each(|row| {
@@ -161,6 +171,26 @@ impl Admission {
         });
         *object = mutated.await?;
         Ok(())
+    }
+
+    /// The key of an object that a mutating part misses and that the cluster makes by itself.
+    fn awaited(&self, attributes: &Attributes<'_>, object: &Value) -> Option<Bytes> {
+        let (catalogue, snapshot) = (self.catalogue.load(), self.store.snapshot());
+        let view = SnapshotView::new(self.names, &catalogue, &snapshot);
+        self.handled(|row| row.mutates, attributes)
+            .find_map(|row| row.plugin.awaits(&view, attributes, object))
+    }
+
+    /// Waits until an object of this key is there, for [`APPEARANCE`] at most.
+    async fn appearance(&self, key: Bytes) {
+        let Ok(mut watch) = self.store.watch(key.clone(), self.store.snapshot().revision()) else {
+            return;
+        };
+        let appears = async {
+            while self.store.snapshot().get(&key).is_none() && watch.next().await.is_ok() {}
+        };
+        // Whether it is there by now is asked by the plugin.
+        let _ = timeout(APPEARANCE, appears).await;
     }
 
     /// The terms of the validating parts of the plugins.

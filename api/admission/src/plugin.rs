@@ -6,6 +6,7 @@
 //!
 //! Not here: the table of plugins and their order.
 
+use bytes::Bytes;
 use quorate_meta::Value;
 use quorate_registry::{Attributes, Error, Terms};
 
@@ -13,6 +14,18 @@ use crate::snapshot_view::SnapshotView;
 
 /// One built-in admission plugin.
 pub(crate) trait Plugin: Sync {
+    /// The key of an object that is missing for the mutating part and that the cluster itself makes
+    /// a moment after another one.
+    fn awaits(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        object: &Value,
+    ) -> Option<Bytes> {
+        let _ = (view, attributes, object);
+        None
+    }
+
     /// Mutating admission of an object.
     fn mutate(
         &self,

@@ -8,6 +8,7 @@ use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, Snapshot};
 
 use quorate_registry::error::Error;
+use quorate_registry::keys::Key;
 use quorate_registry::{Attributes, Catalogue, Resource, stored_codec, topology};
 
 /// One state of the cluster.
@@ -57,6 +58,11 @@ impl<'a> SnapshotView<'a> {
     /// Sets the topology labels of this node in an object.
     pub(super) fn place(&self, node: &str, object: &mut Value) -> Result<(), Error> {
         topology::label(self.names, self.catalogue, self.snapshot, node, object)
+    }
+
+    /// Whether a namespace is there and takes new objects.
+    pub(super) fn is_live(&self, namespace: &str) -> bool {
+        self.snapshot.get(&Key::Live { namespace }.encode()).is_some()
     }
 
     /// An object as clients see it; `None` when there is none.

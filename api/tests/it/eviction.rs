@@ -94,7 +94,7 @@ async fn exists(server: &Server, name: &str) -> bool {
 
 #[tokio::test]
 async fn drainers_of_old_say_a_former_version() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     for (version, code) in [("v1beta1", 201), ("v1alpha1", 400)] {
         pod(&server, version, "", "", false).await;
         let mut body = eviction(version, json!({}));
@@ -107,7 +107,7 @@ async fn drainers_of_old_say_a_former_version() {
 
 #[tokio::test]
 async fn what_is_recorded_of_a_pod_without_a_budget() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     pod(&server, "p", "", "", false).await;
     let before = server.get(&format!("{PODS}/p")).await.version();
     assert_eq!(evict(&server, "p", "?dryRun=All", json!({})).await.status, 201);
@@ -151,7 +151,7 @@ async fn what_is_recorded_of_a_pod_without_a_budget() {
 
 #[tokio::test]
 async fn a_running_pod_says_why_it_goes() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let path = format!("{PODS}/p");
     pod(&server, "p", "n", "Running", true).await;
     evicted(&server, "p", json!({"gracePeriodSeconds": 7})).await;
@@ -178,7 +178,7 @@ async fn a_running_pod_says_why_it_goes() {
 
 #[tokio::test]
 async fn a_version_that_is_meant_holds_until_the_end() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     for (name, phase) in [("p", ""), ("q", "Running")] {
         pod(&server, name, "", phase, true).await;
         let meant = |version: &str| json!({"preconditions": {"resourceVersion": version}});
@@ -192,7 +192,7 @@ async fn a_version_that_is_meant_holds_until_the_end() {
 
 #[tokio::test]
 async fn a_budget_counts_whom_it_lets_go() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     for name in ["p", "q"] {
         pod(&server, name, "", "Running", true).await;
     }
@@ -235,7 +235,7 @@ async fn a_budget_counts_whom_it_lets_go() {
 
 #[tokio::test]
 async fn whom_a_budget_protects() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     pod(&server, "p", "", "Running", true).await;
     let check = async |spec: Value, expect: u16| {
         budget(&server, "b", spec, 0, 1, 1).await;
@@ -248,6 +248,7 @@ async fn whom_a_budget_protects() {
     check(json!({"selector": {"matchLabels": {"app": "other"}}}), 201).await;
     // Only pods of its own namespace.
     server.namespace("b").await;
+    server.default_account("b").await;
     let elsewhere = BUDGETS.replace("/a/", "/b/");
     make(&server, &elsewhere, json!({"metadata": {"name": "b"}, "spec": {"selector": {}}})).await;
     assert_eq!(evict(&server, "p", "?dryRun=All", json!({})).await.status, 201);
@@ -255,7 +256,7 @@ async fn whom_a_budget_protects() {
 
 #[tokio::test]
 async fn pods_that_do_nothing_go_freely() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     budget(&server, "b", web(), 0, 1, 1).await;
     for phase in ["", "Succeeded", "Failed"] {
         pod(&server, "p", "n", phase, false).await;
@@ -266,7 +267,7 @@ async fn pods_that_do_nothing_go_freely() {
 
 #[tokio::test]
 async fn pods_that_are_not_ready() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let check = async |policy: Value, healthy: i64, desired: i64, expect: u16| {
         pod(&server, "p", "", "Running", false).await;
         let mut spec = web();
@@ -290,7 +291,7 @@ async fn pods_that_are_not_ready() {
 
 #[tokio::test]
 async fn budgets_that_cannot_be_asked() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     pod(&server, "p", "", "Running", true).await;
     for name in ["b", "c"] {
         budget(&server, name, web(), 1, 1, 0).await;
@@ -311,7 +312,7 @@ async fn budgets_that_cannot_be_asked() {
 
 #[tokio::test]
 async fn evictions_that_meet_get_no_more_leave_than_there_is() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let names: Vec<String> = (0..6).map(|index| format!("p{index}")).collect();
     for name in &names {
         pod(&server, name, "", "Running", true).await;
@@ -333,7 +334,7 @@ async fn evictions_that_meet_get_no_more_leave_than_there_is() {
 
 #[tokio::test]
 async fn who_may_evict_needs_no_right_to_budgets() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     pod(&server, "p", "", "Running", true).await;
     budget(&server, "b", web(), 1, 2, 1).await;
     let joe = server.by(Some(User::new("joe", [])));
@@ -351,7 +352,7 @@ async fn who_may_evict_needs_no_right_to_budgets() {
 
 #[tokio::test]
 async fn bodies_and_forms() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     pod(&server, "p", "", "", false).await;
     let path = format!("{PODS}/p/eviction");
     let check = async |change: &dyn Fn(&mut Value), expect: u16| {

@@ -258,6 +258,21 @@ impl Server {
         server
     }
 
+    /// The same with the service account that its pods run as.
+    pub(crate) async fn for_pods() -> Self {
+        let server = Self::with_namespace().await;
+        server.default_account("a").await;
+        server
+    }
+
+    /// Makes the service account of a namespace's pods, as the controllers do.
+    pub(crate) async fn default_account(&self, namespace: &str) {
+        let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts");
+        let body = json!({"metadata": {"name": "default"}}).to_string();
+        let answer = self.send(Method::POST, &path, &[], &body).await;
+        assert_eq!(answer.status, 201, "{}", answer.text());
+    }
+
     /// Runs the controllers until the roles are there that every cluster has.
     pub(crate) async fn defaults(&self) -> ControllersHandle {
         let event_lifetime = Duration::from_secs(3600);

@@ -50,7 +50,7 @@ fn recorded() -> Value {
 
 #[tokio::test]
 async fn a_new_pod_gets_what_it_does_not_say() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     range(&server, "a", recorded()).await;
     let made = async |resources: Value| {
         let made = post(&server, &format!("{PODS}?dryRun=All"), pod("p", resources)).await;
@@ -82,7 +82,7 @@ async fn a_new_pod_gets_what_it_does_not_say() {
 
 #[tokio::test]
 async fn pods_out_of_bounds_are_refused() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     range(&server, "a", recorded()).await;
     let check = async |name: &str, resources: Value, why: &str| {
         assert_refused(&post(&server, PODS, pod(name, resources)).await, "pods", name, why);
@@ -117,7 +117,7 @@ async fn pods_out_of_bounds_are_refused() {
 
 #[tokio::test]
 async fn a_range_is_for_pods_that_come_after_it() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     assert_eq!(post(&server, PODS, pod("p", json!({"limits": {"cpu": "2"}}))).await.status, 201);
     range(&server, "a", recorded()).await;
     let labelled =
@@ -128,6 +128,7 @@ async fn a_range_is_for_pods_that_come_after_it() {
         json!({"cpu": "2"})
     );
     server.namespace("b").await;
+    server.default_account("b").await;
     let elsewhere =
         post(&server, "/api/v1/namespaces/b/persistentvolumeclaims", claim("c", "1Mi")).await;
     assert_eq!(elsewhere.status, 201, "{}", elsewhere.text());
@@ -135,7 +136,7 @@ async fn a_range_is_for_pods_that_come_after_it() {
 
 #[tokio::test]
 async fn claims_are_bounded_whenever_they_are_written() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     assert_eq!(post(&server, CLAIMS, claim("old", "3Gi")).await.status, 201);
     let bounds = json!([{"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "2Gi"}}]);
     range(&server, "a", bounds).await;

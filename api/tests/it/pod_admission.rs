@@ -68,7 +68,7 @@ fn class(name: &str, fields: Value) -> Value {
 
 #[tokio::test]
 async fn pods_have_the_priority_of_their_class() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     make(&server, PRIORITIES, class("calm", json!({"value": 4000, "preemptionPolicy": "Never"})))
         .await;
     let ranked = async |name: &str, spec: Value| {
@@ -110,7 +110,7 @@ async fn pods_have_the_priority_of_their_class() {
 
 #[tokio::test]
 async fn one_priority_class_is_the_default() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let plural = "priorityclasses.scheduling.svc.io";
     let why = "PriorityClass first is already marked as default. Only one default can exist";
     make(&server, PRIORITIES, class("first", json!({"value": 1, "globalDefault": true}))).await;
@@ -131,7 +131,7 @@ async fn one_priority_class_is_the_default() {
 
 #[tokio::test]
 async fn pods_take_from_their_runtime_class() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let scheduling =
         json!({"nodeSelector": {"kind": "x"}, "tolerations": [{"key": "k", "operator": "Exists"}]});
     let fields = json!({"handler": "runc", "overhead": {"podFixed": {"cpu": "250m"}}, "scheduling": scheduling});
@@ -178,13 +178,11 @@ async fn pods_take_from_their_runtime_class() {
 
 #[tokio::test]
 async fn pods_take_what_their_account_has_for_them() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let robot = json!({"serviceAccountName": "robot"});
-    let early = make(&server, PODS, pod("early", robot.clone())).await;
-    assert_eq!(
-        (&early["spec"]["serviceAccount"], &early["spec"]["imagePullSecrets"]),
-        (&json!("robot"), &Value::Null)
-    );
+    let early = post(&server, PODS, &pod("early", robot.clone())).await;
+    let why = "error looking up service account a/robot: serviceaccount \"robot\" not found";
+    refused(&early, "pods", "early", why);
     make(
         &server,
         ACCOUNTS,
@@ -205,14 +203,34 @@ async fn pods_take_what_their_account_has_for_them() {
     let own = json!([{"name": "own"}]);
     let spec = json!({"serviceAccountName": "robot", "imagePullSecrets": own});
     assert_eq!(named("r", spec).await, [name.clone(), name, own]);
-    // The default account may come later than the first pods of its namespace.
     let default = json!("default");
     assert_eq!(named("s", json!({})).await, [default.clone(), default, json!(null)]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn pods_wait_for_the_default_account_of_a_new_namespace() {
+    let server = Server::with_namespace().await;
+    let first = pod("p", json!({}));
+    let later = async {
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        server.default_account("a").await;
+    };
+    let (made, ()) = tokio::join!(post(&server, PODS, &first), later);
+    assert_eq!(made.status, 201, "{}", made.text());
+    server.namespace("b").await;
+    let pods = "/api/v1/namespaces/b/pods";
+    let why = "error looking up service account b/default: serviceaccount \"default\" not found";
+    refused(&post(&server, pods, &first).await, "pods", "p", why);
+    let absent = post(&server, "/api/v1/namespaces/c/pods", &first).await;
+    assert_eq!(
+        (absent.status.as_u16(), &absent.json()["details"]["kind"]),
+        (404, &json!("namespaces"))
+    );
+}
+
 #[tokio::test]
 async fn pods_get_tokens_of_their_accounts() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     make(
         &server,
         ACCOUNTS,
@@ -254,6 +272,7 @@ async fn pods_get_tokens_of_their_accounts() {
 
     let server = Server::with(Naming::Kubernetes, Retention::default());
     server.namespace("a").await;
+    server.default_account("a").await;
     let made = make(&server, PODS, mounting("p", json!({}))).await;
     let mount = &made["spec"]["containers"][0]["volumeMounts"][0];
     assert_eq!(mount["mountPath"], "/var/run/secrets/kubernetes.io/serviceaccount");
@@ -261,7 +280,7 @@ async fn pods_get_tokens_of_their_accounts() {
 
 #[tokio::test]
 async fn accounts_limit_what_their_pods_mount() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let metadata =
         json!({"name": "strict", "annotations": {"svc.io/enforce-mountable-secrets": "true"}});
     let pull = json!([{"name": "pull"}]);
@@ -319,9 +338,10 @@ async fn accounts_limit_what_their_pods_mount() {
 
 #[tokio::test]
 async fn pods_of_nodes_are_left_alone() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let mirror = |spec: Value| {
         let mut pod = mounting("m", spec);
+        pod["spec"]["nodeName"] = json!("n");
         pod["metadata"]["annotations"] = json!({"svc.io/config.mirror": "x"});
         pod
     };
@@ -347,7 +367,7 @@ async fn pods_of_nodes_are_left_alone() {
 
 #[tokio::test]
 async fn who_says_nothing_of_a_pods_priority_leaves_it() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     make(&server, PRIORITIES, class("high", json!({"value": 7, "preemptionPolicy": "Never"})))
         .await;
     let made = make(&server, PODS, pod("p", json!({"priorityClassName": "high"}))).await;
@@ -364,7 +384,7 @@ async fn who_says_nothing_of_a_pods_priority_leaves_it() {
 
 #[tokio::test]
 async fn devices_are_for_administrators_where_the_namespace_says_so() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let request = json!({"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": true}});
     let spec = json!({"devices": {"requests": [request]}});
     let claim = |name: &str| json!({"metadata": {"name": name}, "spec": spec});

@@ -8,7 +8,7 @@ use crate::harness::{Answer, Server};
 const PODS: &str = "/api/v1/namespaces/a/pods";
 
 async fn server() -> Server {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let pod =
         json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let made = server.send(Method::POST, PODS, &[], pod.to_string()).await;

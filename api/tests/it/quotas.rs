@@ -74,7 +74,7 @@ fn refused(answer: &Answer, why: &str) {
 
 /// A server with a quota in the namespace `a`.
 async fn with_quota(spec: Value) -> Server {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     made(&post(&server, QUOTAS, "q", spec).await);
     server
 }

@@ -24,7 +24,7 @@ async fn table(server: &Server, path: &str) -> Value {
 
 #[tokio::test]
 async fn rows_of_finished_pods_say_so() {
-    let server = Server::with_namespace().await;
+    let server = Server::for_pods().await;
     let containers = json!([{"name": "c", "image": "i"}]);
     make(&server, PODS, json!({"metadata": {"name": "p"}, "spec": {"containers": containers}}))
         .await;

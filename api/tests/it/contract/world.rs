@@ -45,6 +45,7 @@ impl World {
             (0..SERVERS).map(|_| Server::over(store.clone(), clock.clone())).collect();
         for namespace in NAMESPACES {
             servers[0].namespace(namespace).await;
+            servers[0].default_account(namespace).await;
         }
         Self { store, clock, servers, model: Model::default() }
     }

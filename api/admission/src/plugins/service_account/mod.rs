@@ -2,7 +2,8 @@
 //! it. A pod of a service account that enforces mountable secrets names no others.
 //!
 //! Invariants: a mirror pod, which stands for a static pod of a kubelet, has no service account and
-//! is not changed; the secrets of an ephemeral container are checked like those of other
+//! is not changed; a pod of a service account that is not there is refused, where its namespace
+//! takes new objects at all; the secrets of an ephemeral container are checked like those of other
 //! containers. A new pod has no ephemeral containers.
 //!
 //! Not here: the tokens, which the kubelet requests.
@@ -10,6 +11,7 @@
 mod mount;
 mod secrets;
 
+use bytes::Bytes;
 use quorate_meta::{Map, Names, Value, quoted};
 
 use crate::plugin::Plugin;
@@ -17,6 +19,8 @@ use crate::snapshot_view::{SnapshotView, forbidden};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, Terms};
 
+/// The plural name of service accounts.
+const ACCOUNTS: &str = "serviceaccounts";
 /// The service account of pods that name none.
 const DEFAULT: &str = "default";
 /// The annotation of a mirror pod, under the profile's domain.
@@ -26,6 +30,23 @@ const MIRROR: &str = "config.mirror";
 pub(super) struct ServiceAccount;
 
 impl Plugin for ServiceAccount {
+    /// The default service account, which is made a moment after its namespace.
+    fn awaits(
+        &self,
+        view: &SnapshotView<'_>,
+        attributes: &Attributes<'_>,
+        object: &Value,
+    ) -> Option<Bytes> {
+        let named = object.str_at(&["spec", "serviceAccountName"]).unwrap_or_default();
+        if !matches!(named, "" | DEFAULT) || is_mirror(view.names, object) {
+            return None;
+        }
+        let namespace = attributes.target.namespace?;
+        let resource = view.resource("", "v1", ACCOUNTS)?;
+        let missing = view.entry(resource, Some(namespace), DEFAULT).is_none();
+        (missing && view.is_live(namespace)).then(|| resource.key(Some(namespace), DEFAULT))
+    }
+
     fn mutate(
         &self,
         view: &SnapshotView<'_>,
@@ -39,9 +60,14 @@ impl Plugin for ServiceAccount {
         let Some(spec) = object.get_mut("spec").and_then(Value::as_map_mut) else {
             return Ok(());
         };
-        // A service account that is created later than its pods changes nothing in them; neither
-        // does the default one, which is created a moment after its namespace.
-        let account = account(view, attributes, name_account(spec))?.unwrap_or_default();
+        let name = name_account(spec);
+        let namespace = attributes.target.namespace.unwrap_or_default();
+        let account = match account(view, attributes, name)? {
+            Some(account) => account,
+            None if view.is_live(namespace) => return Err(missing(attributes, name)),
+            // The transaction says what is wrong with the namespace.
+            None => Value::default(),
+        };
         if mounts_token(&account, spec) {
             mount::add(view.names, &uid, spec);
         }
@@ -73,14 +99,7 @@ impl Plugin for ServiceAccount {
             // The pod was created before pods were given a service account.
             None => DEFAULT,
         };
-        let found = account(view, attributes, name)?;
-        if found.is_none() && name != DEFAULT {
-            let namespace = attributes.target.namespace.unwrap_or_default();
-            let missing = format!("serviceaccount {} not found", quoted(name));
-            let why = format!("error looking up service account {namespace}/{name}: {missing}");
-            return Err(forbidden(attributes, &why));
-        }
-        let account = found.unwrap_or_default();
+        let account = account(view, attributes, name)?.ok_or_else(|| missing(attributes, name))?;
         secrets::check_guests(view.names, &account, new).map_err(|why| forbidden(attributes, &why))
     }
 }
@@ -105,10 +124,20 @@ fn account(
     attributes: &Attributes<'_>,
     name: &str,
 ) -> Result<Option<Value>, Error> {
-    match view.resource("", "v1", "serviceaccounts") {
+    match view.resource("", "v1", ACCOUNTS) {
         Some(resource) => view.get(resource, attributes.target.namespace, name),
         None => Ok(None),
     }
+}
+
+/// 403 for a pod whose service account is not there.
+fn missing(attributes: &Attributes<'_>, name: &str) -> Error {
+    let namespace = attributes.target.namespace.unwrap_or_default();
+    let missing = format!("serviceaccount {} not found", quoted(name));
+    forbidden(
+        attributes,
+        &format!("error looking up service account {namespace}/{name}: {missing}"),
+    )
 }
 
 /// Whether the pod gets a token: by its own field, else by that of the service account, else it
