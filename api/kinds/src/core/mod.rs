@@ -2,6 +2,7 @@
 //!
 //! Binding and ComponentStatus have no strategy: they are not stored.
 
+mod claim_status;
 mod config_map;
 pub(crate) mod data;
 mod endpoints;
@@ -9,8 +10,9 @@ mod event;
 mod limit_range;
 mod namespace;
 mod node;
+mod node_config;
 mod persistent_volume;
-mod persistent_volume_claim;
+pub(crate) mod persistent_volume_claim;
 pub(crate) mod pod;
 mod pod_template;
 mod replication_controller;

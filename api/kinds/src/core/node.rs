@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Path, Value, name};
 
+use super::node_config;
 use super::pod::{check_amount, check_taint_effect};
 use crate::address_warnings;
 use crate::field::Field;
@@ -11,8 +12,6 @@ use quorate_meta::net;
 use quorate_registry::{Part, Strategy};
 
 const NO_SCHEDULE: &str = "NoSchedule";
-/// Fields that cannot change once they are set.
-const FIXED: [&str; 2] = ["configSource", "externalID"];
 
 /// The strategy of Node.
 #[derive(Debug)]
@@ -83,7 +82,9 @@ impl Strategy for Node {
         check_taints(&root.get("spec.taints"), &mut causes);
         check_ranges(&root.get("spec.podCIDRs"), &mut causes);
         for list in ["capacity", "allocatable"] {
-            for (resource, amount) in root.get("status").get(list).entries() {
+            let amounts = root.get("status").get(list);
+            for (resource, amount) in amounts.entries() {
+                let amount = Field::new(amount.value(), amounts.path().child(resource));
                 check_amount(names, resource, &amount, &mut causes);
             }
         }
@@ -93,13 +94,15 @@ impl Strategy for Node {
     fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let (old, new) = (Field::root(old), Field::root(new));
-        if part == Part::Status {
-            let mut seen = HashSet::new();
-            for address in new.get("status.addresses").items() {
-                if !seen.insert((address.get("type").text(), address.get("address").text())) {
-                    causes.push(address.duplicate());
-                }
+        let mut seen = HashSet::new();
+        for address in new.get("status.addresses").items() {
+            if !seen.insert((address.get("type").text(), address.get("address").text())) {
+                causes.push(address.duplicate());
             }
+        }
+        node_config::check(&new.get("spec.configSource"), &mut causes);
+        node_config::check_status(&new.get("status.config"), &mut causes);
+        if part == Part::Status {
             return causes;
         }
         let stays =
@@ -113,14 +116,8 @@ impl Strategy for Node {
             let why = "node updates may not change providerID except from \"\" to valid";
             causes.push(new.get("spec.providerID").forbidden(why));
         }
-        for field in FIXED {
-            if !stays(field) {
-                causes.push(
-                    new.get("spec")
-                        .get(field)
-                        .forbidden("node updates may only change labels, taints, or capacity"),
-                );
-            }
+        if !stays("externalID") {
+            causes.push(new.get("spec.externalID").forbidden("may not be updated"));
         }
         causes
     }
@@ -161,6 +158,12 @@ fn check_ranges(ranges: &Field<'_>, causes: &mut Vec<Cause>) {
     for range in ranges.items() {
         if net::Range::parse(range.text()).is_none() {
             causes.push(range.invalid(net::NOT_A_RANGE));
+        }
+    }
+    let mut seen = HashSet::new();
+    for range in ranges.items() {
+        if !seen.insert(range.text()) {
+            causes.push(range.duplicate());
         }
     }
     let count = ranges.items().len();

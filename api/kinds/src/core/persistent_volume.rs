@@ -89,6 +89,11 @@ impl Strategy for PersistentVolume {
 
     fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
         let mut warnings: Vec<String> = class_annotation_warning(names, new).into_iter().collect();
+        let options = format!("volume.beta.{}", names.domain_key("mount-options"));
+        if new.at(&["metadata", "annotations", &options]).is_some() {
+            let why = "deprecated since v1.31; use \"mountOptions\" attribute instead";
+            warnings.push(format!("metadata.annotations[{options}]: {why}"));
+        }
         let terms = Field::root(new).get("spec.nodeAffinity.required.nodeSelectorTerms");
         terms.items().for_each(|term| node_labels::of_term(names, &term, &mut warnings));
         if new.str_at(&["spec", "persistentVolumeReclaimPolicy"]) == Some("Recycle") {

@@ -2,6 +2,7 @@
 
 use quorate_meta::{Cause, Map, Names, Value, name, quoted};
 
+use super::claim_status;
 use super::persistent_volume::{access_modes, add_protection, class_annotation_warning};
 use crate::field::Field;
 use crate::rules;
@@ -39,7 +40,7 @@ impl Strategy for PersistentVolumeClaim {
 
     fn validate(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        let (spec, status) = (Field::root(object).get("spec"), Field::root(object).get("status"));
+        let spec = Field::root(object).get("spec");
         let modes = spec.get("accessModes");
         if modes.is_empty() {
             causes.push(modes.required("at least 1 access mode is required"));
@@ -62,17 +63,13 @@ impl Strategy for PersistentVolumeClaim {
         }
         rules::optional_one_of(&spec.get("volumeMode"), &["Block", "Filesystem"], &mut causes);
         check_sources(names, &spec, &mut causes);
-        for list in ["capacity", "allocatedResources"] {
-            let below = status.get(list);
-            let below = below.entries().filter(|(_, size)| rules::quantity(size).is_negative());
-            causes.extend(below.map(|(_, size)| size.invalid("must be a valid resource quantity")));
-        }
         causes
     }
 
-    fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+    fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         if part != Part::Main {
+            claim_status::check(names, &Field::root(new).get("status"), &mut causes);
             return causes;
         }
         if fixed(old, old) != fixed(old, new) {
@@ -94,18 +91,20 @@ impl Strategy for PersistentVolumeClaim {
     }
 
     fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
-        let size = Field::root(new).get("spec.resources.requests");
-        let size = Field::new(size.get("storage").value(), size.path().key("storage"));
         let mut warnings: Vec<String> = class_annotation_warning(names, new).into_iter().collect();
-        if !rules::quantity(&size).is_whole() {
-            let text = quoted(size.text());
-            warnings.push(format!(
-                "{}: fractional byte value {text} is invalid, must be an integer",
-                size.path()
-            ));
-        }
+        warnings.extend(fraction_warning(&Field::root(new).get("spec")));
         warnings
     }
+}
+
+/// The warning about a request that is no whole number of bytes, in the specification of a claim.
+pub(crate) fn fraction_warning(spec: &Field<'_>) -> Option<String> {
+    let size = spec.get("resources.requests");
+    let size = Field::new(size.get("storage").value(), size.path().key("storage"));
+    let (path, text) = (size.path(), quoted(size.text()));
+    let is_whole = rules::quantity(&size).is_whole();
+    (!is_whole)
+        .then(|| format!("{path}: fractional byte value {text} is invalid, must be an integer"))
 }
 
 /// The immutable part of a claim's specification, given the old claim.
@@ -271,7 +270,6 @@ mod tests {
             json!({"kind": "Pod", "name": "p"}),
             &["Invalid spec.dataSourceRef"],
         );
-        check("/status/capacity", json!({"storage": "-1"}), &["Invalid status.capacity[storage]"]);
     }
 
     #[test]

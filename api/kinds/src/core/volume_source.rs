@@ -28,50 +28,51 @@ const fn deprecated(
 /// The source types, in the order in which the first one that is set counts.
 const SOURCES: [Source; 22] = [
     source("hostPath", &["path"]),
-    deprecated(
-        "gcePersistentDisk",
-        &["pdName"],
-        "deprecated in v1.17, non-functional in v1.28+; use CSI instead",
-    ),
-    deprecated(
-        "awsElasticBlockStore",
-        &["volumeID"],
-        "deprecated in v1.17, non-functional in v1.27+",
-    ),
+    source("gcePersistentDisk", &["pdName"]),
+    source("awsElasticBlockStore", &["volumeID"]),
     deprecated(
         "glusterfs",
         &["endpoints", "path"],
-        "deprecated in v1.25, non-functional in v1.26+",
+        "spec.glusterfs: deprecated in v1.25, non-functional in v1.26+",
     ),
     source("nfs", &["server", "path"]),
-    deprecated("rbd", &["monitors", "image"], "deprecated in v1.28, non-functional in v1.31+"),
-    deprecated("quobyte", &["registry", "volume"], "deprecated in v1.22, non-functional in v1.25+"),
-    deprecated("cephfs", &["monitors"], "deprecated in v1.28, non-functional in v1.31+"),
+    deprecated(
+        "rbd",
+        &["monitors", "image"],
+        "spec.rbd: deprecated in v1.28, non-functional in v1.31+",
+    ),
+    source("quobyte", &["registry", "volume"]),
+    deprecated(
+        "cephfs",
+        &["monitors"],
+        "spec.cephfs: deprecated in v1.28, non-functional in v1.31+",
+    ),
     source("iscsi", &["targetPortal", "iqn"]),
-    deprecated("cinder", &["volumeID"], "deprecated in v1.11, non-functional in v1.26+"),
+    source("cinder", &["volumeID"]),
     source("fc", &[]),
     source("flexVolume", &["driver"]),
-    deprecated("flocker", &[], "deprecated in v1.22, non-functional in v1.25+"),
+    source("flocker", &[]),
+    source("azureFile", &["secretName", "shareName"]),
+    source("vsphereVolume", &["volumePath"]),
+    source("azureDisk", &["diskName", "diskURI"]),
     deprecated(
-        "azureFile",
-        &["secretName", "shareName"],
-        "deprecated in v1.21, non-functional in v1.26+",
+        "photonPersistentDisk",
+        &["pdID"],
+        "spec.photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+",
     ),
-    deprecated("vsphereVolume", &["volumePath"], "deprecated in v1.19, non-functional in v1.29+"),
-    deprecated(
-        "azureDisk",
-        &["diskName", "diskURI"],
-        "deprecated in v1.19, non-functional in v1.27+",
-    ),
-    deprecated("photonPersistentDisk", &["pdID"], "deprecated in v1.11, non-functional in v1.16+"),
-    deprecated("portworxVolume", &["volumeID"], "deprecated in v1.25, non-functional in v1.31+"),
+    source("portworxVolume", &["volumeID"]),
     deprecated(
         "scaleIO",
         &["gateway", "system", "volumeName"],
-        "deprecated in v1.16, non-functional in v1.22+",
+        "spec.scaleIO: deprecated in v1.16, non-functional in v1.22+",
     ),
     source("local", &["path"]),
-    deprecated("storageos", &["volumeName"], "deprecated in v1.22, non-functional in v1.25+"),
+    // The warning names the source in another way than the field does, as in Kubernetes.
+    deprecated(
+        "storageos",
+        &["volumeName"],
+        "spec.storageOS: deprecated in v1.22, non-functional in v1.25+",
+    ),
     source("csi", &[]),
 ];
 /// The secret references of CSI that must have name and namespace.
@@ -135,7 +136,7 @@ fn check_csi(csi: &Field<'_>, causes: &mut Vec<Cause>) {
 pub(super) fn warnings(volume: &Value) -> Vec<String> {
     let given = SOURCES.iter().filter(|source| !source.warning.is_empty());
     let given = given.filter(|source| volume.at(&["spec", source.field]).is_some());
-    given.map(|source| format!("spec.{}: {}", source.field, source.warning)).collect()
+    given.map(|source| source.warning.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -190,7 +191,8 @@ mod tests {
         );
         let iscsi = json!({"iscsi": {"targetPortal": "1.2.3.4", "iqn": "bad", "lun": 300}});
         check_spec(iscsi, &["Invalid spec.iscsi.iqn", "Invalid spec.iscsi.lun"], 0);
-        check_spec(json!({"flocker": {"datasetName": "d"}}), &[], 1);
+        check_spec(json!({"flocker": {"datasetName": "d"}}), &[], 0);
+        check_spec(json!({"storageos": {"volumeName": "d"}}), &[], 1);
         check_spec(json!({"flexVolume": {"driver": "example.com/d"}}), &[], 0);
         check_spec(json!({"flexVolume": {}}), &["Required spec.flexVolume.driver"], 0);
         assert_eq!(of(&json!({"spec": {"csi": {}}}).into()), Some(("csi", &json!({}).into())));
