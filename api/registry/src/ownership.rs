@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use quorate_meta::{GroupVersion, GroupVersionKind, Time, Value};
 use quorate_schema::apply::{Applier, ApplyError, Config};
-use quorate_schema::fieldset::{FieldSet, Reach};
+use quorate_schema::fieldset::{FieldSet, Fields, Reach};
 use quorate_schema::managed::{Managed, Seen, Versions, Writer, take_named, update_managed_fields};
 use quorate_schema::{Graph, TypeId};
 
@@ -61,7 +61,7 @@ impl FieldManager<'_> {
     fn reach(&self) -> Reach {
         let strategy = &self.resource.strategy;
         match strategy.only(self.part) {
-            Some(fields) => Reach::Only(FieldSet::of_fields(fields)),
+            Some(fields) => Reach::Only(Fields::of(fields)),
             None => Reach::AllBut(FieldSet::of_fields(strategy.ignored(self.part))),
         }
     }

@@ -25,7 +25,7 @@ pub use compare::{Comparison, compare};
 pub use element::Element;
 pub(crate) use form::{Form, implied, keyed_element};
 pub use members::members;
-pub use reach::Reach;
+pub use reach::{Fields, Reach};
 pub use set::FieldSet;
 pub(crate) use set::Node;
 pub(crate) use trail::{Lookup, Trail, shortened};

@@ -170,18 +170,6 @@ impl FieldSet {
         rest
     }
 
-    /// Members that are in `other` or below a member of it.
-    #[must_use]
-    pub fn intersection_recursive(&self, other: &Self) -> Self {
-        self.combine(other, |ours, theirs| match theirs {
-            None => Node::default(),
-            Some(theirs) if theirs.member => ours.clone(),
-            Some(theirs) => {
-                Node { member: false, below: ours.below.intersection_recursive(&theirs.below) }
-            }
-        })
-    }
-
     /// Members that both have.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
@@ -197,14 +185,6 @@ impl FieldSet {
     /// The node of one element.
     pub(crate) fn node(&self, element: &Element) -> Option<&Node> {
         self.nodes.get(element)
-    }
-
-    fn combine(&self, other: &Self, with: impl Fn(&Node, Option<&Node>) -> Node) -> Self {
-        let merged = self
-            .nodes
-            .iter()
-            .map(|(element, node)| (element.clone(), with(node, other.nodes.get(element))));
-        Self::of_nodes(merged)
     }
 }
 
