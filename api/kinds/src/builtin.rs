@@ -68,12 +68,13 @@ const GROUP_ORDER: [&str; 20] = [
 ];
 
 /// The subresources that are served.
-const SERVED_SUBRESOURCES: [&str; 8] = [
+const SERVED_SUBRESOURCES: [&str; 9] = [
     "approval",
     "binding",
     "ephemeralcontainers",
     "eviction",
     "finalize",
+    "resize",
     "scale",
     "status",
     "token",

@@ -34,6 +34,8 @@ mod rules;
 mod runtime_config_check;
 mod scheduling;
 mod storage;
+#[cfg(test)]
+mod warning_texts;
 mod workload;
 
 pub use runtime_config_check::{UnservableApi, check as check_runtime_config};

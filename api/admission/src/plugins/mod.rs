@@ -57,8 +57,11 @@ const fn row(
 
 const NEW_PODS: &[Rule] = &[Rule::of(&[Create], "", "pods")];
 const NEW_CLAIMS: &[Rule] = &[Rule::of(&[Create], "", "persistentvolumeclaims")];
-const PODS_AND_CLAIMS: &[Rule] =
-    &[Rule::of(&[Create], "", "pods"), Rule::of(&[Create, Update], "", "persistentvolumeclaims")];
+const PODS_AND_CLAIMS: &[Rule] = &[
+    Rule::of(&[Create], "", "pods"),
+    Rule::of(&[Update], "", "pods").at("resize"),
+    Rule::of(&[Create, Update], "", "persistentvolumeclaims"),
+];
 const EPHEMERAL_CONTAINERS: &[Rule] = &[Rule::of(&[Update], "", "pods").at("ephemeralcontainers")];
 const PODS_AND_TEMPLATES: &[Rule] = &[
     Rule::of(&[Create, Update], "", "pods"),

@@ -3,10 +3,12 @@
 use quorate_meta::{Cause, Map, Names, Value, name};
 
 use super::stateful_set_status::check_status;
+use crate::core::persistent_volume_claim;
 use crate::core::pod::{check_claim_template, template, warnings};
 use crate::field::Field;
 use crate::{rules, workload};
 use quorate_registry::features::Feature;
+use quorate_registry::strategy::intent_differs;
 use quorate_registry::{GatedFields, NameRule, Part, Strategy};
 
 /// The fields of a specification that may change.
@@ -123,7 +125,22 @@ impl Strategy for StatefulSet {
     }
 
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_template(names, old, new, "spec.template")
+        let mut warnings = warnings::of_template(names, old, new, "spec.template");
+        if old.is_some_and(|old| !intent_differs(old, new)) {
+            return warnings;
+        }
+        let spec = Field::root(new).get("spec");
+        for claim in spec.get("volumeClaimTemplates").items() {
+            // The path does not name the specification, as in Kubernetes.
+            let claim = Field::new(claim.get("spec").value(), claim.path().clone());
+            warnings.extend(persistent_volume_claim::fraction_warning(&claim));
+        }
+        if spec.get("revisionHistoryLimit").int().is_some_and(|limit| limit < 0) {
+            let why =
+                "a negative value retains all historical revisions; a value >= 0 is recommended";
+            warnings.push(format!("spec.revisionHistoryLimit: {why}"));
+        }
+        warnings
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, Names, Value, name};
 use quorate_wire::json;
 
-use crate::core::pod::{check_amount, check_tolerations};
+use crate::core::pod::{check_amount, check_tolerations, node_labels};
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
@@ -47,6 +47,12 @@ impl Strategy for RuntimeClass {
             }
         }
         causes
+    }
+
+    fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        let selector = Field::root(new).get("scheduling.nodeSelector");
+        let found = selector.entries().filter_map(|(key, _)| node_labels::deprecation(names, key));
+        found.map(|why| format!("{}: {why}", selector.path())).collect()
     }
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {

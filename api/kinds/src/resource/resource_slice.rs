@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::{Cause, Names, Time, Value, name};
+use quorate_meta::{Cause, Names, Time, Value, name, quoted};
 
 use super::{device_attributes, names, node_selection};
 use crate::field::Field;
@@ -41,6 +41,16 @@ impl Strategy for ResourceSlice {
         {
             taint.set_at(&["timeAdded"], now.seconds());
         }
+    }
+
+    fn warnings(&self, _: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        let driver = Field::root(new).get("spec.driver");
+        if !driver.text().bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return Vec::new();
+        }
+        let (path, text) = (driver.path(), quoted(driver.text()));
+        let why = "driver names should be lowercase";
+        vec![format!("{path}: {why}; {text} contains uppercase characters")]
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

@@ -2,6 +2,7 @@
 
 use quorate_meta::{Cause, Names, Value, name};
 
+use crate::core::pod::node_labels;
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::{Part, Strategy};
@@ -31,6 +32,18 @@ impl Strategy for CsiStorageCapacity {
             causes.push(size.invalid("must be greater than or equal to 0"));
         }
         causes
+    }
+
+    fn warnings(&self, names: &Names, _: Option<&Value>, new: &Value) -> Vec<String> {
+        let topology = Field::root(new).get("nodeTopology");
+        let mut warnings = Vec::new();
+        node_labels::of_term(names, &topology, &mut warnings);
+        let path = topology.path();
+        for (key, _) in topology.get("matchLabels").entries() {
+            let why = node_labels::deprecation(names, key);
+            warnings.extend(why.map(|why| format!("{path}.matchLabels.{key}: {why}")));
+        }
+        warnings
     }
 
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {

@@ -145,8 +145,8 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         }
     }
 
-    /// Paths of the only fields that a write of this part changes; `None` when that is all but
-    /// [`Strategy::ignored`].
+    /// Paths of the only fields that a write of this part changes, of which `a[].b` is the field `b`
+    /// of each element of the list `a`; `None` when that is all but [`Strategy::ignored`].
     fn only(&self, part: Part) -> Option<&'static [&'static str]> {
         let _ = part;
         None
@@ -244,8 +244,21 @@ pub trait Strategy: Send + Sync + Debug + 'static {
         Findings::default()
     }
 
+    /// Warnings about a new object that depend on what its client has sent: asked before
+    /// [`Strategy::prepare_create`].
+    fn warnings_as_sent(&self, names: &Names, object: &Value) -> Vec<String> {
+        let _ = (names, object);
+        Vec::new()
+    }
+
+    /// Warnings for the client that writes the status of `new`.
+    fn status_warnings(&self, new: &Value) -> Vec<String> {
+        let _ = new;
+        Vec::new()
+    }
+
     /// Warnings for the client that writes `new`; `old` is the object that it replaces. Writes of
-    /// subresources get none: most come from controllers.
+    /// other subresources than the scale get none: most come from controllers.
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         let _ = (names, old, new);
         Vec::new()

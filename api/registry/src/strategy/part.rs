@@ -17,6 +17,8 @@ pub enum Part {
     Binding,
     /// The ephemeral containers of a running pod, through the `ephemeralcontainers` subresource.
     EphemeralContainers,
+    /// The resources of a running pod's containers, through the `resize` subresource.
+    Resize,
 }
 
 impl Part {
@@ -30,6 +32,7 @@ impl Part {
             Some("finalize") => Some(Self::Finalize),
             Some("approval") => Some(Self::Approval),
             Some("ephemeralcontainers") => Some(Self::EphemeralContainers),
+            Some("resize") => Some(Self::Resize),
             Some(_) => None,
         }
     }
@@ -45,6 +48,7 @@ impl Part {
             Self::Scale => "scale",
             Self::Binding => "binding",
             Self::EphemeralContainers => "ephemeralcontainers",
+            Self::Resize => "resize",
         }
     }
 }

@@ -7,9 +7,9 @@ use quorate_meta::{Time, Value};
 
 use super::pipeline::Write;
 use super::{Writer, metadata};
-use crate::Part;
 use crate::options::{Owners, Target};
 use crate::ownership::FieldManager;
+use crate::{Notes, Part};
 
 impl Writer {
     /// Sets the identity of a new object. Runs once, however often a name must be generated.
@@ -39,7 +39,13 @@ impl Writer {
         let strategy = &target.resource.strategy;
         match old {
             Some(old) => strategy.prepare_update(self.names, part, old, object),
-            None => strategy.prepare_create(self.names, object),
+            None => {
+                let warnings = strategy.warnings_as_sent(self.names, object);
+                if let Some(author) = self.author.as_ref().filter(|_| !warnings.is_empty()) {
+                    author.note(Notes { warnings, ..Notes::default() });
+                }
+                strategy.prepare_create(self.names, object);
+            }
         }
         strategy.gated_fields().iter().for_each(|gated| gated.clear(&self.gates, old, object));
         strategy.stamp(self.names, old, object, now);

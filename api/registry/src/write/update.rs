@@ -263,8 +263,12 @@ impl Writer {
         };
         let told = std::mem::take(&mut admitted.terms.warnings);
         let mut warnings: Vec<String> = repeated.into_iter().chain(told).chain(judged).collect();
-        if matches!(options.part, Part::Main | Part::Scale) {
-            warnings.extend(strategy.warnings(self.names, Some(&old), &new));
+        match options.part {
+            Part::Main | Part::Scale => {
+                warnings.extend(strategy.warnings(self.names, Some(&old), &new));
+            }
+            Part::Status => warnings.extend(strategy.status_warnings(&new)),
+            _ => {}
         }
         let (revision, times) = (entry.modified, clock.times());
         let is_same =

@@ -2,9 +2,9 @@
 //! and claims.
 //!
 //! Invariants: LimitRanges are asked in the order of their names, and the first that an object
-//! violates is the one in the refusal. A pod is checked when it is created, because its resources
-//! do not change through an update of the pod itself; a claim at every write, unless its deletion
-//! has begun. A LimitRange that cannot be read refuses every write it could apply to.
+//! violates is the one in the refusal. A pod is checked when it is created and when it is resized,
+//! because its resources do not change through an update of the pod itself; a claim at every write,
+//! unless its deletion has begun. A LimitRange that cannot be read refuses every write it could apply to.
 //!
 //! Not here: sums over a namespace, which are ResourceQuota's.
 

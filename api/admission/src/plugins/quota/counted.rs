@@ -89,7 +89,8 @@ impl Counted {
                     || pods::reaches_out(old) != pods::reaches_out(new)
             }
             (Kind::Services | Kind::Claims | Kind::DeviceClaims, Some(Part::Main))
-            | (Kind::Claims, Some(Part::Status)) => true,
+            | (Kind::Claims, Some(Part::Status))
+            | (Kind::Pods, Some(Part::Resize)) => true,
             _ => false,
         }
     }

@@ -46,7 +46,8 @@ impl Strategy for CertificateSigningRequest {
             | Part::Finalize
             | Part::Scale
             | Part::Binding
-            | Part::EphemeralContainers => &["spec", "status"],
+            | Part::EphemeralContainers
+            | Part::Resize => &["spec", "status"],
             Part::Approval => &["spec", "status.certificate"],
             Part::Status => &["spec"],
         }
@@ -63,7 +64,8 @@ impl Strategy for CertificateSigningRequest {
             | Part::Finalize
             | Part::Scale
             | Part::Binding
-            | Part::EphemeralContainers => restore(old, new, &["status"]),
+            | Part::EphemeralContainers
+            | Part::Resize => restore(old, new, &["status"]),
             Part::Approval => restore(old, new, &["status", "certificate"]),
             Part::Status => conditions::keep_decision(old, new),
         }

@@ -28,6 +28,20 @@ pub(super) fn check(affinity: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
+/// Checks the values of the terms that a node must match, which are values of its labels. Pods that
+/// are there may have others.
+pub(super) fn check_required_values(affinity: &Field<'_>, causes: &mut Vec<Cause>) {
+    for term in affinity.get("nodeAffinity").get(REQUIRED).get("nodeSelectorTerms").items() {
+        for value in term
+            .get("matchExpressions")
+            .items()
+            .flat_map(|one| one.get("values").items().collect::<Vec<_>>())
+        {
+            causes.extend(wrong(&value, &name::label_value(value.text())));
+        }
+    }
+}
+
 /// Checks a NodeSelector, of whose terms one must match.
 pub(crate) fn check_node_selector(selector: &Field<'_>, causes: &mut Vec<Cause>) {
     let terms = selector.get("nodeSelectorTerms");
@@ -104,8 +118,13 @@ fn check_pod_term(term: &Field<'_>, causes: &mut Vec<Cause>) {
     for namespace in term.get("namespaces").items() {
         causes.extend(wrong(&namespace, &name::dns_label(namespace.text())));
     }
-    for keys in ["matchLabelKeys", "mismatchLabelKeys"] {
-        check_label_keys(&term.get(keys), &term.get("labelSelector"), causes);
+    let (keys, other_keys) = (term.get("matchLabelKeys"), term.get("mismatchLabelKeys"));
+    for keys in [&keys, &other_keys] {
+        check_label_keys(keys, &term.get("labelSelector"), causes);
+    }
+    let others: Vec<&str> = other_keys.items().map(|key| key.text()).collect();
+    for key in keys.items().filter(|key| others.contains(&key.text())) {
+        causes.push(key.invalid("exists in both matchLabelKeys and mismatchLabelKeys"));
     }
     if topology.is_empty() {
         causes.push(topology.required("can not be empty"));
@@ -191,5 +210,26 @@ mod tests {
                 "Forbidden podAffinity.P[0].podAffinityTerm.matchLabelKeys",
             ],
         );
+    }
+
+    #[test]
+    fn keys_and_values() {
+        let term = json!([{"labelSelector": {}, "topologyKey": "zone", "matchLabelKeys": ["a", "b"], "mismatchLabelKeys": ["b"]}]);
+        run(
+            json!({"podAffinity": {REQUIRED: term}}),
+            &["Invalid podAffinity.R[0].matchLabelKeys[1]"],
+        );
+        let terms = |value: &str| json!([{"matchExpressions": [{"key": "k", "operator": "In", "values": ["a", value]}]}]);
+        let affinity = |value: &str| {
+            let preferred = json!([{"weight": 1, "preference": terms("not a label")[0]}]);
+            Value::from(
+                json!({"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms(value)}, PREFERRED: preferred}}),
+            )
+        };
+        for (value, expect) in [("b", 0), ("", 0), ("not a label", 1)] {
+            let mut causes = Vec::new();
+            check_required_values(&Field::root(&affinity(value)), &mut causes);
+            assert_eq!(causes.len(), expect, "{value}");
+        }
     }
 }

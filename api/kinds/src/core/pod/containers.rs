@@ -4,22 +4,14 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::{Cause, Names, name};
+use quorate_meta::{Cause, name};
 
+use super::context::PodContext;
 use super::{env, handlers, mounts, ports, resources, security};
 use crate::field::Field;
 use crate::rules;
 
 const PULL_POLICIES: [&str; 3] = ["Always", "IfNotPresent", "Never"];
-
-/// The names that containers of a pod may refer to.
-pub(super) struct PodContext<'a> {
-    pub(super) names: &'a Names,
-    /// The names of the pod's volumes.
-    pub(super) volumes: HashSet<String>,
-    /// The names of the pod's resource claims.
-    pub(super) claims: HashSet<String>,
-}
 
 /// Checks containers and init containers.
 pub(super) fn check(context: &PodContext<'_>, spec: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -59,13 +51,13 @@ pub(super) fn check_one(context: &PodContext<'_>, container: &Field<'_>, causes:
         causes,
     );
     ports::check(&container.get("ports"), causes);
-    env::check(&container.get("env"), causes);
+    env::check(&context.volumes, &container.get("env"), causes);
     env::check_env_from(&container.get("envFrom"), causes);
     mounts::check(container, &context.volumes, causes);
     rules::one_of(&container.get("imagePullPolicy"), &PULL_POLICIES, causes);
     resources::check(context.names, &container.get("resources"), &context.claims, causes);
-    check_resize(&container.get("resizePolicy"), causes);
-    security::check_container(&container.get("securityContext"), causes);
+    check_resize(context, &container.get("resizePolicy"), causes);
+    security::check_container(&container.get("securityContext"), context.host_users, causes);
 }
 
 fn check_distinct_name<'v>(
@@ -98,15 +90,23 @@ fn check_init_container(container: &Field<'_>, grace: Option<i64>, causes: &mut 
     }
 }
 
-fn check_resize(policies: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_resize(context: &PodContext<'_>, policies: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for policy in policies.items() {
-        let resource = policy.get("resourceName");
+        let (resource, restart) = (policy.get("resourceName"), policy.get("restartPolicy"));
         if !seen.insert(resource.text()) {
-            causes.push(Cause::duplicate(policies.path(), resource.text()));
+            causes.push(Cause::duplicate(policy.path(), resource.text()));
         }
-        rules::one_of(&resource, &["cpu", "memory"], causes);
-        rules::one_of(&policy.get("restartPolicy"), &["NotRequired", "RestartContainer"], causes);
+        // What is wrong with one policy is told of the whole list, as in Kubernetes.
+        let of_list = |field: &Field<'_>, known: &[&str], causes: &mut Vec<Cause>| {
+            rules::one_of(&Field::new(field.value(), policies.path().clone()), known, causes);
+        };
+        of_list(&resource, &["cpu", "memory"], causes);
+        of_list(&restart, &["NotRequired", "RestartContainer"], causes);
+        if context.never_restarts && restart.text() != "NotRequired" {
+            let why = "must be 'NotRequired' when `restartPolicy` is 'Never'";
+            causes.push(Cause::invalid(policies.path(), restart.text(), why));
+        }
     }
 }
 
@@ -122,13 +122,10 @@ mod tests {
         let good = |name: &str| json!({"name": name, "image": "a", "terminationMessagePolicy": "File", "imagePullPolicy": "Always"});
         let run = |spec: serde_json::Value, expect: &[&str]| {
             let object = Value::from(spec);
-            let context = PodContext {
-                names: Naming::Svc.names(),
-                volumes: HashSet::new(),
-                claims: HashSet::new(),
-            };
+            let root = Field::root(&object);
+            let context = PodContext::of(Naming::Svc.names(), &root, Vec::new());
             let mut causes = Vec::new();
-            check(&context, &Field::root(&object), &mut causes);
+            check(&context, &root, &mut causes);
             assert_eq!(shown(&causes), expect, "{object:?}");
         };
         let with = |field: &str, value: serde_json::Value| {
@@ -152,11 +149,21 @@ mod tests {
         let twice = json!([{"resourceName": "cpu", "restartPolicy": "NotRequired"}, {"resourceName": "cpu", "restartPolicy": "Odd"}]);
         run(
             with("resizePolicy", twice),
-            &[
-                "Duplicate containers[0].resizePolicy",
-                "NotSupported containers[0].resizePolicy[1].restartPolicy",
-            ],
+            &["Duplicate containers[0].resizePolicy[1]", "NotSupported containers[0].resizePolicy"],
         );
+        let restarting = json!([{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]);
+        run(with("resizePolicy", restarting.clone()), &[]);
+        let mut never = with("resizePolicy", restarting);
+        never["restartPolicy"] = "Never".into();
+        run(never, &["Invalid containers[0].resizePolicy"]);
+        let unmasked = json!({"procMount": "Unmasked"});
+        run(
+            with("securityContext", unmasked.clone()),
+            &["Invalid containers[0].securityContext.procMount"],
+        );
+        let mut own_users = with("securityContext", unmasked);
+        own_users["hostUsers"] = false.into();
+        run(own_users, &[]);
         let mut init = good("i");
         init["livenessProbe"] = json!({"tcpSocket": {"port": 1}});
         run(

@@ -137,7 +137,7 @@ fn default_pod_resources(spec: &mut Map) {
 
 /// The aggregate of the containers: the sum of all, or the largest init container, whichever is
 /// more.
-fn totals(spec: &Map, field: &str) -> BTreeMap<String, Quantity> {
+pub(super) fn totals(spec: &Map, field: &str) -> BTreeMap<String, Quantity> {
     let mut totals: BTreeMap<String, Quantity> = BTreeMap::new();
     for list in ["containers", "initContainers"] {
         for container in spec.get(list).and_then(Value::as_list).unwrap_or_default() {

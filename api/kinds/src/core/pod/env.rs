@@ -1,7 +1,11 @@
 //! Environment variables of containers and their sources.
 
+use std::collections::HashMap;
+
 use quorate_meta::{Cause, Quantity, name};
 
+use super::context::VolumeType;
+use super::volume_files::check_path;
 use crate::core::data;
 use crate::field::Field;
 use crate::rules;
@@ -34,15 +38,33 @@ const SOURCES: [&str; 5] =
 const MEMORY_DIVISORS: [&str; 13] =
     ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-/// Checks `env`.
-pub(super) fn check(env: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks `env`; `volumes` are those of the pod.
+pub(super) fn check(
+    volumes: &HashMap<String, VolumeType>,
+    env: &Field<'_>,
+    causes: &mut Vec<Cause>,
+) {
     for variable in env.items() {
         rules::name(&variable.get("name"), variable_name, causes);
         let source = variable.get("valueFrom");
         if source.is_set() {
             check_source(&variable, &source, causes);
         }
+        let volume = source.get("fileKeyRef.volumeName");
+        match volumes.get(volume.text()) {
+            _ if volume.is_empty() => {}
+            None => causes.push(Cause::not_found(volume.path(), volume.text())),
+            Some(VolumeType::EmptyDir) => {}
+            Some(_) => causes.push(volume.invalid("referenced volume must be of type emptyDir")),
+        }
     }
+}
+
+/// Checks a FileKeySelector (KEP-5307): a key of a file in a volume.
+fn check_file_key(reference: &Field<'_>, causes: &mut Vec<Cause>) {
+    rules::name(&reference.get("key"), variable_name, causes);
+    check_path(&reference.get("path"), causes);
+    rules::name(&reference.get("volumeName"), name::dns_label, causes);
 }
 
 /// Checks `envFrom`.
@@ -87,11 +109,7 @@ fn check_source(variable: &Field<'_>, source: &Field<'_>, causes: &mut Vec<Cause
         match **field {
             "fieldRef" => check_field(&part, &ENV_FIELDS, true, causes),
             "resourceFieldRef" => check_resource_field(&part, false, causes),
-            "fileKeyRef" => {
-                ["key", "path", "volumeName"]
-                    .iter()
-                    .for_each(|field| rules::required(&part.get(field), causes));
-            }
+            "fileKeyRef" => check_file_key(&part, causes),
             _ => {
                 rules::required(&part.get("name"), causes);
                 rules::name(&part.get("key"), data::key_problems, causes);
@@ -201,8 +219,10 @@ mod tests {
     fn variables() {
         let check = |variable: serde_json::Value, expect: &[&str]| {
             let object = Value::from(json!({"e": [variable]}));
+            let (empty, other) = (VolumeType::EmptyDir, VolumeType::Other);
+            let volumes = HashMap::from([("v".to_owned(), empty), ("w".to_owned(), other)]);
             let mut causes = Vec::new();
-            check(&Field::root(&object).get("e"), &mut causes);
+            check(&volumes, &Field::root(&object).get("e"), &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         let from = |source: serde_json::Value| json!({"name": "A", "valueFrom": source});
@@ -239,6 +259,19 @@ mod tests {
                 "Invalid e[0].valueFrom.secretKeyRef.key",
             ],
         );
+        let file = |key: &str, path: &str, volume: &str| {
+            from(json!({"fileKeyRef": {"key": key, "path": path, "volumeName": volume}}))
+        };
+        let at = |reason: &str, of: &str| format!("{reason} e[0].valueFrom.fileKeyRef.{of}");
+        check(file("K", "a/b.env", "v"), &[]);
+        check(file("", "a", "v"), &[&at("Required", "key")]);
+        check(file("a=b", "a", "v"), &[&at("Invalid", "key")]);
+        for path in ["/a", "../a", "a/../b", "..a"] {
+            check(file("K", path, "v"), &[&at("Invalid", "path")]);
+        }
+        check(file("K", "", ""), &[&at("Required", "path"), &at("Required", "volumeName")]);
+        check(file("K", "a", "w"), &[&at("Invalid", "volumeName")]);
+        check(file("K", "a", "x"), &[&at("NotFound", "volumeName")]);
         let mut both = field("metadata.name");
         both["value"] = "x".into();
         check(both, &["Invalid e[0].valueFrom"]);

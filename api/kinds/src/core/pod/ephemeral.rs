@@ -3,9 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use quorate_meta::{Cause, Value};
+use quorate_meta::{Cause, Names, Value};
 
-use super::containers::{self, PodContext};
+use super::containers;
+use super::context::PodContext;
+use super::pod_annotations::is_mirror;
 use crate::field::Field;
 
 /// The fields that an ephemeral container must not have.
@@ -61,8 +63,14 @@ pub(super) fn check(context: &PodContext<'_>, spec: &Field<'_>, causes: &mut Vec
 
 /// Restores all fields but the ephemeral containers and the managed fields.
 pub(super) fn restore(old: &Value, new: &mut Value) {
+    restore_all_but(&[&LIST], old, new);
+}
+
+/// Restores all fields but those at these paths and the managed fields.
+pub(super) fn restore_all_but(paths: &[&[&str]], old: &Value, new: &mut Value) {
     const OWNERS: [&str; 2] = ["metadata", "managedFields"];
-    let kept = [&LIST, &OWNERS].map(|path| (path, new.at(path).cloned()));
+    let paths = paths.iter().copied().chain([&OWNERS[..]]);
+    let kept: Vec<_> = paths.map(|path| (path, new.at(path).cloned())).collect();
     *new = old.clone();
     for (path, value) in kept {
         match value {
@@ -76,8 +84,12 @@ pub(super) fn restore(old: &Value, new: &mut Value) {
     }
 }
 
-/// Checks a change: ephemeral containers are only added.
-pub(super) fn check_update(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+/// Checks a change: ephemeral containers are only added, and to no pod that a kubelet made.
+pub(super) fn check_update(names: &Names, old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    if is_mirror(names, old) {
+        causes.push(Cause::forbidden("", "static pods do not support ephemeral containers"));
+        return;
+    }
     let (before, after) = (Field::root(old).get("spec.ephemeralContainers"), Field::root(new));
     let after = after.get("spec.ephemeralContainers");
     let now: HashMap<&str, &Value> =
@@ -113,13 +125,10 @@ mod tests {
             let object = Value::from(
                 json!({"containers": [{"name": "c"}], "ephemeralContainers": [container]}),
             );
-            let context = PodContext {
-                names: Naming::Svc.names(),
-                volumes: HashSet::new(),
-                claims: HashSet::new(),
-            };
+            let root = Field::root(&object);
+            let context = PodContext::of(Naming::Svc.names(), &root, Vec::new());
             let mut causes = Vec::new();
-            check(&context, &Field::root(&object), &mut causes);
+            check(&context, &root, &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         run(json!({"targetContainerName": "c"}), &[]);
@@ -140,6 +149,7 @@ mod tests {
         let check = |ephemeral_containers: serde_json::Value, expect: &[&str]| {
             let mut causes = Vec::new();
             check_update(
+                Naming::Svc.names(),
                 &pod(json!([{"name": "e", "image": "a"}])),
                 &pod(ephemeral_containers),
                 &mut causes,

@@ -5,20 +5,25 @@
 //! [`template`].
 
 mod affinity;
-mod annotation_warnings;
+mod app_armor;
 mod containers;
+mod context;
 pub(crate) mod defaults;
 mod deletion;
 mod env;
 mod ephemeral;
 mod handlers;
+mod host_process;
 mod label_keys;
 mod mounts;
 mod network;
 pub(crate) mod node_labels;
 mod os;
+mod pod_annotations;
+mod pod_resources;
 mod pod_status;
 mod ports;
+mod resize;
 mod resources;
 mod scheduling;
 mod security;

@@ -27,6 +27,31 @@ pub(super) fn align_addresses(status: &mut Map) {
     }
 }
 
+/// Keeps the observed generations, of the status and of each condition, that a writer leaves out.
+/// Of several conditions of one type each keeps its own, in order.
+pub(super) fn keep_observed_generations(old: &Value, new: &mut Value) {
+    const FIELD: &str = "observedGeneration";
+    let unset = |value: &Value| value.get(FIELD).and_then(Value::as_i64).unwrap_or_default() == 0;
+    let Some(status) = new.get_mut("status") else {
+        return;
+    };
+    if let Some(known) = old.at(&["status", FIELD]).filter(|_| unset(status)) {
+        status.set_at(&[FIELD], known.clone());
+    }
+    let before = old.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+    let mut before: Vec<&Value> = before.iter().collect();
+    for condition in status.get_mut("conditions").and_then(Value::as_list_mut).into_iter().flatten()
+    {
+        let of_type = |other: &&Value| other.get("type") == condition.get("type");
+        let Some(at) = before.iter().position(of_type) else {
+            continue;
+        };
+        if let Some(known) = before.remove(at).get(FIELD).filter(|_| unset(condition)) {
+            condition.set_at(&[FIELD], known.clone());
+        }
+    }
+}
+
 /// Checks a change of the status.
 pub(super) fn check_change(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     let (before, after) = (Field::root(old).get("status"), Field::root(new).get("status"));
@@ -242,6 +267,25 @@ mod tests {
         claims(json!([claim("d", "x")]), &[&format!("Invalid {at}[0].name")]);
         claims(json!([claim("c", "A")]), &[&format!("Invalid {at}[0].name")]);
         claims(json!([claim("c", "x"), claim("c", "y")]), &[&format!("Duplicate {at}[1].name")]);
+    }
+
+    #[test]
+    fn observed_generations_stay() {
+        let run = |old: Json, new: Json, expect: Json| {
+            let of = |status: Json| Value::from(json!({ "status": status }));
+            let mut kept = of(new);
+            keep_observed_generations(&of(old), &mut kept);
+            assert_eq!(kept, of(expect));
+        };
+        let with = |generation: i64| json!({"observedGeneration": generation, "conditions": [{"type": "A", "observedGeneration": generation}]});
+        run(with(3), json!({"conditions": [{"type": "A"}]}), with(3));
+        run(with(3), with(4), with(4));
+        run(
+            with(3),
+            json!({"conditions": [{"type": "B"}]}),
+            json!({"observedGeneration": 3, "conditions": [{"type": "B"}]}),
+        );
+        run(json!({}), json!({}), json!({}));
     }
 
     #[test]

@@ -13,10 +13,15 @@ const MAX_SYSCTL: usize = 253;
 const SYSCTL_FORM: &str = "must have at most 253 characters and match regex \
                            ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
 
-/// Checks the security context of a container.
-pub(super) fn check_container(context: &Field<'_>, causes: &mut Vec<Cause>) {
+/// Checks the security context of a container; `host_users` is whether its pod has the users of the
+/// host.
+pub(super) fn check_container(context: &Field<'_>, host_users: bool, causes: &mut Vec<Cause>) {
     check_ids(context, causes);
-    rules::optional_one_of(&context.get("procMount"), &["Default", "Unmasked"], causes);
+    let mount = context.get("procMount");
+    rules::optional_one_of(&mount, &["Default", "Unmasked"], causes);
+    if host_users && mount.text() == "Unmasked" {
+        causes.push(mount.invalid("`hostUsers` must be false to use `Unmasked`"));
+    }
     let escalation = context.get("allowPrivilegeEscalation");
     if escalation.value().as_bool() == Some(false) {
         if context.get("privileged").is_true() {
@@ -62,7 +67,7 @@ pub(super) fn check_pod(spec: &Field<'_>, template: bool, causes: &mut Vec<Cause
     for group in context.get("supplementalGroups").items() {
         check_id(&group, causes);
     }
-    check_sysctls(&context.get("sysctls"), causes);
+    check_sysctls(spec, &context.get("sysctls"), causes);
     for (field, known) in [
         ("fsGroupChangePolicy", &["Always", "OnRootMismatch"]),
         ("supplementalGroupsPolicy", &["Merge", "Strict"]),
@@ -86,7 +91,7 @@ fn check_id(id: &Field<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_sysctls(list: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_sysctls(spec: &Field<'_>, list: &Field<'_>, causes: &mut Vec<Cause>) {
     let mut seen = HashSet::new();
     for sysctl in list.items() {
         let name = sysctl.get("name");
@@ -97,7 +102,25 @@ fn check_sysctls(list: &Field<'_>, causes: &mut Vec<Cause>) {
         } else if !seen.insert(name.text()) {
             causes.push(name.duplicate());
         }
+        if let Some(host) = host_namespace(name.text()).filter(|host| spec.get(host).is_true()) {
+            causes.push(name.invalid(&format!("may not be specified when '{host}' is true")));
+        }
     }
+}
+
+/// The field that gives a pod the namespace of the host which a kernel parameter belongs to.
+fn host_namespace(sysctl: &str) -> Option<&'static str> {
+    const IPC: [&str; 4] = ["kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue."];
+    // The first separator says which of both forms of a name this is.
+    let name = match sysctl.find(['.', '/']) {
+        Some(at) if sysctl[at..].starts_with('/') => sysctl.replace('/', "."),
+        _ => sysctl.to_owned(),
+    };
+    if name.starts_with("net.") {
+        return Some("hostNetwork");
+    }
+    let is_ipc = name == IPC[0] || IPC[1..].iter().any(|begin| name.starts_with(begin));
+    is_ipc.then_some("hostIPC")
 }
 
 fn is_sysctl(text: &str) -> bool {
@@ -194,6 +217,18 @@ mod tests {
             &["Invalid shareProcessNamespace"],
         );
         check(json!({"hostUsers": false, "hostIPC": true}), &["Forbidden hostIPC"]);
+        let of = |name: &str, host: &str, on: bool| json!({host: on, "securityContext": {"sysctls": [{"name": name}]}});
+        let refused = &["Invalid securityContext.sysctls[0].name"];
+        for name in ["net.core.somaxconn", "net/core/somaxconn"] {
+            check(of(name, "hostNetwork", true), refused);
+            check(of(name, "hostNetwork", false), &[]);
+            check(of(name, "hostIPC", true), &[]);
+        }
+        for name in ["kernel.sem", "kernel.shmmax", "kernel/msgmax", "fs.mqueue.queues_max"] {
+            check(of(name, "hostIPC", true), refused);
+            check(of(name, "hostNetwork", true), &[]);
+        }
+        check(of("kernel.semaphores", "hostIPC", true), &[]);
     }
 
     #[test]
@@ -201,7 +236,7 @@ mod tests {
         let check = |context: serde_json::Value, expect: &[&str]| {
             let object = Value::from(json!({"s": context}));
             let mut causes = Vec::new();
-            check_container(&Field::root(&object).get("s"), &mut causes);
+            check_container(&Field::root(&object).get("s"), true, &mut causes);
             assert_eq!(shown(&causes), expect);
         };
         check(json!({"runAsUser": 0, "privileged": true}), &[]);

@@ -1,11 +1,12 @@
 //! PodSpec: the checks of all its parts, in order.
 
-use std::collections::HashSet;
-
 use quorate_meta::{Cause, Names, name};
 
-use super::containers::{self, PodContext};
-use super::{affinity, ephemeral, network, os, resources, scheduling, security, volumes};
+use super::context::PodContext;
+use super::{
+    affinity, containers, ephemeral, host_process, network, os, pod_resources, resources,
+    scheduling, security, volumes,
+};
 use crate::field::Field;
 use crate::rules;
 
@@ -22,13 +23,7 @@ pub(super) fn check(
     causes: &mut Vec<Cause>,
 ) {
     volumes::check(&spec.get("volumes"), causes);
-    let (volumes, claims) = (spec.get("volumes"), spec.get("resourceClaims"));
-    let texts = |list: &Field<'_>| {
-        list.items().map(|item| item.get("name").text().to_owned()).collect::<HashSet<_>>()
-    };
-    let volumes =
-        texts(&volumes).into_iter().chain(further.into_iter().map(str::to_owned)).collect();
-    let context = PodContext { names, volumes, claims: texts(&claims) };
+    let context = PodContext::of(names, spec, further);
     containers::check(&context, spec, causes);
     ephemeral::check(&context, spec, causes);
     scheduling::check_claims(&spec.get("resourceClaims"), causes);
@@ -69,10 +64,8 @@ pub(super) fn check(
     for (resource, amount) in spec.get("overhead").entries() {
         resources::check_amount(names, resource, &amount, causes);
     }
-    let own = spec.get("resources");
-    if own.is_set() {
-        resources::check(names, &own, &HashSet::new(), causes);
-    }
+    pod_resources::check(names, spec, causes);
+    host_process::check(spec, causes);
     os::check(spec, causes);
 }
 

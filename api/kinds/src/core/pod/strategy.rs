@@ -3,8 +3,8 @@
 use quorate_meta::{Cause, Map, Names, Value};
 
 use super::{
-    defaults, deletion, ephemeral, label_keys, pod_status, resources, spec, template, update,
-    warnings,
+    affinity, app_armor, defaults, deletion, ephemeral, label_keys, pod_annotations, pod_status,
+    resize, resources, spec, template, update, warnings,
 };
 use crate::field::Field;
 use quorate_registry::strategy::status;
@@ -58,13 +58,18 @@ impl Strategy for Pod {
     }
 
     fn only(&self, part: Part) -> Option<&'static [&'static str]> {
-        (part == Part::EphemeralContainers).then_some(&["spec.ephemeralContainers"])
+        match part {
+            Part::EphemeralContainers => Some(&["spec.ephemeralContainers"]),
+            Part::Resize => Some(&resize::FIELDS),
+            _ => None,
+        }
     }
 
     fn prepare_create(&self, names: &Names, object: &mut Value) {
         set_grace_period(object);
         add_tolerations(names, object);
         label_keys::merge(object);
+        app_armor::align(names, object);
         let spec = object.get("spec").cloned().unwrap_or_default();
         let quality = resources::qos_class(&spec);
         let mut status =
@@ -84,11 +89,12 @@ impl Strategy for Pod {
     }
 
     fn prepare_update(&self, _: &Names, part: Part, old: &Value, new: &mut Value) {
-        if part == Part::EphemeralContainers {
-            ephemeral::restore(old, new);
-        }
-        if part == Part::Main {
-            keep_priority(old, new);
+        match part {
+            Part::EphemeralContainers => ephemeral::restore(old, new),
+            Part::Resize => resize::restore(old, new),
+            Part::Main => keep_priority(old, new),
+            Part::Status => pod_status::keep_observed_generations(old, new),
+            _ => {}
         }
         status::restore(part, old, new);
         if part == Part::Status {
@@ -111,9 +117,13 @@ impl Strategy for Pod {
         causes
     }
 
-    fn validate_create(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        let spec = Field::root(object).get("spec");
+        let (root, spec) = (Field::root(object), Field::root(object).get("spec"));
+        let annotations = root.get("metadata.annotations");
+        pod_annotations::check(names, None, &annotations, &spec, &mut causes);
+        app_armor::check_agreement(names, object, &mut causes);
+        affinity::check_required_values(&spec.get("affinity"), &mut causes);
         let (guests, node) = (spec.get("ephemeralContainers"), spec.get("nodeName"));
         if !guests.is_empty() {
             causes.push(guests.forbidden("cannot be set on create"));
@@ -125,19 +135,31 @@ impl Strategy for Pod {
         causes
     }
 
-    fn validate_update(&self, _: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
+    fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
-        update::check_annotations(old, new, &mut causes);
+        let (before, root) = (old.at(&["metadata", "annotations"]), Field::root(new));
+        pod_annotations::check_change(names, old, new, &mut causes);
+        let annotations = root.get("metadata.annotations");
+        pod_annotations::check(names, before, &annotations, &root.get("spec"), &mut causes);
         match part {
             Part::Main => update::check(old, new, &mut causes),
-            Part::EphemeralContainers => ephemeral::check_update(old, new, &mut causes),
+            Part::EphemeralContainers => ephemeral::check_update(names, old, new, &mut causes),
+            Part::Resize => resize::check(names, old, new, &mut causes),
             _ => pod_status::check_change(old, new, &mut causes),
         }
         causes
     }
 
+    fn warnings_as_sent(&self, names: &Names, object: &Value) -> Vec<String> {
+        app_armor::warnings(names, object)
+    }
+
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        warnings::of_pod(names, old, new)
+        if old.is_some() { Vec::new() } else { warnings::of_pod(names, new) }
+    }
+
+    fn status_warnings(&self, new: &Value) -> Vec<String> {
+        warnings::of_status(new)
     }
 
     fn grace_seconds(&self, object: &Value, asked: Option<i64>) -> Option<i64> {

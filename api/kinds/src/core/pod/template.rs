@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, LabelSelector, Names, Value, name};
 
-use super::{defaults, spec};
+use super::{affinity, defaults, pod_annotations, spec};
 use crate::field::Field;
 use crate::rules;
 use quorate_registry::GatedFields;
@@ -52,7 +52,9 @@ pub(crate) fn check_with_volumes(
     let annotations = metadata.get("annotations");
     let texts = annotations.entries().map(|(key, value)| (key, value.text()));
     causes.extend(name::annotations(annotations.path(), texts));
+    pod_annotations::check(names, None, &annotations, &template.get("spec"), causes);
     spec::check(names, &template.get("spec"), true, volumes, causes);
+    affinity::check_required_values(&template.get("spec.affinity"), causes);
     let guests = template.get("spec.ephemeralContainers");
     if !guests.is_empty() {
         causes.push(guests.forbidden("ephemeral containers not allowed in pod template"));

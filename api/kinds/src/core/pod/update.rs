@@ -1,10 +1,11 @@
-//! Updates of a pod: the mutable fields of its specification and annotations.
+//! Updates of a pod: the mutable fields of its specification.
 //!
-//! Everything else is immutable. Resizing (KEP-1287) is not supported here.
+//! Everything else is immutable. Its annotations are in `pod_annotations`, the resources of its
+//! containers in `resize`.
 
 use std::collections::HashSet;
 
-use quorate_meta::{Cause, Map, Path, Value};
+use quorate_meta::{Cause, Value};
 
 use super::defaults::CONTAINERS;
 use super::scheduling::only_adds_tolerations;
@@ -18,6 +19,9 @@ const WHY: &str = "pod updates may not change fields other than `spec.containers
 
 /// The path of the node affinity in a specification.
 const NODE_AFFINITY: &[&str] = &["affinity", "nodeAffinity"];
+/// The path of the terms that a node must match.
+const REQUIRED_TERMS: &str =
+    "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
 
 /// Checks a change of the specification.
 pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
@@ -40,44 +44,12 @@ pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
         causes.push(after.get("tolerations").forbidden(why));
     }
     check_gates(&before.get("schedulingGates"), &after.get("schedulingGates"), causes);
+    if !before.get("schedulingGates").is_empty() {
+        check_narrowing(&before, &after, causes);
+    }
     if fixed(before.value(), after.value()) != *before.value() {
         causes.push(after.forbidden(WHY));
     }
-}
-
-/// The prefix of the annotations with AppArmor profiles of containers.
-const APP_ARMOR: &str = "container.apparmor.security.beta.";
-/// The suffix of the annotation of mirror pods, which represent static pods of a kubelet.
-const MIRROR: &str = "/config.mirror";
-
-/// Checks a change of the annotations: those that admission relied on are immutable.
-pub(super) fn check_annotations(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
-    let (before, after) = (annotations(old), annotations(new));
-    let at = |key: &str| Path::new("metadata.annotations").key(key);
-    for (key, value) in before.iter().flat_map(|before| before.iter()) {
-        let is_same = after.and_then(|after| after.get(key)) == Some(value);
-        if let Some(what) = fixed_annotation(key).filter(|_| !is_same) {
-            causes.push(Cause::forbidden(at(key), &format!("may not remove or update {what}")));
-        }
-    }
-    for (key, _) in after.iter().flat_map(|after| after.iter()) {
-        let is_known = before.is_some_and(|before| before.contains_key(key));
-        if let Some(what) = fixed_annotation(key).filter(|_| !is_known) {
-            causes.push(Cause::forbidden(at(key), &format!("may not add {what}")));
-        }
-    }
-}
-
-fn annotations(pod: &Value) -> Option<&Map> {
-    pod.at(&["metadata", "annotations"]).and_then(Value::as_map)
-}
-
-/// The name of an immutable annotation in messages.
-fn fixed_annotation(key: &str) -> Option<&'static str> {
-    if key.starts_with(APP_ARMOR) {
-        return Some("AppArmor annotations");
-    }
-    key.ends_with(MIRROR).then_some("mirror pod annotation")
 }
 
 /// Checks `activeDeadlineSeconds`: it can be set and lowered, not removed or raised.
@@ -127,19 +99,49 @@ fn fixed(before: &Value, after: &Value) -> Value {
     fixed
 }
 
-/// Restores the node selection of a pod with scheduling gates where it was only narrowed
-/// (KEP-3838).
-fn narrowed(before: &Value, fixed: &mut Value) {
-    let had = before.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
-    let has = fixed.get("nodeSelector").and_then(Value::as_map).cloned().unwrap_or_default();
-    if had.iter().all(|(key, value)| has.get(key) == Some(value)) {
-        keep("nodeSelector", before, fixed);
+/// Checks that a pod with scheduling gates (KEP-3838) has its node selection only narrowed.
+fn check_narrowing(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
+    let (had, has) = (before.get("nodeSelector"), after.get("nodeSelector"));
+    let stays = |(key, value): (&str, Field<'_>)| has.value().get(key) == Some(value.value());
+    if !had.entries().all(stays) {
+        let why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+        causes.push(has.invalid(why));
     }
-    if before.at(NODE_AFFINITY).is_none_or(Value::is_empty) {
-        keep_at(NODE_AFFINITY, before, fixed);
-        if before.get("affinity").is_none() && fixed.get("affinity").is_some_and(Value::is_empty) {
-            fixed.remove_at(&["affinity"]);
-        }
+    let (had, has) = (before.get(REQUIRED_TERMS), after.get(REQUIRED_TERMS));
+    let (old, new) = (had.items(), has.items());
+    if old.len() == 0 {
+        return;
+    }
+    if old.len() != new.len() {
+        let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        causes.push(has.invalid(why));
+        return;
+    }
+    for (_, term) in had.items().zip(has.items()).filter(|(old, new)| !only_adds(old, new)) {
+        causes.push(term.invalid("only additions are allowed (no mutations or deletions)"));
+    }
+}
+
+/// Whether a term has all of its requirements still, in order. An empty one matches nothing, so that
+/// any requirement would widen it.
+fn only_adds(old: &Field<'_>, new: &Field<'_>) -> bool {
+    let lists = ["matchExpressions", "matchFields"];
+    if lists.iter().all(|list| old.get(list).is_empty()) {
+        return lists.iter().all(|list| new.get(list).is_empty());
+    }
+    lists.iter().all(|list| {
+        let all = |term: &Field<'_>| term.get(list).value().as_list().unwrap_or_default().to_vec();
+        all(new).starts_with(&all(old))
+    })
+}
+
+/// Restores the node selection of a pod with scheduling gates, which [`check_narrowing`] checks.
+fn narrowed(before: &Value, fixed: &mut Value) {
+    keep("nodeSelector", before, fixed);
+    keep_at(NODE_AFFINITY, before, fixed);
+    let unset = before.get("affinity").is_none_or(Value::is_null);
+    if unset && fixed.get("affinity").is_some_and(Value::is_empty) {
+        fixed.remove_at(&["affinity"]);
     }
 }
 
@@ -148,25 +150,6 @@ mod tests {
     use super::*;
     use crate::rules::tests::shown;
     use serde_json::json;
-
-    #[test]
-    fn annotations_that_stay() {
-        let check = |before: serde_json::Value, after: serde_json::Value, expect: &[&str]| {
-            let [old, new] =
-                [before, after].map(|of| Value::from(json!({"metadata": {"annotations": of}})));
-            let mut causes = Vec::new();
-            check_annotations(&old, &new, &mut causes);
-            assert_eq!(shown(&causes), expect);
-        };
-        let profile = "container.apparmor.security.beta.svc.io/c";
-        let forbidden = format!("Forbidden metadata.annotations[{profile}]");
-        check(json!({profile: "a", "b": "c"}), json!({profile: "a", "b": "d", "e": "f"}), &[]);
-        check(json!({profile: "a"}), json!({profile: "b"}), &[&forbidden]);
-        check(json!({profile: "a"}), json!(null), &[&forbidden]);
-        check(json!({}), json!({profile: "unconfined"}), &[&forbidden]);
-        let mirror = "Forbidden metadata.annotations[svc.io/config.mirror]";
-        check(json!(null), json!({"svc.io/config.mirror": "x"}), &[mirror]);
-    }
 
     /// A pod's spec is `before`, then the client merges `change` into it.
     fn change(before: serde_json::Value, change: serde_json::Value, expect: &[&str]) {
@@ -209,6 +192,12 @@ mod tests {
         let gated = || json!({"schedulingGates": [{"name": "g"}]});
         let other = json!({"schedulingGates": [{"name": "h"}]});
         change(gated(), json!({"nodeSelector": {"a": "b"}}), &[]);
+        let selected = json!({"schedulingGates": [{"name": "g"}], "nodeSelector": {"a": "b"}});
+        change(selected.clone(), json!({"nodeSelector": {"c": "d"}}), &[]);
+        for selector in [json!({"a": "c"}), json!(null)] {
+            let at = &["Invalid spec.nodeSelector"];
+            change(selected.clone(), json!({"nodeSelector": selector}), at);
+        }
         change(gated(), json!({"schedulingGates": []}), &[]);
         change(gated(), other, &["Forbidden spec.schedulingGates"]);
     }
@@ -216,25 +205,40 @@ mod tests {
     #[test]
     fn affinities() {
         let gated = || json!({"schedulingGates": [{"name": "g"}]});
-        let required = |term: serde_json::Value| json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]});
-        let near = || required(json!({"topologyKey": "k", "namespaces": ["b"]}));
-        let node = || required(json!({"matchFields": []}));
+        let near =
+            || json!({"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "k"}]});
+        let node = |terms: serde_json::Value| json!({"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}});
         let affinity = |of: serde_json::Value| json!({ "affinity": of });
-        let to_node = || affinity(json!({"nodeAffinity": node()}));
+        let to_node = |terms: serde_json::Value| affinity(json!({"nodeAffinity": node(terms)}));
         let with = |affinity: serde_json::Value| json!({"schedulingGates": [{"name": "g"}], "affinity": affinity});
-        let forbidden = &["Forbidden spec"];
-        change(gated(), to_node(), &[]);
-        change(with(json!({"podAffinity": near()})), to_node(), &[]);
+        let (one, two) = (json!({"key": "a"}), json!({"key": "b"}));
+        let term = |expressions: &[&serde_json::Value]| json!({ "matchExpressions": expressions });
+        let of_one = || json!([term(&[&one])]);
+        change(gated(), to_node(of_one()), &[]);
+        change(with(json!({"podAffinity": near()})), to_node(of_one()), &[]);
         change(with(json!({"nodeAffinity": {}})), affinity(json!(null)), &[]);
-        change(with(json!({})), to_node(), &[]);
-        change(json!({}), to_node(), forbidden);
-        for pods in [
-            json!({"podAffinity": near()}),
-            json!({"podAntiAffinity": near(), "nodeAffinity": node()}),
-        ] {
-            change(gated(), affinity(pods), forbidden);
+        change(with(json!({})), to_node(of_one()), &[]);
+        change(json!({}), to_node(of_one()), &["Forbidden spec"]);
+        for pods in [json!({"podAffinity": near()}), json!({"podAntiAffinity": near()})] {
+            change(gated(), affinity(pods), &["Forbidden spec"]);
         }
-        change(with(json!({"podAntiAffinity": near()})), affinity(json!(null)), forbidden);
-        change(with(json!({"nodeAffinity": node()})), affinity(json!(null)), forbidden);
+        change(
+            with(json!({"podAntiAffinity": near()})),
+            affinity(json!(null)),
+            &["Forbidden spec"],
+        );
+
+        let old = || with(json!({"nodeAffinity": node(of_one())}));
+        let terms = format!("Invalid spec.{REQUIRED_TERMS}");
+        let first = format!("Invalid spec.{REQUIRED_TERMS}[0]");
+        change(old(), to_node(json!([term(&[&one, &two])])), &[]);
+        change(old(), to_node(json!([term(&[&two, &one])])), &[&first]);
+        change(old(), to_node(json!([term(&[&two])])), &[&first]);
+        change(old(), to_node(json!([term(&[&one]), term(&[&two])])), &[&terms]);
+        change(old(), affinity(json!(null)), &[&terms]);
+        let empty = with(json!({"nodeAffinity": node(json!([{}]))}));
+        change(empty, to_node(of_one()), &[&first]);
+        let preferred = |weight: i64| json!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight}]}});
+        change(with(preferred(1)), affinity(preferred(2)), &[]);
     }
 }

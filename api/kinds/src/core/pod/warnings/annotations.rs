@@ -4,8 +4,10 @@
 
 use quorate_meta::Names;
 
-use super::defaults::CONTAINERS;
+use crate::core::pod::app_armor;
 use crate::field::Field;
+
+const SECCOMP: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
 
 /// Annotations without an effect: the beginning of their key, its end, since when, and the field.
 const RETIRED: [(&str, &str, &str, &str); 3] = [
@@ -14,68 +16,67 @@ const RETIRED: [(&str, &str, &str, &str); 3] = [
     ("security.alpha.", "unsafe-sysctls", "v1.11", "sysctls"),
 ];
 
-/// Warnings about the annotations beside a specification.
-pub(super) fn of_annotations(
+/// Warnings about annotations that have no effect at all.
+pub(super) fn of_retired(names: &Names, annotations: &Field<'_>, warnings: &mut Vec<String>) {
+    for (begin, name, since, field) in RETIRED {
+        let why = format!("non-functional in {since}+; use the \"{field}\" field instead");
+        tell(annotations, &key(names, begin, name), &why, warnings);
+    }
+}
+
+/// The warning about the seccomp annotation of a pod without a profile.
+pub(super) fn of_pod_seccomp(
     names: &Names,
     annotations: &Field<'_>,
     spec: &Field<'_>,
     warnings: &mut Vec<String>,
 ) {
-    let mut tell = |key: &str, why: &str| {
-        let given = annotations.entries().find(|(own, _)| *own == key);
-        warnings.extend(given.map(|(_, field)| format!("{}: {why}", field.path())));
-    };
-    let seccomp = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
-    let domain = |begin: &str, name: &str| format!("{begin}{}", names.domain_key(name));
-    for (begin, name, since, field) in RETIRED {
-        let replaced = field == "priorityClassName" && !spec.get(field).is_empty();
-        if !replaced {
-            let why = format!("non-functional in {since}+; use the \"{field}\" field instead");
-            tell(&domain(begin, name), &why);
-        }
-    }
     if !spec.get("securityContext.seccompProfile").is_set() {
-        tell(&domain("seccomp.security.alpha.", "pod"), seccomp);
-    }
-    for container in CONTAINERS.iter().flat_map(|list| spec.get(list).items().collect::<Vec<_>>()) {
-        if !container.get("securityContext.seccompProfile").is_set() {
-            let name = container.get("name");
-            tell(&domain("container.seccomp.security.alpha.", name.text()), seccomp);
-        }
+        tell(annotations, &key(names, "seccomp.security.alpha.", "pod"), SECCOMP, warnings);
     }
 }
 
-/// Warnings about the AppArmor annotations of a template that no field repeats.
+/// The warning about the seccomp annotation of a container without a profile.
+pub(super) fn of_container_seccomp(
+    names: &Names,
+    annotations: &Field<'_>,
+    container: &Field<'_>,
+    warnings: &mut Vec<String>,
+) {
+    if !container.get("securityContext.seccompProfile").is_set() {
+        let name = container.get("name");
+        let key = key(names, "container.seccomp.security.alpha.", name.text());
+        tell(annotations, &key, SECCOMP, warnings);
+    }
+}
+
+/// The warning about the AppArmor annotation of a container in a template that no field repeats.
 pub(super) fn of_app_armor(
     names: &Names,
     annotations: &Field<'_>,
     spec: &Field<'_>,
+    container: &Field<'_>,
     warnings: &mut Vec<String>,
 ) {
-    let pod = profile(&spec.get("securityContext.appArmorProfile"));
-    for container in CONTAINERS.iter().flat_map(|list| spec.get(list).items().collect::<Vec<_>>()) {
-        if container.get("securityContext.appArmorProfile").is_set() {
-            continue;
-        }
-        let name = container.get("name");
-        let key = format!("container.apparmor.security.beta.{}", names.domain_key(name.text()));
-        let given = annotations.entries().find(|(own, _)| *own == key);
-        if let Some((_, field)) = given.filter(|(_, field)| pod.as_deref() != Some(field.text())) {
-            warnings.push(format!(
-                "{}: deprecated since v1.30; use the \"appArmorProfile\" field instead",
-                field.path()
-            ));
-        }
+    if container.get("securityContext.appArmorProfile").is_set() {
+        return;
+    }
+    let key = app_armor::key(names, container.get("name").text());
+    let pod = app_armor::annotation(&spec.get("securityContext.appArmorProfile"));
+    if annotations.value().str_at(&[&key]) != pod.as_deref() {
+        tell(annotations, &key, app_armor::DEPRECATED, warnings);
     }
 }
 
-/// A profile as its annotation says it.
-fn profile(field: &Field<'_>) -> Option<String> {
-    match field.get("type").text() {
-        "Unconfined" => Some("unconfined".to_owned()),
-        "RuntimeDefault" => Some("runtime/default".to_owned()),
-        "Localhost" => Some(format!("localhost/{}", field.get("localhostProfile").text())),
-        _ => None,
+/// The key of an annotation below the profile's domain.
+fn key(names: &Names, begin: &str, name: &str) -> String {
+    format!("{begin}{}", names.domain_key(name))
+}
+
+/// Adds the warning about an annotation, if that is there.
+fn tell(annotations: &Field<'_>, key: &str, why: &str, warnings: &mut Vec<String>) {
+    if annotations.value().get(key).is_some() {
+        warnings.push(format!("{}: {why}", annotations.path().key(key)));
     }
 }
 
@@ -84,16 +85,11 @@ mod tests {
     use quorate_meta::{Naming, Value};
     use serde_json::json;
 
-    use super::*;
+    use crate::core::pod::warnings::of_template;
 
     fn found(template: &serde_json::Value) -> Vec<String> {
         let object = Value::from(json!({ "template": template }));
-        let template = Field::root(&object).get("template");
-        let (annotations, spec) = (template.get("metadata.annotations"), template.get("spec"));
-        let (names, mut warnings) = (Naming::Kubernetes.names(), Vec::new());
-        of_annotations(names, &annotations, &spec, &mut warnings);
-        of_app_armor(names, &annotations, &spec, &mut warnings);
-        warnings
+        of_template(Naming::Kubernetes.names(), None, &object, "template")
     }
 
     #[test]
@@ -121,7 +117,7 @@ mod tests {
         let critical = "scheduler.alpha.kubernetes.io/critical-pod";
         let why = "non-functional in v1.16+; use the \"priorityClassName\" field instead";
         check(critical, "true", json!({}), Some(why));
-        check(critical, "true", json!({"priorityClassName": "p"}), None);
+        check(critical, "true", json!({"priorityClassName": "p"}), Some(why));
         let why = "non-functional in v1.11+; use the \"sysctls\" field instead";
         check("security.alpha.kubernetes.io/sysctls", "a=b", json!({}), Some(why));
         let armor = "container.apparmor.security.beta.kubernetes.io/c";
