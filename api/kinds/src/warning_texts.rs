@@ -35,7 +35,7 @@ fn spec(spec: Json) -> Json {
 }
 
 #[test]
-fn services_and_their_addresses() {
+fn services() {
     let graph = types();
     check(
         &graph,
@@ -83,6 +83,11 @@ fn services_and_their_addresses() {
             "spec.externalName is ignored when spec.type is not \"ExternalName\"",
         ],
     );
+}
+
+#[test]
+fn ingresses_endpoints_and_policies() {
+    let graph = types();
     check(
         &graph,
         "networking",

@@ -1,4 +1,5 @@
-//! Subresources of pods over HTTP: binding to nodes, ephemeral containers, status.
+//! Subresources of pods over HTTP: binding to nodes, ephemeral containers, resizing, status; and
+//! what becomes of AppArmor annotations.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -257,4 +258,70 @@ async fn a_status_does_not_say_whose_the_pod_is() {
         (&json!("Because"), &Value::Null)
     );
     assert!(!pod["metadata"]["managedFields"].to_string().contains("f:ownerReferences"));
+}
+
+#[tokio::test]
+async fn a_pod_is_resized_within_limits_and_quotas() {
+    let server = server().await;
+    let container =
+        |cpu: &str| json!({"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}});
+    let pod = json!({"metadata": {"name": "r"}, "spec": {"containers": [container("100m")]}});
+    assert_eq!(server.send(Method::POST, PODS, &[], pod.to_string()).await.status, 201);
+    let resize = async |cpu: Value| {
+        let path = format!("{PODS}/r/resize?fieldManager=scaler");
+        let headers = [("content-type", "application/strategic-merge-patch+json")];
+        let containers =
+            json!([{"name": "c", "image": "x", "resources": {"requests": {"cpu": cpu}}}]);
+        let body = json!({"spec": {"containers": containers, "nodeName": "n"}}).to_string();
+        server.send(Method::PATCH, &path, &headers, body).await
+    };
+    let pod = resize(json!("200m")).await.json();
+    let changed = &pod["spec"]["containers"][0];
+    assert_eq!(
+        (&changed["image"], &changed["resources"]["requests"]["cpu"]),
+        (&json!("i"), &json!("200m"))
+    );
+    assert_eq!(
+        (&pod["spec"]["nodeName"], &pod["metadata"]["generation"]),
+        (&Value::Null, &json!(2))
+    );
+    let owned = owners(&pod);
+    let (_, fields) = owned.iter().find(|(owner, _)| owner == "scaler resize").unwrap();
+    let one = json!({"f:requests": {"f:cpu": {}}});
+    let below = json!({"f:containers": {"k:{\"name\":\"c\"}": {"f:resources": one}}});
+    assert_eq!(*fields, json!({ "f:spec": below }).to_string());
+    let gone = resize(Value::Null).await;
+    assert_eq!(gone.status, 422, "{}", gone.text());
+    for (plural, spec, why) in [
+        ("resourcequotas", json!({"hard": {"requests.cpu": "300m"}}), "exceeded quota"),
+        (
+            "limitranges",
+            json!({"limits": [{"type": "Container", "max": {"cpu": "250m"}}]}),
+            "maximum cpu",
+        ),
+    ] {
+        let path = format!("/api/v1/namespaces/a/{plural}");
+        let body = json!({"metadata": {"name": "l"}, "spec": spec}).to_string();
+        assert_eq!(server.send(Method::POST, &path, &[], body).await.status, 201);
+        let refused = resize(json!("400m")).await;
+        assert_eq!(refused.status, 403, "{plural}: {}", refused.text());
+        assert!(refused.text().contains(why), "{}", refused.text());
+        assert_eq!(server.send(Method::DELETE, &format!("{path}/l"), &[], "").await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn an_annotation_of_apparmor_becomes_a_field_with_a_warning() {
+    let server = Server::for_pods().await;
+    let key = "container.apparmor.security.beta.svc.io/c";
+    let pod = |text: &str| {
+        let metadata = json!({"name": "p", "annotations": {key: text}});
+        json!({"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    };
+    let made = server.send(Method::POST, PODS, &[], pod("runtime/default").to_string()).await;
+    let why = r#"use the \"appArmorProfile\" field instead"#;
+    assert!(made.header("warning").contains(why), "{}", made.header("warning"));
+    let profile = &made.json()["spec"]["containers"][0]["securityContext"]["appArmorProfile"];
+    assert_eq!(*profile, json!({"type": "RuntimeDefault"}));
+    assert_eq!(server.send(Method::POST, PODS, &[], pod("odd").to_string()).await.status, 422);
 }

@@ -5,7 +5,7 @@
 mod certificate_signing_request;
 mod cluster_trust_bundle;
 mod conditions;
-mod signer;
+pub(crate) mod signer;
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ const FORM: &str =
     "must be a fully qualified domain and path of the form 'example.com/signer-name'";
 
 /// Checks a signer name: a domain, a slash and a path.
-pub(super) fn check(field: &str, signer: &str) -> Vec<Cause> {
+pub(crate) fn check(field: &str, signer: &str) -> Vec<Cause> {
     let mut parts = signer.split('/');
     let (Some(domain), Some(path), None) = (parts.next(), parts.next(), parts.next()) else {
         return vec![Cause::invalid(field, signer, FORM)];

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use quorate_meta::{Cause, name};
 
 use super::env;
+use crate::certificates::signer;
 use crate::field::Field;
 use crate::rules;
 
@@ -18,6 +19,15 @@ const FILE_FIELDS: [&str; 5] = [
     "metadata.namespace",
     "metadata.uid",
 ];
+
+/// The types of keys of a pod's certificate.
+const KEY_TYPES: [&str; 6] =
+    ["ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096"];
+/// The longest lifetime of a pod's certificate in seconds: between an hour and 91 days.
+const MIN_LIFETIME_SECONDS: i64 = 3600;
+const MAX_LIFETIME_SECONDS: i64 = 91 * 24 * 3600;
+/// The files that a key and certificate are written to.
+const CERTIFICATE_FILES: [&str; 3] = ["credentialBundlePath", "keyPath", "certificateChainPath"];
 
 /// Why a text is no relative path without `..`.
 pub(super) fn local_path_problems(text: &str) -> Vec<String> {
@@ -156,12 +166,42 @@ fn check_source(part: &Field<'_>, causes: &mut Vec<Cause>) {
                 causes.push(part.required("exactly one of name and signerName must be specified"));
             }
             rules::optional_name(&bundle, name::dns_subdomain, causes);
+            if signer.is_set() {
+                causes.extend(signer::check(signer.path().as_str(), signer.text()));
+            }
+            let selector = part.get("labelSelector");
+            if bundle.is_set() && selector.is_set() {
+                causes.push(selector.invalid("labelSelector must be unset if name is specified"));
+            }
+            rules::selector(&selector, causes);
             check_path(&part.get("path"), causes);
         }
-        _ => {
-            rules::required(&part.get("signerName"), causes);
-            rules::required(&part.get("keyType"), causes);
-        }
+        _ => check_certificate(part, causes),
+    }
+}
+
+/// Checks a key and certificate of the pod (KEP-4317), which are written to one file or to two.
+fn check_certificate(part: &Field<'_>, causes: &mut Vec<Cause>) {
+    let signer = part.get("signerName");
+    causes.extend(signer::check(signer.path().as_str(), signer.text()));
+    rules::one_of(&part.get("keyType"), &KEY_TYPES, causes);
+    let lifetime = part.get("maxExpirationSeconds");
+    match lifetime.int() {
+        Some(..MIN_LIFETIME_SECONDS) => causes.push(lifetime.invalid(&format!(
+            "if provided, maxExpirationSeconds must be >= {MIN_LIFETIME_SECONDS}"
+        ))),
+        Some(seconds) if seconds > MAX_LIFETIME_SECONDS => causes.push(lifetime.invalid(&format!(
+            "if provided, maxExpirationSeconds must be <= {MAX_LIFETIME_SECONDS}"
+        ))),
+        _ => {}
+    }
+    let files = CERTIFICATE_FILES.map(|field| part.get(field));
+    if files.iter().all(Field::is_empty) {
+        let why = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
+        causes.push(part.required(why));
+    }
+    for file in files.iter().filter(|file| !file.is_empty()) {
+        check_path(file, causes);
     }
 }
 
@@ -243,5 +283,42 @@ mod tests {
                 "Required sources[0].downwardAPI.items[1]",
             ],
         );
+    }
+
+    #[test]
+    fn certificates_and_bundles() {
+        let check = |kind: &str, source: serde_json::Value, expect: &[&str]| {
+            let object = Value::from(json!({"sources": [{kind: source}]}));
+            let mut causes = Vec::new();
+            check_projected(&Field::root(&object), &mut causes);
+            let at = format!("sources[0].{kind}");
+            let found: Vec<String> =
+                shown(&causes).iter().map(|cause| cause.replace(&at, "s")).collect();
+            assert_eq!(found, expect, "{object:?}");
+        };
+        let of = |more: serde_json::Value| {
+            let mut source = json!({"signerName": "example.com/s", "keyType": "ED25519"});
+            source.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            source
+        };
+        let kind = "podCertificate";
+        check(kind, of(json!({"credentialBundlePath": "a", "maxExpirationSeconds": 3600})), &[]);
+        check(kind, of(json!({"keyPath": "a", "certificateChainPath": "b"})), &[]);
+        check(kind, of(json!({})), &["Required s"]);
+        check(kind, of(json!({"keyPath": "../a"})), &["Invalid s.keyPath"]);
+        for seconds in [3599, 91 * 86_400 + 1] {
+            let lifetime = json!({"keyPath": "a", "maxExpirationSeconds": seconds});
+            check(kind, of(lifetime), &["Invalid s.maxExpirationSeconds"]);
+        }
+        let odd = json!({"signerName": "s", "keyType": "DSA", "keyPath": "a"});
+        check(kind, odd, &["Invalid s.signerName", "NotSupported s.keyType"]);
+        let kind = "clusterTrustBundle";
+        let selector = json!({"matchLabels": {"a": "b"}});
+        let signer =
+            |name: &str| json!({"signerName": name, "path": "a", "labelSelector": selector});
+        check(kind, signer("example.com/s"), &[]);
+        check(kind, signer("s"), &["Invalid s.signerName"]);
+        let named = json!({"name": "b", "path": "a", "labelSelector": selector});
+        check(kind, named, &["Invalid s.labelSelector"]);
     }
 }
