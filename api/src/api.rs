@@ -25,16 +25,14 @@ use crate::fanout::Fanout;
 use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::metrics::{
-    AdmissionCalls, BuildFacts, Conversions, MeasuredAdmission, Observed, Registry, ServerMetrics,
-    WebhookCalls, measured, measured_modes, observe,
+    AdmissionCalls, BuildFacts, Conversions, FlowMetrics, MeasuredAdmission, Observed, Registry,
+    ServerMetrics, WebhookCalls, measured, measured_modes, observe, observe_levels,
 };
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
 use quorate_access::authentication::{Authentication, AuthenticationOptions};
 use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
-use quorate_access::flow_control::{
-    FlowControl, FlowControlOptions, InFlight, InFlightLimits, NoFlowControlMetrics,
-};
+use quorate_access::flow_control::{FlowControl, FlowControlOptions, InFlight, InFlightLimits};
 use quorate_admission::Admission;
 use quorate_admission::policy::PolicyIndex;
 use quorate_admission::webhook::{WebhookIndex, WebhookIndexOptions};
@@ -134,7 +132,7 @@ pub struct Api {
     pub(crate) openapi: OpenApi,
     pub(crate) discovery: Discovery,
     pub(crate) in_flight: InFlight,
-    pub(crate) flow_control: FlowControl,
+    pub(crate) flow_control: Arc<FlowControl>,
     pub(crate) gates: Gates,
     pub(crate) formats: Formats,
     /// Random bytes that tell this process from others.
@@ -162,7 +160,14 @@ impl Api {
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
         let seats = options.in_flight.seats().filter(|_| options.priority_and_fairness);
-        let flow_control = flow_control(names, &catalogue.load(), options.store.clone(), seats);
+        let flow_control = Arc::new(FlowControl::new(FlowControlOptions {
+            names,
+            catalogue: &catalogue.load(),
+            store: options.store.clone(),
+            seats,
+            metrics: FlowMetrics::new(&options.metrics),
+        }));
+        observe_levels(&options.metrics, flow_control.clone());
         let (store, env, registry) = (options.store, options.env, options.metrics);
         let clients = webhook_clients(&env, &store, &catalogue, options.webhook_roots);
         let conversion = Webhooks {
@@ -300,16 +305,6 @@ impl Api {
             quota_locks: self.admission.quota_locks().clone(),
         })
     }
-}
-
-fn flow_control(
-    names: &Names,
-    catalogue: &Catalogue,
-    store: Arc<dyn Store>,
-    seats: Option<u32>,
-) -> FlowControl {
-    let metrics = Arc::new(NoFlowControlMetrics);
-    FlowControl::new(FlowControlOptions { names, catalogue, store, seats, metrics })
 }
 
 /// The clients of all webhooks.

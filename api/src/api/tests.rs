@@ -7,9 +7,8 @@ use quorate_store::{MemoryOptions, MemoryStore};
 use super::*;
 
 const NAMING: Naming = Naming::Svc;
-/// Metrics that other parts feed: the process, and flow control, whose names are kept for it.
-const FED_ELSEWHERE: [&str; 3] =
-    ["apiserver_flowcontrol_", "apiserver_current_inqueue_requests", "process_"];
+/// Metrics that other parts feed: the process.
+const FED_ELSEWHERE: [&str; 1] = ["process_"];
 /// Our own that are about the API.
 const OWN: [&str; 4] = ["quorate_metrics_", "quorate_store_", "quorate_watch_", "quorate_write_"];
 
@@ -31,6 +30,7 @@ async fn every_metric_is_fed() {
         authorization: vec![ModeOptions::Rules],
         token_secret: [7; 32],
         in_flight: InFlightLimits::default(),
+        priority_and_fairness: true,
         gates: Gates::default(),
         webhook_roots: Vec::new(),
         metrics: registry.clone(),

@@ -9,6 +9,7 @@
 
 mod access;
 mod admission;
+mod flow_control;
 mod health;
 mod in_flight;
 mod labels;
@@ -33,6 +34,7 @@ pub use quorate_metrics::{AllowedLabels, MetricsOptions, OptionsError, Registry,
 
 pub(crate) use access::AccessMetrics;
 pub(crate) use admission::MeasuredAdmission;
+pub(crate) use flow_control::{FlowMetrics, observe_levels};
 pub(crate) use health::HealthMetrics;
 pub(crate) use in_flight::{InFlightMetrics, Running};
 pub(crate) use observers::{BuildFacts, Observed, observe};

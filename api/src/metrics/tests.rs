@@ -18,7 +18,7 @@ fn info(method: &str, uri: &str) -> RequestInfo {
 }
 
 /// The labels of each series, in order, with its count.
-fn series(registry: &Registry, name: &str) -> Vec<String> {
+pub(super) fn series(registry: &Registry, name: &str) -> Vec<String> {
     let gathered = registry.gather_one(name, Since::Start);
     let samples = gathered.map(|gathered| gathered.samples).unwrap_or_default();
     let line = |sample: quorate_metrics::Sample| match sample.value {
