@@ -146,10 +146,8 @@ impl Api {
     #[must_use]
     pub fn new(options: ApiOptions) -> Arc<Self> {
         let names = options.naming.names();
-        let formats = Formats::new(
-            options.catalogue.graph().clone(),
-            options.gates.has(Feature::CborServingAndStorage),
-        );
+        let cbor = options.gates.has(Feature::CborServingAndStorage);
+        let formats = Formats::new(options.catalogue.graph().clone(), cbor);
         let catalogue = CurrentCatalogue::new(options.catalogue);
         let authorizer = Arc::new(Authorizer::new(AuthorizerOptions {
             names,

@@ -104,7 +104,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "cells are for threads")]
     fn threads_add_up() {
         let cells = Cells::new(2);
         thread::scope(|scope| {

@@ -157,7 +157,6 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the map is for threads")]
     fn threads_get_the_same_series() {
         let map = SeriesMap::<AtomicUsize>::default();
         thread::scope(|scope| {

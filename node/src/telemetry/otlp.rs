@@ -26,6 +26,7 @@ use quorate_env::{Env, blocking};
 use quorate_metrics::{HistogramExport, MetricRow, MetricType, Registry, SampleValue, Since};
 
 use crate::error::Error;
+use transport::OtlpCollector;
 
 /// Series of one metric: one more than the registry has.
 const SERIES: usize = 10_002;
@@ -56,11 +57,16 @@ impl Otlp {
         env: &Env,
         identity: &ServiceIdentity,
     ) -> Result<Option<Arc<Self>>, Error> {
-        let Some(collector) =
-            transport::OtlpCollector::find(option, |name| std::env::var(name).ok())?
-        else {
-            return Ok(None);
-        };
+        let collector = OtlpCollector::find(option, |name| std::env::var(name).ok())?;
+        collector.map(|collector| Self::start_to(&collector, env, identity)).transpose()
+    }
+
+    /// Begins to export to a collector.
+    fn start_to(
+        collector: &OtlpCollector,
+        env: &Env,
+        identity: &ServiceIdentity,
+    ) -> Result<Arc<Self>, Error> {
         tracing::info!(endpoint = collector.endpoint(), "metrics are sent by OTLP");
         let exporter = exporter::OtlpExporter::new(collector.exporter(env)?);
         let mut resource = Resource::builder().with_attributes([
@@ -78,7 +84,7 @@ impl Otlp {
             })
             .build();
         let meter = provider.meter(SERVICE);
-        Ok(Some(Arc::new(Self { provider, meter, histograms: Mutex::default() })))
+        Ok(Arc::new(Self { provider, meter, histograms: Mutex::default() }))
     }
 
     /// Exports the counters and gauges of a registry.

@@ -1,8 +1,16 @@
 //! What reaches a collector.
 
+use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::{
+    MetricsService, MetricsServiceServer,
+};
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
 use quorate_env::SystemEnv;
 use quorate_metrics::MetricsOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tonic::transport::Server;
+use tonic::transport::server::TcpIncoming;
 
 use super::*;
 
@@ -57,6 +65,43 @@ async fn metrics_reach_a_collector() {
     ] {
         assert!(contains(&body, text), "{text}");
     }
+}
+
+/// A collector that is asked by gRPC.
+#[derive(Debug, Clone, Default)]
+struct Collected(Arc<Mutex<Vec<ExportMetricsServiceRequest>>>);
+
+#[async_trait::async_trait]
+impl MetricsService for Collected {
+    async fn export(
+        &self,
+        request: tonic::Request<ExportMetricsServiceRequest>,
+    ) -> Result<tonic::Response<ExportMetricsServiceResponse>, tonic::Status> {
+        self.0.lock().push(request.into_inner());
+        Ok(tonic::Response::new(ExportMetricsServiceResponse::default()))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_reach_a_collector_by_grpc() {
+    let incoming = TcpIncoming::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let endpoint = format!("http://{}", incoming.local_addr().unwrap());
+    let collected = Collected::default();
+    let service = MetricsServiceServer::new(collected.clone());
+    tokio::spawn(Server::builder().add_service(service).serve_with_incoming(incoming));
+    let grpc = |name: &str| (name == "OTEL_EXPORTER_OTLP_PROTOCOL").then(|| "grpc".to_owned());
+    let collector = OtlpCollector::find(Some(&endpoint), grpc).unwrap().unwrap();
+    let identity = ServiceIdentity { instance: "cluster/1".to_owned() };
+    let otlp = Otlp::start_to(&collector, &SystemEnv::env(), &identity).unwrap();
+    let registry = Registry::new(&MetricsOptions::default(), Some(otlp.clone()));
+    otlp.observe(&registry);
+    let phases = registry.histogram::<1>("quorate_write_phase_duration_seconds");
+    phases.observe(["admit"], 0.5);
+    phases.observe(["admit"], 0.25);
+    otlp.stop();
+    let told = format!("{:?}", collected.0.lock());
+    assert!(told.contains("quorate_write_phase_duration_seconds"), "{told}");
+    assert!(told.contains("sum: Some(0.75)"), "{told}");
 }
 
 /// A collector that is not there costs the node nothing but a line in the log.
