@@ -1,5 +1,5 @@
-//! Gated fields: fields of features that may be disabled. While a feature is disabled, no write
-//! sets its fields.
+//! Gated fields: fields of features that may be disabled, and of those that this server keeps off.
+//! While a feature is disabled, no write sets its fields.
 //!
 //! Invariant: an object that has such a field from an earlier write keeps it, and may change it.
 //!
@@ -20,12 +20,16 @@ pub struct GatedFields {
     /// The feature of each field, and its path below the parent; `a[].b` is the field `b` of every
     /// element of the list `a`.
     pub fields: &'static [(Feature, &'static str)],
+    /// The paths of fields whose features are off whatever an operator sets: gates that are `fixed`
+    /// in the table of the release.
+    pub off: &'static [&'static str],
 }
 
 impl GatedFields {
     /// Removes the fields of disabled features from an object, each unless the old object has it.
     pub fn clear(self, gates: &Gates, old: Option<&Value>, new: &mut Value) {
-        for (_, field) in self.fields.iter().filter(|(feature, _)| !gates.has(*feature)) {
+        let disabled = self.fields.iter().filter(|(feature, _)| !gates.has(*feature));
+        for field in disabled.map(|(_, field)| field).chain(self.off) {
             let steps: Vec<&str> = self.below.split('.').chain(field.split('.')).collect();
             if !old.is_some_and(|old| has(old, &steps)) {
                 remove(new, &steps);
@@ -82,6 +86,7 @@ mod tests {
             let gated = GatedFields {
                 below: "spec",
                 fields: &[(OFF, "soon"), (OFF, "never.soon"), (ON, "now")],
+                off: &[],
             };
             gated.clear(&Gates::default(), old.map(Value::from).as_ref(), &mut new);
             assert_eq!(new, expect.into());
@@ -92,12 +97,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_always_off_goes_with_every_gate() {
+        let gated = GatedFields { below: "spec", fields: &[], off: &["soon"] };
+        let check = |old: Option<Json>, expect: Json| {
+            let mut new = Value::from(json!({"spec": {"soon": 1}}));
+            let gates = "GenericWorkload=true".parse().unwrap();
+            gated.clear(&gates, old.map(Value::from).as_ref(), &mut new);
+            assert_eq!(new, expect.into());
+        };
+        check(None, json!({"spec": {}}));
+        check(Some(json!({"spec": {"soon": 2}})), json!({"spec": {"soon": 1}}));
+    }
+
+    #[test]
     fn an_element_that_has_one_keeps_it_for_all() {
         let check = |old: Option<Json>, expect: Json| {
             let mut new = Value::from(
                 json!({"spec": {"list": [{"in": {"soon": 1}}, {"in": {"now": 1, "soon": 2}}, {}]}}),
             );
-            let gated = GatedFields { below: "spec", fields: &[(OFF, "list[].in.soon")] };
+            let gated = GatedFields { below: "spec", fields: &[(OFF, "list[].in.soon")], off: &[] };
             gated.clear(&Gates::default(), old.map(Value::from).as_ref(), &mut new);
             assert_eq!(new, json!({"spec": {"list": expect}}).into());
         };

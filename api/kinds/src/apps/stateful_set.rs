@@ -28,7 +28,7 @@ const WHY: &str = "updates to statefulset spec for fields other than 'replicas',
 const MAX_UNAVAILABLE: (Feature, &str) =
     (Feature::MaxUnavailableStatefulSet, "updateStrategy.rollingUpdate.maxUnavailable");
 const GATED: &[GatedFields] = &[
-    GatedFields { below: "spec", fields: &[MAX_UNAVAILABLE] },
+    GatedFields { below: "spec", fields: &[MAX_UNAVAILABLE], off: &[] },
     template::gated("spec.template.spec"),
 ];
 

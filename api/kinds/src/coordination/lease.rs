@@ -14,6 +14,7 @@ const GATED: &[GatedFields] = &[GatedFields {
         (Feature::CoordinatedLeaderElection, "strategy"),
         (Feature::CoordinatedLeaderElection, "preferredHolder"),
     ],
+    off: &[],
 }];
 
 /// The strategy of Lease.

@@ -9,9 +9,13 @@ use super::pod::{check_amount, check_taint_effect};
 use crate::address_warnings;
 use crate::field::Field;
 use quorate_meta::net;
-use quorate_registry::{Part, Strategy};
+use quorate_registry::{GatedFields, Part, Strategy};
 
 const NO_SCHEDULE: &str = "NoSchedule";
+
+/// A field of the status whose feature is off here: the features that a node declares (KEP-5328).
+const GATED: &[GatedFields] =
+    &[GatedFields { below: "status", fields: &[], off: &["declaredFeatures"] }];
 
 /// The strategy of Node.
 #[derive(Debug)]
@@ -42,6 +46,10 @@ impl Strategy for Node {
 
     fn has_status(&self) -> bool {
         true
+    }
+
+    fn gated_fields(&self) -> &'static [GatedFields] {
+        GATED
     }
 
     /// Taints a new node `not-ready`, until the node lifecycle controller removes the taint.

@@ -32,7 +32,7 @@ const GATED: &[(Feature, &str)] = &[
 
 /// The gated fields of a claim specification at a path.
 pub(super) const fn gated(below: &'static str) -> GatedFields {
-    GatedFields { below, fields: GATED }
+    GatedFields { below, fields: GATED, off: &[] }
 }
 
 /// Defaults the device count of each request below `spec`.

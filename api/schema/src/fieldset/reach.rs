@@ -17,10 +17,10 @@ pub enum Reach {
 /// Paths of fields, each a dotted path in which `a[].b` is the field `b` of every element of the
 /// list `a`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fields(Vec<Vec<Step>>);
+pub struct Fields(Vec<Vec<ReachStep>>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum ReachStep {
     Field(&'static str),
     Each,
 }
@@ -31,8 +31,8 @@ impl Fields {
     pub fn of(paths: &[&'static str]) -> Self {
         let steps = |path: &'static str| {
             path.split('.').flat_map(|name| match name.strip_suffix(EACH) {
-                Some(list) => vec![Step::Field(list), Step::Each],
-                None => vec![Step::Field(name)],
+                Some(list) => vec![ReachStep::Field(list), ReachStep::Each],
+                None => vec![ReachStep::Field(name)],
             })
         };
         Self(paths.iter().map(|path| steps(path).collect()).collect())
@@ -55,7 +55,7 @@ impl Reach {
                 set
             }
             Self::Only(Fields(paths)) => {
-                let paths: Vec<&[Step]> = paths.iter().map(Vec::as_slice).collect();
+                let paths: Vec<&[ReachStep]> = paths.iter().map(Vec::as_slice).collect();
                 within(&set, &paths)
             }
         }
@@ -63,14 +63,14 @@ impl Reach {
 }
 
 /// The members of a set at or below one of these paths.
-fn within(set: &FieldSet, paths: &[&[Step]]) -> FieldSet {
+fn within(set: &FieldSet, paths: &[&[ReachStep]]) -> FieldSet {
     FieldSet::of_nodes(set.nodes.iter().map(|(element, node)| {
-        let matches = |step: &Step| match step {
-            Step::Field(name) => element.field_name() == Some(name),
-            Step::Each => element.field_name().is_none(),
+        let matches = |step: &ReachStep| match step {
+            ReachStep::Field(name) => element.field_name() == Some(name),
+            ReachStep::Each => element.field_name().is_none(),
         };
         let rests = paths.iter().filter_map(|path| path.split_first());
-        let rests: Vec<&[Step]> =
+        let rests: Vec<&[ReachStep]> =
             rests.filter(|(first, _)| matches(first)).map(|(_, rest)| rest).collect();
         let node = if rests.iter().any(|rest| rest.is_empty()) {
             node.clone()

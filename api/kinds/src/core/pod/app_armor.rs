@@ -188,7 +188,7 @@ pub(super) fn check_agreement(names: &Names, pod: &Value, causes: &mut Vec<Cause
                 "Localhost" => text.starts_with(LOCALHOST),
                 _ => true,
             };
-            // The path is that of the container, whoever has the profile.
+            // The path is that of the container, also where its pod has the profile.
             if !agrees {
                 let why = "apparmor type in annotation and field must match";
                 causes.push(Cause::forbidden(own.path().child("type"), why));

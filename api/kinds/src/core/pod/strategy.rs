@@ -11,7 +11,21 @@ use quorate_registry::strategy::status;
 use quorate_registry::strategy::{intent_differs, plain_field};
 use quorate_registry::{GatedFields, Part, Strategy};
 
-const GATED: &[GatedFields] = &[template::gated("spec")];
+/// Fields of a status whose features are off here: resizing of whole pods (KEP-5419), extended
+/// resources by devices (KEP-5004) and the health of devices (KEP-4680).
+const GATED_STATUS: GatedFields = GatedFields {
+    below: "status",
+    fields: &[],
+    off: &[
+        "resources",
+        "allocatedResources",
+        "extendedResourceClaimStatus",
+        "containerStatuses[].allocatedResourcesStatus",
+        "initContainerStatuses[].allocatedResourcesStatus",
+        "ephemeralContainerStatuses[].allocatedResourcesStatus",
+    ],
+};
+const GATED: &[GatedFields] = &[template::gated("spec"), GATED_STATUS];
 
 /// The strategy of Pod.
 #[derive(Debug)]

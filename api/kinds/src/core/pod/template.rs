@@ -18,9 +18,12 @@ const GATED: &[(Feature, &str)] = &[
     (Feature::ContainerStopSignals, "ephemeralContainers[].lifecycle.stopSignal"),
 ];
 
+/// Fields of a PodSpec whose features are off here: certificates of pods (KEP-4317).
+const OFF: &[&str] = &["volumes[].projected.sources[].podCertificate"];
+
 /// The gated fields of a PodSpec at a path.
 pub(crate) const fn gated(below: &'static str) -> GatedFields {
-    GatedFields { below, fields: GATED }
+    GatedFields { below, fields: GATED, off: OFF }
 }
 
 /// Defaults the template at a path of an object.
@@ -169,6 +172,13 @@ mod tests {
         check("", spec(none(), json!({})));
         check("ContainerStopSignals=true", spec(signal(), json!({})));
         check("GenericWorkload=true", spec(none(), workload()));
+        let sources = json!([{"podCertificate": {"keyPath": "a"}}, {"secret": {"name": "s"}}]);
+        let mut object =
+            Value::from(json!({"t": {"volumes": [{"projected": {"sources": sources}}]}}));
+        gated("t").clear(&"".parse().unwrap(), None, &mut object);
+        let kept = json!([{}, {"secret": {"name": "s"}}]);
+        let expect = json!({"t": {"volumes": [{"projected": {"sources": kept}}]}});
+        assert_eq!(object, expect.into());
     }
 
     #[test]

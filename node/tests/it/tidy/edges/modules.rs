@@ -266,6 +266,7 @@ pub(in crate::tidy) const KINDS: &[(&str, &[&str])] = &[
         "core",
         &[
             "address_warnings",
+            "certificates",
             "field",
             "load_balancer_status",
             "resource_names",
@@ -290,6 +291,7 @@ pub(in crate::tidy) const KINDS: &[(&str, &[&str])] = &[
     ("runtime_config_check", &["api_versions", "builtin"]),
     ("scheduling", &["field", "rules"]),
     ("storage", &["core", "field", "rules"]),
+    ("warning_texts", &[]),
     ("workload", &["field", "rules"]),
 ];
 pub(in crate::tidy) const CEL: &[(&str, &[&str])] = &[
