@@ -158,14 +158,7 @@ impl Api {
         let mut process = [0; 16];
         options.env.entropy.fill(&mut process);
         let seats = options.in_flight.seats().filter(|_| options.priority_and_fairness);
-        let flow_control = Arc::new(FlowControl::new(FlowControlOptions {
-            names,
-            catalogue: &catalogue.load(),
-            store: options.store.clone(),
-            seats,
-            metrics: FlowMetrics::new(&options.metrics),
-        }));
-        observe_levels(&options.metrics, flow_control.clone());
+        let flow_control = flow_control(names, &catalogue, &options.store, seats, &options.metrics);
         let (store, env, registry) = (options.store, options.env, options.metrics);
         let clients = webhook_clients(&env, &store, &catalogue, options.webhook_roots);
         let conversion = Webhooks {
@@ -177,14 +170,7 @@ impl Api {
         let calls = AdmissionCalls::new(&registry);
         let policies = PolicyIndex::new(&catalogue.load(), store.clone(), env.clock.clone());
         let policies = policies.map(|policies| Arc::new(policies.with_metrics(calls.clone())));
-        let webhooks = WebhookIndexOptions {
-            store: store.clone(),
-            clients,
-            clock: env.clock.clone(),
-            entropy: env.entropy.clone(),
-            metrics: WebhookCalls::new(&registry),
-        };
-        let webhooks = WebhookIndex::new(&catalogue.load(), webhooks).map(Arc::new);
+        let webhooks = webhook_index(&env, &store, &catalogue, clients, &registry);
         let mut states = derived_states(&authorizer, &flow_control, custom_resources.as_deref());
         states.extend(policies.as_ref().map(|policies| policies.derived_state()));
         states.extend(webhooks.as_ref().map(|webhooks| webhooks.derived_state()));
@@ -303,6 +289,43 @@ impl Api {
             quota_locks: self.admission.quota_locks().clone(),
         })
     }
+}
+
+/// Priority and fairness, counted and sampled.
+fn flow_control(
+    names: &Names,
+    catalogue: &CurrentCatalogue,
+    store: &Arc<dyn Store>,
+    seats: Option<u32>,
+    registry: &Registry,
+) -> Arc<FlowControl> {
+    let flow_control = Arc::new(FlowControl::new(FlowControlOptions {
+        names,
+        catalogue: &catalogue.load(),
+        store: store.clone(),
+        seats,
+        metrics: FlowMetrics::new(registry),
+    }));
+    observe_levels(registry, flow_control.clone());
+    flow_control
+}
+
+/// The admission webhooks, counted.
+fn webhook_index(
+    env: &Env,
+    store: &Arc<dyn Store>,
+    catalogue: &CurrentCatalogue,
+    clients: Arc<Clients>,
+    registry: &Registry,
+) -> Option<Arc<WebhookIndex>> {
+    let options = WebhookIndexOptions {
+        store: store.clone(),
+        clients,
+        clock: env.clock.clone(),
+        entropy: env.entropy.clone(),
+        metrics: WebhookCalls::new(registry),
+    };
+    WebhookIndex::new(&catalogue.load(), options).map(Arc::new)
 }
 
 /// The clients of all webhooks.

@@ -21,9 +21,11 @@ use quorate_metrics::{
 pub(crate) struct FlowMetrics {
     families: FlowFamilies,
     levels: LevelGauges,
-    /// By priority level and flow schema.
-    flows: ArcSwap<HashMap<Box<str>, HashMap<Box<str>, Arc<FlowSeries>>>>,
+    flows: ArcSwap<KnownFlows>,
 }
+
+/// The series that were found, by priority level and flow schema.
+type KnownFlows = HashMap<Box<str>, HashMap<Box<str>, Arc<FlowSeries>>>;
 
 /// What has the labels `priority_level` and `flow_schema`.
 #[derive(Debug)]
