@@ -26,6 +26,14 @@ impl Numbers {
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
+
+    fn estimate(&mut self) -> WorkEstimate {
+        WorkEstimate {
+            initial_seats: 1 + self.below(6) as u32,
+            final_seats: self.below(4) as u32,
+            additional_latency: Duration::from_millis(self.below(4)),
+        }
+    }
 }
 
 #[test]
@@ -295,11 +303,7 @@ fn no_sequence_of_events_loses_a_seat() {
             now_ns += numbers.below(2) * numbers.below(5 * MS);
             match numbers.below(8) {
                 0..=2 => {
-                    let estimate = WorkEstimate {
-                        initial_seats: 1 + numbers.below(6) as u32,
-                        final_seats: numbers.below(4) as u32,
-                        additional_latency: Duration::from_millis(numbers.below(4)),
-                    };
+                    let estimate = numbers.estimate();
                     let (arrival, dispatched) =
                         set.arrive(now_ns, numbers.below(1 << 30), estimate, || name);
                     match arrival {
