@@ -25,8 +25,8 @@ use crate::fanout::Fanout;
 use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::metrics::{
-    AdmissionCalls, BuildFacts, Conversions, FlowMetrics, MeasuredAdmission, Observed, Registry,
-    ServerMetrics, WebhookCalls, measured, measured_modes, observe, observe_levels,
+    AdmissionCalls, BuildFacts, Conversions, FlowMetrics, Observed, Registry, ServerMetrics,
+    WebhookCalls, measured, measured_modes, observe, observe_levels,
 };
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
@@ -123,8 +123,6 @@ pub struct Api {
     pub(crate) metrics: ServerMetrics,
     /// The store as writers use it: what they propose is measured.
     written: Arc<dyn Store>,
-    /// Admission as writers ask it: measured.
-    measured_admission: Arc<MeasuredAdmission>,
     pub(crate) version: Version,
     pub(crate) address: String,
     pub(crate) tokens: Tokens,
@@ -180,7 +178,6 @@ impl Api {
         let admission = Arc::new(admission.with_metrics(calls));
         let api = Self {
             names,
-            measured_admission: MeasuredAdmission::new(admission.clone(), &registry),
             admission,
             declarative_counts: Arc::default(),
             written: measured(store.clone(), &registry),
@@ -270,7 +267,7 @@ impl Api {
     pub fn writer(&self) -> Writer {
         let (store, env) = (self.written.clone(), self.env.clone());
         Writer::with_gates(self.names, store, env, self.gates.clone())
-            .admitted_by(self.measured_admission.clone())
+            .admitted_by(self.admission.clone())
             .counted_in(self.declarative_counts.clone())
     }
 

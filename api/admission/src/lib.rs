@@ -31,7 +31,7 @@ use quorate_meta::{Names, Value};
 use quorate_store::Store;
 use tokio::time::timeout;
 
-use metrics::{AdmissionMetrics, PluginResult, UncountedAdmission};
+use metrics::{AdmissionMetrics, PluginResult, StepResult, UncountedAdmission};
 use mutation::Pass;
 use plugin::Plugin;
 use plugins::quota::{self, ResourceQuota};
@@ -232,6 +232,53 @@ impl Admission {
         verdict
     }
 
+    /// The mutating step.
+    async fn mutate_all(
+        &self,
+        attributes: &Attributes<'_>,
+        object: &mut Value,
+    ) -> Result<(), Error> {
+        let mut pass = Pass::default();
+        loop {
+            self.mutate_by_plugins(attributes, object).await?;
+            if let Some(index) = &self.policies {
+                let (catalogue, store) = (&*self.catalogue, &self.store);
+                let mutator = Mutator { index, catalogue, store };
+                mutator.mutate(attributes, object, &mut pass.policies()).await?;
+            }
+            if let Some(webhooks) = self.webhook_phase() {
+                webhooks.mutate(attributes, object, pass.webhooks()).await?;
+            }
+            if !pass.begin_second() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The validating step.
+    async fn validate_all(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
+        let terms = self.ask_plugins(attributes).await?;
+        if let Some(index) = &self.policies {
+            let (catalogue, store) = (&*self.catalogue, &self.store);
+            Judge { index, catalogue, store }.judge(attributes).await?;
+        }
+        if let Some(webhooks) = self.webhook_phase() {
+            webhooks.validate(attributes).await?;
+        }
+        Ok(terms)
+    }
+
+    fn step_ended(
+        &self,
+        mutates: bool,
+        attributes: &Attributes<'_>,
+        refuses: bool,
+        begin: Instant,
+    ) {
+        let (operation, took) = (attributes.operation, begin.elapsed());
+        self.metrics.step_ended(&StepResult { mutates, operation, refuses, took });
+    }
+
     /// Asks in the state at hand, and again in a current one when that refuses.
     async fn ask<T>(
         &self,
@@ -250,33 +297,17 @@ impl Admission {
 #[async_trait]
 impl quorate_registry::Admission for Admission {
     async fn mutate(&self, attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Error> {
-        let mut pass = Pass::default();
-        loop {
-            self.mutate_by_plugins(attributes, object).await?;
-            if let Some(index) = &self.policies {
-                let (catalogue, store) = (&*self.catalogue, &self.store);
-                let mutator = Mutator { index, catalogue, store };
-                mutator.mutate(attributes, object, &mut pass.policies()).await?;
-            }
-            if let Some(webhooks) = self.webhook_phase() {
-                webhooks.mutate(attributes, object, pass.webhooks()).await?;
-            }
-            if !pass.begin_second() {
-                return Ok(());
-            }
-        }
+        let begin = Instant::now();
+        let mutated = self.mutate_all(attributes, object).await;
+        self.step_ended(true, attributes, mutated.is_err(), begin);
+        mutated
     }
 
     async fn validate(&self, attributes: &Attributes<'_>) -> Result<Terms, Error> {
-        let terms = self.ask_plugins(attributes).await?;
-        if let Some(index) = &self.policies {
-            let (catalogue, store) = (&*self.catalogue, &self.store);
-            Judge { index, catalogue, store }.judge(attributes).await?;
-        }
-        if let Some(webhooks) = self.webhook_phase() {
-            webhooks.validate(attributes).await?;
-        }
-        Ok(terms)
+        let begin = Instant::now();
+        let terms = self.validate_all(attributes).await;
+        self.step_ended(false, attributes, terms.is_err(), begin);
+        terms
     }
 
     fn is_counted(&self, attributes: &Attributes<'_>) -> bool {

@@ -20,6 +20,19 @@ pub struct PluginResult<'p> {
     pub took: Duration,
 }
 
+/// What one of the two steps of admission has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepResult {
+    /// Whether it is the mutating step; else the validating one.
+    pub mutates: bool,
+    /// The operation of the write.
+    pub operation: AdmissionOperation,
+    /// Whether the write is refused.
+    pub refuses: bool,
+    /// How long it took.
+    pub took: Duration,
+}
+
 /// What follows from the evaluation of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicyAction {
@@ -52,6 +65,8 @@ pub struct PolicyResult<'p> {
 
 /// Counts what plugins and policies do.
 pub trait AdmissionMetrics: Debug + Send + Sync {
+    /// A step has ended.
+    fn step_ended(&self, result: &StepResult);
     /// A plugin was asked.
     fn plugin_asked(&self, result: &PluginResult<'_>);
     /// A policy was evaluated.
@@ -65,6 +80,8 @@ pub trait AdmissionMetrics: Debug + Send + Sync {
 pub(crate) struct UncountedAdmission;
 
 impl AdmissionMetrics for UncountedAdmission {
+    fn step_ended(&self, _: &StepResult) {}
+
     fn plugin_asked(&self, _: &PluginResult<'_>) {}
 
     fn policy_evaluated(&self, _: &PolicyResult<'_>) {}

@@ -8,7 +8,6 @@
 //! Not here: the registry, and how it is read (`quorate-metrics`).
 
 mod access;
-mod admission;
 mod flow_control;
 mod health;
 mod in_flight;
@@ -33,7 +32,6 @@ use quorate_metrics::CounterSeries;
 pub use quorate_metrics::{AllowedLabels, MetricsOptions, OptionsError, Registry, TextFormat};
 
 pub(crate) use access::AccessMetrics;
-pub(crate) use admission::MeasuredAdmission;
 pub(crate) use flow_control::{FlowMetrics, observe_levels};
 pub(crate) use health::HealthMetrics;
 pub(crate) use in_flight::{InFlightMetrics, Running};

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_admission::metrics::{AdmissionMetrics, PluginResult, PolicyAction, PolicyResult};
+use quorate_admission::metrics::{
+    AdmissionMetrics, PluginResult, PolicyAction, PolicyResult, StepResult,
+};
 use quorate_extensions::crd::conversion::{ConversionMetrics, ConversionResult};
 use quorate_metrics::{Counter, Histogram, HistogramSeries, Registry};
 
 /// The metrics of plugins and policies.
 #[derive(Debug)]
 pub(crate) struct AdmissionCalls {
+    steps: Histogram<3>,
     plugins: Histogram<4>,
     validating: Counter<4>,
     validating_duration: Histogram<4>,
@@ -30,6 +33,7 @@ impl AdmissionCalls {
             registry.histogram(&format!("apiserver_cel_{what}_duration_seconds")).with([])
         };
         Arc::new(Self {
+            steps: registry.histogram("apiserver_admission_step_admission_duration_seconds"),
             plugins: registry.histogram(plugins),
             validating: registry.counter(&policies("validating")),
             validating_duration: registry.histogram(&durations("validating")),
@@ -42,6 +46,12 @@ impl AdmissionCalls {
 }
 
 impl AdmissionMetrics for AdmissionCalls {
+    fn step_ended(&self, result: &StepResult) {
+        let step = if result.mutates { "admit" } else { "validate" };
+        let labels = [step, result.operation.name(), truth(result.refuses)];
+        self.steps.observe_duration(labels, result.took);
+    }
+
     fn plugin_asked(&self, result: &PluginResult<'_>) {
         let step = if result.mutates { "admit" } else { "validate" };
         let labels = [result.plugin, step, result.operation.name(), truth(result.refuses)];

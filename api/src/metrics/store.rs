@@ -3,6 +3,7 @@
 //! They are counted under the names that dashboards of API servers know, as requests to storage. A
 //! transaction counts for the object that it is about, the first of its operations.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,7 +11,8 @@ use bytes::Bytes;
 use quorate_metrics::{Counter, CounterSeries, Histogram, Registry};
 use quorate_registry::keys::Key;
 use quorate_store::{
-    Condition, Error, Layer, NotApplied, Operation, Outcome, Revision, Store, Txn,
+    Condition, Error, HistoryError, Limits, NotApplied, Operation, Outcome, Revision, Snapshot,
+    Status, Store, Txn, Watch,
 };
 use tokio::time::Instant;
 
@@ -50,9 +52,40 @@ impl MeasuredStore {
 }
 
 #[async_trait]
-impl Layer for MeasuredStore {
-    fn below(&self) -> &dyn Store {
-        &*self.store
+impl Store for MeasuredStore {
+    // What is passed on takes no box of its own.
+    fn read_index<'s, 'f>(
+        &'s self,
+    ) -> Pin<Box<dyn Future<Output = Result<Revision, Error>> + Send + 'f>>
+    where
+        's: 'f,
+        Self: 'f,
+    {
+        self.store.read_index()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.store.snapshot()
+    }
+
+    fn snapshot_at(&self, at: Revision) -> Result<Snapshot, HistoryError> {
+        self.store.snapshot_at(at)
+    }
+
+    async fn applied(&self, at: Revision) {
+        self.store.applied(at).await;
+    }
+
+    fn limits(&self) -> Limits {
+        self.store.limits()
+    }
+
+    fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
+        self.store.watch(prefix, after)
+    }
+
+    fn status(&self) -> Status {
+        self.store.status()
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
