@@ -260,8 +260,11 @@ async fn a_node_tells_what_becomes_of_a_pod_and_not_what_it_is() {
     };
     check(json!({"status": {"phase": "Running"}}), 200).await;
     check(json!({"metadata": {"labels": {"a": "b"}}}), 403).await;
-    check(json!({"status": {"extendedResourceClaimStatus": {"resourceClaimName": "r"}}}), 403)
+    // The field's feature is off, so it is gone before the node's rights are looked at.
+    check(json!({"status": {"extendedResourceClaimStatus": {"resourceClaimName": "r"}}}), 200)
         .await;
+    let pod = server.get(&format!("{CORE}/pods/mine")).await.json();
+    assert_eq!(pod["status"]["extendedResourceClaimStatus"], Value::Null);
 }
 
 /// The bound object of a token for a pod that exists.

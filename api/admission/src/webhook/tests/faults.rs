@@ -155,7 +155,8 @@ async fn no_call_outlives_the_request() {
 async fn a_write_that_is_given_up_leaves_nothing_behind() {
     let (server, cluster) = (Server::start().await, Cluster::new().await);
     cluster.configure("Validating", "c", vec![webhook("a", server.url("/"), json!({}))]).await;
-    let writes = (0..70).map(|number| {
+    const WRITES: usize = 70;
+    let writes = (0..WRITES).map(|number| {
         let cluster = &cluster;
         async move {
             let write = cluster.create("x");
@@ -164,7 +165,8 @@ async fn a_write_that_is_given_up_leaves_nothing_behind() {
         }
     });
     futures::future::join_all(writes).await;
-    server.then(&[Does::Makes(allow)]);
+    // The server may read calls that were given up only now: there is an answer for each.
+    server.then(&vec![Does::Makes(allow); WRITES + 1]);
     // The places of all calls are free again.
     timeout(Duration::from_secs(2), cluster.create("y")).await.unwrap().unwrap();
 }
