@@ -26,7 +26,7 @@ use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::metrics::{
     AdmissionCalls, BuildFacts, Conversions, FlowMetrics, Observed, Registry, ServerMetrics,
-    WebhookCalls, measured, measured_modes, observe, observe_levels,
+    WebhookCalls, measured, measured_modes, observe, observe_breakers, observe_levels,
 };
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
@@ -322,7 +322,9 @@ fn webhook_index(
         entropy: env.entropy.clone(),
         metrics: WebhookCalls::new(registry),
     };
-    WebhookIndex::new(&catalogue.load(), options).map(Arc::new)
+    let webhooks = WebhookIndex::new(&catalogue.load(), options).map(Arc::new);
+    observe_breakers(registry, webhooks.clone());
+    webhooks
 }
 
 /// The clients of all webhooks.

@@ -2,12 +2,15 @@
 //!
 //! Invariants: what was inserted stays where it is, so a reader holds a plain reference to it; two
 //! threads that insert the same labels at one time get the same series; no more than
-//! `SERIES_LIMIT` series are in a map. A look-up allocates nothing.
+//! `SERIES_LIMIT` series are in a map. A look-up allocates nothing. Labels are of the server's making
+//! and their number is bounded, so the hash is a fast one.
 
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustc_hash::FxBuildHasher;
 
 /// Series of one family at most. What comes after that is counted in one series more.
 pub(crate) const SERIES_LIMIT: usize = 10_000;
@@ -18,7 +21,6 @@ type Link<V> = OnceLock<Box<Node<V>>>;
 
 /// A map from label values to a series.
 pub struct SeriesMap<V> {
-    hasher: RandomState,
     chains: OnceLock<Box<[Link<V>]>>,
     len: AtomicUsize,
 }
@@ -33,7 +35,7 @@ struct Node<V> {
 impl<V> SeriesMap<V> {
     /// The series of these labels, made when it is not there; `None` when the map is full.
     pub fn get_or_insert(&self, labels: &[&str], make: impl FnOnce() -> V) -> Option<&V> {
-        let hash = self.hash(labels);
+        let hash = FxBuildHasher.hash_one(labels);
         let chains = self.chains.get_or_init(|| (0..CHAINS).map(|_| OnceLock::new()).collect());
         let mut link = &chains[usize::try_from(hash).unwrap_or_default() % CHAINS];
         let mut make = Some(make);
@@ -82,10 +84,6 @@ impl<V> SeriesMap<V> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    fn hash(&self, labels: &[&str]) -> u64 {
-        self.hasher.hash_one(labels)
-    }
 }
 
 /// The node that a link leads to.
@@ -108,7 +106,7 @@ impl<V> Node<V> {
 
 impl<V> Default for SeriesMap<V> {
     fn default() -> Self {
-        Self { hasher: RandomState::new(), chains: OnceLock::new(), len: AtomicUsize::new(0) }
+        Self { chains: OnceLock::new(), len: AtomicUsize::new(0) }
     }
 }
 

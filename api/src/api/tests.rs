@@ -10,7 +10,13 @@ const NAMING: Naming = Naming::Svc;
 /// Metrics that other parts feed: the process.
 const FED_ELSEWHERE: [&str; 1] = ["process_"];
 /// Our own that are about the API.
-const OWN: [&str; 4] = ["quorate_metrics_", "quorate_store_", "quorate_watch_", "quorate_write_"];
+const OWN: [&str; 5] = [
+    "quorate_admission_",
+    "quorate_metrics_",
+    "quorate_store_",
+    "quorate_watch_",
+    "quorate_write_",
+];
 
 /// The table holds nothing that no part of the server feeds.
 #[tokio::test]

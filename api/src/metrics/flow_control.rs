@@ -1,10 +1,8 @@
 //! What is counted of priority and fairness.
 //!
 //! Invariants: the series of a flow are found once and kept, so that counting a request of it takes
-//! a look-up of two names each time and no lock; what is sampled over time is sampled when metrics
-//! are read.
+//! no lock and no hash; what is sampled over time is sampled when metrics are read.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,16 +14,25 @@ use quorate_metrics::{
     Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries, Registry,
 };
 
+/// Flows whose series are kept at hand; those of further ones are found each time.
+const MAX_KNOWN_FLOWS: usize = 256;
+
 /// The metrics of priority and fairness.
 #[derive(Debug)]
 pub(crate) struct FlowMetrics {
     families: FlowFamilies,
     levels: LevelGauges,
-    flows: ArcSwap<KnownFlows>,
+    /// The flows that were met: of a server's few schemas it is fastest to look at each.
+    flows: ArcSwap<Vec<Arc<KnownFlow>>>,
 }
 
-/// The series that were found, by priority level and flow schema.
-type KnownFlows = HashMap<Box<str>, HashMap<Box<str>, Arc<FlowSeries>>>;
+/// A flow that was met.
+#[derive(Debug)]
+struct KnownFlow {
+    priority_level: Box<str>,
+    flow_schema: Box<str>,
+    series: FlowSeries,
+}
 
 /// What has the labels `priority_level` and `flow_schema`.
 #[derive(Debug)]
@@ -88,18 +95,29 @@ impl FlowMetrics {
     /// The series of a flow.
     fn with(&self, flow: FlowLabels<'_>, count: impl FnOnce(&FlowSeries)) {
         let flows = self.flows.load();
-        let known = flows.get(flow.priority_level).and_then(|level| level.get(flow.flow_schema));
-        if let Some(series) = known {
-            return count(series);
+        if let Some(known) = flows.iter().find(|known| known.is(flow)) {
+            return count(&known.series);
         }
-        let series = Arc::new(self.families.series(flow));
+        let known = Arc::new(KnownFlow {
+            priority_level: flow.priority_level.into(),
+            flow_schema: flow.flow_schema.into(),
+            series: self.families.series(flow),
+        });
         self.flows.rcu(|flows| {
-            let mut flows = HashMap::clone(flows);
-            let level = flows.entry(flow.priority_level.into()).or_default();
-            level.insert(flow.flow_schema.into(), series.clone());
+            let mut flows = Vec::clone(flows);
+            // Another thread may have met it at the same time.
+            if flows.len() < MAX_KNOWN_FLOWS && !flows.iter().any(|known| known.is(flow)) {
+                flows.push(known.clone());
+            }
             flows
         });
-        count(&series);
+        count(&known.series);
+    }
+}
+
+impl KnownFlow {
+    fn is(&self, flow: FlowLabels<'_>) -> bool {
+        *self.flow_schema == *flow.flow_schema && *self.priority_level == *flow.priority_level
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) use requests::{RequestEnd, RequestMetrics, RequestUnderWay};
 pub(crate) use reviewer::measured_modes;
 pub(crate) use store::measured;
 pub(crate) use watches::{WatchMeter, WatchMetrics};
-pub(crate) use webhooks::WebhookCalls;
+pub(crate) use webhooks::{WebhookCalls, observe_breakers};
 
 /// The metrics that only the page of service level indicators has.
 const INDICATORS: [&str; 2] = ["kubernetes_healthcheck", "kubernetes_healthchecks_total"];

@@ -1,9 +1,9 @@
-//! What is counted of the calls of admission webhooks.
+//! What is counted of the calls of admission webhooks, and which of them are not called at present.
 
 use std::sync::Arc;
 
 use http::StatusCode;
-use quorate_admission::webhook::{CallResult, Outcome, WebhookMetrics};
+use quorate_admission::webhook::{CallResult, Outcome, WebhookIndex, WebhookMetrics};
 use quorate_metrics::{Counter, Histogram, Registry};
 
 /// The highest status that is told: webhooks may answer any number.
@@ -60,6 +60,15 @@ impl WebhookMetrics for WebhookCalls {
         self.duration.observe_duration([name, kind, operation, is_rejected], call.took);
         self.calls.inc([name, kind, operation, &code(status), is_rejected]);
     }
+}
+
+/// Tells of the webhooks whose circuit breaker is open at this node.
+pub(crate) fn observe_breakers(registry: &Registry, webhooks: Option<Arc<WebhookIndex>>) {
+    registry.observe("quorate_admission_open_breakers", move |to| {
+        for open in webhooks.iter().flat_map(|webhooks| webhooks.applied_open_breakers()) {
+            to.add(&[&open.configuration, &open.webhook, open.webhook_type.name()], 1.0);
+        }
+    });
 }
 
 fn code(status: u16) -> String {

@@ -119,15 +119,13 @@ impl WebhookIndex {
     /// # Errors
     /// 503 when an acknowledged write has not been applied within some seconds.
     pub async fn open_breakers(&self) -> Result<Vec<WebhookState>, Error> {
-        let webhooks = self.current().await?;
-        let types = [
-            (&webhooks.mutating, WebhookType::Mutating),
-            (&webhooks.validating, WebhookType::Validating),
-        ];
-        let all = types.into_iter().flat_map(|(webhooks, webhook_type)| {
-            webhooks.all().filter_map(move |webhook| WebhookState::of(webhook, webhook_type))
-        });
-        Ok(all.collect())
+        Ok(open_breakers(&*self.current().await?))
+    }
+
+    /// The same, as of what this node has applied, for metrics.
+    #[must_use]
+    pub fn applied_open_breakers(&self) -> Vec<WebhookState> {
+        open_breakers(&self.webhooks.applied())
     }
 
     /// The time that suspensions are judged by.
@@ -147,6 +145,18 @@ impl fmt::Debug for WebhookIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebhookIndex").finish_non_exhaustive()
     }
+}
+
+/// Those of the webhooks that are not called at present.
+fn open_breakers(webhooks: &Webhooks) -> Vec<WebhookState> {
+    let types = [
+        (&webhooks.mutating, WebhookType::Mutating),
+        (&webhooks.validating, WebhookType::Validating),
+    ];
+    let all = types.into_iter().flat_map(|(webhooks, webhook_type)| {
+        webhooks.all().filter_map(move |webhook| WebhookState::of(webhook, webhook_type))
+    });
+    all.collect()
 }
 
 /// The webhooks over one store.
