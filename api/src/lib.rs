@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod body;
+pub mod breaker_events;
 pub mod continue_token;
 pub mod encoding;
 pub mod filters;

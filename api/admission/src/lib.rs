@@ -96,6 +96,12 @@ impl Admission {
         }
     }
 
+    /// The same as of what this node has applied, without waiting.
+    #[must_use]
+    pub fn applied_open_breakers(&self) -> Vec<WebhookState> {
+        self.webhooks.as_ref().map(|webhooks| webhooks.applied_open_breakers()).unwrap_or_default()
+    }
+
     /// The same, which asks admission webhooks too.
     #[must_use]
     pub fn with_webhooks(self, webhooks: Option<Arc<WebhookIndex>>) -> Self {

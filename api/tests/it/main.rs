@@ -11,6 +11,7 @@ mod aggregation;
 mod apply;
 mod audiences;
 mod audit;
+mod breaker_events;
 mod cbor;
 mod certificates;
 mod component_clients;

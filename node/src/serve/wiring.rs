@@ -8,7 +8,7 @@ use std::time::Duration;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, Version};
+use quorate_api::{Api, ApiOptions, Version, breaker_events};
 use quorate_controllers::certificates::Signing;
 use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_env::disk::SystemDisk;
@@ -209,6 +209,7 @@ pub(super) fn background(
         tokio::spawn(issuer::run(parts.clone(), api.store.clone())),
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
         tokio::spawn(return_memory()),
+        tokio::spawn(breaker_events::run(api.clone(), breaker_events::INTERVAL)),
     ];
     let publisher = api.custom_resources.clone();
     let publisher = publisher.map(|publisher| tokio::spawn(async move { publisher.run().await }));

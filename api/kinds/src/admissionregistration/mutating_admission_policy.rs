@@ -7,9 +7,8 @@ use quorate_policy::MAX_VARIABLES;
 use quorate_policy::mutation::MutatingPolicy;
 use quorate_registry::{Part, Strategy};
 
-use super::expressions;
 use super::policy_spec::{ExpressionCheck, check_constraints, check_param_kind};
-use super::suspended;
+use super::{expressions, lockout, suspended};
 use crate::field::Field;
 use crate::rules;
 
@@ -54,7 +53,11 @@ impl Strategy for MutatingAdmissionPolicy {
     }
 
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
-        suspended::warning(names, old, new).into_iter().collect()
+        let suspended = suspended::warning(names, old, new);
+        // One that cannot be evaluated refuses what it covers.
+        let refuses = new.str_at(&["spec", "failurePolicy"]) != Some("Ignore");
+        let lockout = if refuses { lockout::of_policy(names, new) } else { Vec::new() };
+        suspended.into_iter().chain(lockout).collect()
     }
 
     fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {

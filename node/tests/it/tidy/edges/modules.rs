@@ -201,6 +201,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
     ),
     ("audit", &["body", "encoding", "request_record"]),
     ("body", &[]),
+    ("breaker_events", &["api"]),
     ("continue_token", &[]),
     ("discovery", &[]),
     ("encoding", &[]),
