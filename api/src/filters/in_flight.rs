@@ -91,19 +91,29 @@ fn listed_objects(x: &Exchange<'_>, resource: &Resource, widest: u32) -> usize {
     let query = &x.record.info().query;
     let selects =
         ["labelSelector", "fieldSelector"].iter().any(|name| !query.text(name).is_empty());
-    let stored = stored_objects(x, resource, widest);
     let limit = query.int("limit").ok().flatten().and_then(|limit| usize::try_from(limit).ok());
     match limit {
-        Some(limit) if limit > 0 && !selects => stored.min(limit),
-        _ => stored,
+        Some(limit) if limit > 0 && !selects => {
+            count_stored(x, resource, limit.min(counted_objects(widest)))
+        }
+        _ => stored_objects(x, resource, widest),
     }
 }
 
 /// Objects in the collection, counted as far as they make a request wider.
 fn stored_objects(x: &Exchange<'_>, resource: &Resource, widest: u32) -> usize {
-    let counted = (widest as usize).saturating_mul(OBJECTS_PER_SEAT as usize);
+    count_stored(x, resource, counted_objects(widest))
+}
+
+/// Objects that make a request as wide as any.
+fn counted_objects(widest: u32) -> usize {
+    (widest as usize).saturating_mul(OBJECTS_PER_SEAT as usize)
+}
+
+/// Objects in the collection, at most so many.
+fn count_stored(x: &Exchange<'_>, resource: &Resource, most: usize) -> usize {
     let prefix = resource.prefix(x.record.info().namespace.as_deref());
-    x.api.store.snapshot().range(&prefix, None).take(counted).count()
+    x.api.store.snapshot().range(&prefix, None).take(most).count()
 }
 
 /// Whether a watch begins with the state.
