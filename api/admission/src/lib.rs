@@ -79,7 +79,7 @@ impl Admission {
         Self { metrics, ..self }
     }
 
-    /// The same, which asks admission policies too.
+    /// This admission, which asks admission policies too.
     #[must_use]
     pub fn with_policies(self, policies: Option<Arc<PolicyIndex>>) -> Self {
         Self { policies, ..self }
@@ -102,7 +102,7 @@ impl Admission {
         self.webhooks.as_ref().map(|webhooks| webhooks.applied_open_breakers()).unwrap_or_default()
     }
 
-    /// The same, which asks admission webhooks too.
+    /// This admission, which asks admission webhooks too.
     #[must_use]
     pub fn with_webhooks(self, webhooks: Option<Arc<WebhookIndex>>) -> Self {
         Self { webhooks, ..self }
