@@ -93,6 +93,7 @@ fn entry(index: u64, objects: u64, value: &Bytes) -> LogEntry {
     let txn = Txn {
         conditions: vec![],
         operations: vec![Operation::Put { key: key.into(), value: value.clone() }],
+        ..Txn::default()
     };
     LogEntry {
         log_id: LogId { leader_id: RaftLeaderId::new(1, 1), index },

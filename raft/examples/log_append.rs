@@ -101,7 +101,7 @@ fn entry(index: u64) -> LogEntry {
     let key = format!("o/core/configmaps/default/{}", index % 1000);
     let operation =
         Operation::Put { key: key.into_bytes().into(), value: vec![7; VALUE_BYTES].into() };
-    let txn = Txn { conditions: Vec::new(), operations: vec![operation] };
+    let txn = Txn { conditions: Vec::new(), operations: vec![operation], ..Txn::default() };
     LogEntry {
         log_id: log_id(index),
         payload: EntryPayload::Normal(Command { time_ms: index, txns: [txn].into() }),

@@ -101,7 +101,10 @@ async fn run(
         if matches!(work, Work::Write) || (matches!(work, Work::Mixed) && count % 4 == 0) {
             let key = Bytes::from(format!("bench/{client:04}/{:02}", count % KEYS));
             let operations = vec![Operation::Put { key, value: value.clone() }];
-            store.txn(Txn { conditions: vec![], operations }).await.expect("a write");
+            store
+                .txn(Txn { conditions: vec![], operations, ..Txn::default() })
+                .await
+                .expect("a write");
         } else {
             store.read_index().await.expect("a read index");
         }

@@ -61,7 +61,9 @@ fn flow_control() -> FlowControl {
     };
     let operations = objects().map(put).to_vec();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-    runtime.block_on(store.txn(Txn { conditions: Vec::new(), operations })).expect("a transaction");
+    runtime
+        .block_on(store.txn(Txn { conditions: Vec::new(), operations, ..Txn::default() }))
+        .expect("a transaction");
     FlowControl::new(FlowControlOptions {
         names,
         catalogue: &builtin::catalogue_of(names),

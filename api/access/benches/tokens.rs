@@ -45,7 +45,7 @@ fn store() -> MemoryStore {
         };
         let operations = vec![put("serviceaccounts", "robot"), put("pods", "pod")];
         runtime
-            .block_on(store.txn(Txn { conditions: Vec::new(), operations }))
+            .block_on(store.txn(Txn { conditions: Vec::new(), operations, ..Txn::default() }))
             .expect("a transaction");
     }
     store

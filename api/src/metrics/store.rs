@@ -11,8 +11,8 @@ use bytes::Bytes;
 use quorate_metrics::{Counter, CounterSeries, Histogram, Registry};
 use quorate_registry::keys::Key;
 use quorate_store::{
-    Condition, Error, HistoryError, Limits, NotApplied, Operation, Outcome, Revision, Snapshot,
-    Status, Store, Txn, Watch,
+    Condition, Error, HistoryError, Limits, NotApplied, Operation, Outcome, Past, Revision,
+    Snapshot, Status, Store, Txn, Watch,
 };
 use tokio::time::Instant;
 
@@ -82,6 +82,10 @@ impl Store for MeasuredStore {
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         self.store.watch(prefix, after)
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        self.store.past()
     }
 
     fn status(&self) -> Status {

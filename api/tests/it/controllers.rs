@@ -288,7 +288,12 @@ async fn a_deleted_namespace_is_emptied_and_goes() {
 async fn damage(server: &Server, key: &'static str) {
     let value = Bytes::from_static(b"\xffnothing that was ever written");
     let operations = vec![Operation::Put { key: Bytes::from_static(key.as_bytes()), value }];
-    server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
+    server
+        .api
+        .store
+        .txn(Txn { conditions: Vec::new(), operations, ..Txn::default() })
+        .await
+        .unwrap();
 }
 
 /// The namespace `a` once its condition about failures has this status and reason; gives its

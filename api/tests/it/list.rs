@@ -238,7 +238,12 @@ async fn a_selector_that_matches_little() {
             value: value.clone(),
         };
         let operations = (0..OBJECTS_PER_TXN).map(put).collect();
-        server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
+        server
+            .api
+            .store
+            .txn(Txn { conditions: Vec::new(), operations, ..Txn::default() })
+            .await
+            .unwrap();
     }
     server.create("a", "z", &[("x", "1")]).await;
     let check = async |query: &str, accept: &str| {

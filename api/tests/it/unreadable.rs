@@ -22,7 +22,12 @@ async fn damaged() -> Server {
         key,
         value: Bytes::from_static(b"\xffnothing that was ever written"),
     }];
-    server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
+    server
+        .api
+        .store
+        .txn(Txn { conditions: Vec::new(), operations, ..Txn::default() })
+        .await
+        .unwrap();
     server
 }
 

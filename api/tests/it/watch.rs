@@ -250,7 +250,12 @@ async fn what_cannot_be_written_is_an_error_event_after_the_rest() {
         put("bada", good),
         put("badb", Bytes::from_static(b"\xffnothing that was ever written")),
     ];
-    server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
+    server
+        .api
+        .store
+        .txn(Txn { conditions: Vec::new(), operations, ..Txn::default() })
+        .await
+        .unwrap();
     server.create("a", "c", &[("set", "x")]).await;
     let check = async |query: &str, expect: &[&str]| {
         let mut watch = server.watch(&format!("{MAPS}?watch=1&{query}")).await;

@@ -167,7 +167,12 @@ async fn one_of_each(server: &Server) {
         let value = stored::encode(&json!({ "metadata": metadata }).into(), &[]).unwrap();
         operations.push(Operation::Put { key: resource.key(Some("a"), "o"), value });
     }
-    server.api.store.txn(Txn { conditions: Vec::new(), operations }).await.unwrap();
+    server
+        .api
+        .store
+        .txn(Txn { conditions: Vec::new(), operations, ..Txn::default() })
+        .await
+        .unwrap();
 }
 
 #[tokio::test(start_paused = true)]

@@ -126,6 +126,7 @@ pub(crate) async fn put(
     let txn = Txn {
         conditions: vec![Condition::Modified { key: key.clone(), revision: at }],
         operations: vec![Operation::Put { key, value: secret.seal(name, plain, entropy).into() }],
+        ..Txn::default()
     };
     match store.txn(txn).await.map_err(Error::failed)? {
         Outcome::Committed { .. } => Ok(true),

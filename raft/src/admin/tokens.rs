@@ -65,7 +65,11 @@ impl Tokens<'_> {
         let sweep = expired.into_iter().map(|(id, _)| Operation::Delete { key: key(&id) });
         let unused =
             Condition::Modified { key: key(token.id()), revision: quorate_store::Revision::ZERO };
-        let txn = Txn { conditions: vec![unused], operations: sweep.chain([put]).collect() };
+        let txn = Txn {
+            conditions: vec![unused],
+            operations: sweep.chain([put]).collect(),
+            ..Txn::default()
+        };
         match self.store.txn(txn).await? {
             Outcome::Committed { .. } => Ok(token),
             Outcome::Conflict { .. } => {
@@ -93,7 +97,7 @@ impl Tokens<'_> {
     pub(super) async fn revoke(&self, id: &str) -> Result<(), AdminError> {
         let (conditions, operations) =
             (vec![Condition::Exists { key: key(id) }], vec![Operation::Delete { key: key(id) }]);
-        match self.store.txn(Txn { conditions, operations }).await? {
+        match self.store.txn(Txn { conditions, operations, ..Txn::default() }).await? {
             Outcome::Committed { .. } => Ok(()),
             Outcome::Conflict { .. } => Err(AdminError::refused(format!("there is no token {id}"))),
         }

@@ -52,6 +52,7 @@ async fn count(
         let txn = Txn {
             conditions: vec![Condition::Modified { key, revision }],
             operations: std::iter::once(put).chain(further).collect(),
+            ..Txn::default()
         };
         if let Outcome::Committed { .. } = store.txn(txn).await? {
             return Ok(count);

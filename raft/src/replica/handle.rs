@@ -12,7 +12,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::errors::{InitializeError, RaftError};
 use quorate_store::{
-    Error, HistoryError, Limits, NodeId, Outcome, Revision, Snapshot, Status, Store, Txn, Watch,
+    Error, HistoryError, Limits, NodeId, Outcome, Past, Revision, Snapshot, Status, Store, Txn,
+    Watch,
 };
 
 use super::open::{self, Opened, ReplicaOpenError};
@@ -224,6 +225,10 @@ impl Store for Replica {
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         self.opened.store.serving.watch(prefix, after)
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        self.opened.store.past()
     }
 
     fn status(&self) -> Status {

@@ -187,7 +187,7 @@ mod tests {
     fn txn(key: usize, bytes: usize) -> Txn {
         let operation =
             Operation::Put { key: key.to_string().into(), value: vec![0; bytes].into() };
-        Txn { conditions: Vec::new(), operations: vec![operation] }
+        Txn { conditions: Vec::new(), operations: vec![operation], ..Txn::default() }
     }
 
     /// Every batch that is proposed, and the way to decide it.

@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::async_runtime::WatchReceiver;
 use quorate_store::{
-    Error, HistoryError, Limits, NotApplied, Outcome, Revision, Serving, Snapshot, Status, Store,
-    Txn, Watch,
+    Error, HistoryError, Limits, NotApplied, Outcome, Past, Revision, Serving, Snapshot, Status,
+    Store, Txn, Watch,
 };
 use tokio::time::{Instant, timeout_at};
 
@@ -140,6 +140,10 @@ impl Store for ReplicaStore {
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         self.serving.watch(prefix, after)
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        None
     }
 
     fn status(&self) -> Status {

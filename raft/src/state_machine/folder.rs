@@ -23,8 +23,12 @@ use super::owner_file::{OWNER, Owner, SYNCED};
 use crate::cluster::ClusterId;
 use crate::types::LogId;
 
-/// Version of everything that is described here and where this points to. Another one is refused.
-pub(super) const FORMAT_VERSION: u32 = 3;
+/// Version of everything that is described here and where this points to.
+pub(super) const FORMAT_VERSION: u32 = 4;
+/// The oldest version that is read; a folder becomes one of [`FORMAT_VERSION`] when it is opened.
+/// What is in it need not be written again: what version 4 has besides may be absent (`record.rs`).
+/// Any other version is refused.
+const OLDEST_FORMAT: u32 = 3;
 /// What the format before had, which was a database of fjall's.
 const FORMER_FORMAT: (u32, &str) = (2, "version");
 const LOCK_FILE: &str = "lock";
@@ -70,7 +74,10 @@ impl Folder {
             _ => failed(error),
         })?;
         let owner = match read_record(OWNER.read(&*disk, &path), &path)? {
-            Some(owner) => checked(owner, &options.identity, &path)?,
+            Some(owner) => {
+                let owner = checked(owner, &options.identity, &path)?;
+                upgraded(owner, &*disk, &path).map_err(failed)?
+            }
             None => created(&*disk, &options.identity, &path)?,
         };
         let synced = read_record(SYNCED.read(&*disk, &path), &path)?;
@@ -267,7 +274,7 @@ fn read_record<T>(read: io::Result<Option<T>>, path: &Path) -> Result<Option<T>,
 /// The owner, if it is the expected one.
 fn checked(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner, StateOpenError> {
     let directory = || path.to_owned();
-    if owner.format != FORMAT_VERSION {
+    if !(OLDEST_FORMAT..=FORMAT_VERSION).contains(&owner.format) {
         return Err(StateOpenError::Format {
             directory: directory(),
             found: owner.format,
@@ -283,6 +290,17 @@ fn checked(owner: Owner, identity: &StateIdentity, path: &Path) -> Result<Owner,
         return Err(StateOpenError::Naming { directory: directory(), found, expected });
     }
     Ok(owner)
+}
+
+/// The owner with the format that is written from now on.
+fn upgraded(owner: Owner, disk: &dyn Disk, path: &Path) -> io::Result<Owner> {
+    if owner.format == FORMAT_VERSION {
+        return Ok(owner);
+    }
+    let next = Owner { format: FORMAT_VERSION, ..owner };
+    OWNER.write(disk, path, &next)?;
+    tracing::info!(folder = %path.display(), from = owner.format, to = FORMAT_VERSION, "upgraded the state");
+    Ok(next)
 }
 
 /// The owner of a new folder.

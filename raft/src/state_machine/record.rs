@@ -2,8 +2,8 @@
 //!
 //! Invariant: decoding what was encoded gives the same thing back, and anything else is an error,
 //! never a guess. An object: created revision (u64 LE), modified revision (u64 LE), value. A batch
-//! of history: time (u64 LE, ms), footprint (u64 LE, bytes), postcard of its changes (`change.rs`).
-//! This file does no IO.
+//! of history: time (u64 LE, ms), footprint (u64 LE, bytes), postcard of its changes (`change.rs`),
+//! its origin (which format 3 did not have). This file does no IO.
 
 use bytes::Bytes;
 use quorate_store::{Batch, Entry, Revision};
@@ -43,6 +43,7 @@ pub(super) fn encode_history(batch: &Batch, buffer: &mut Vec<u8>) {
     let changes: Vec<_> = batch.events.iter().map(Change::of).collect();
     *buffer = postcard::to_extend(&changes, taken)
         .expect("a vector grows and the changes have no failing parts");
+    buffer.extend_from_slice(&batch.origin);
 }
 
 /// Reads a history record whole. `None` when it is damaged.
@@ -51,7 +52,8 @@ pub(super) fn decode_history(revision: Revision, record: &[u8]) -> Option<Batch>
     let (changes, rest) =
         postcard::take_from_bytes::<Vec<Change>>(&record[HISTORY_HEADER_BYTES..]).ok()?;
     let events = changes.into_iter().map(Change::into_event).collect::<Option<_>>()?;
-    rest.is_empty().then_some(Batch { revision, time_ms, events })
+    let origin = Bytes::copy_from_slice(rest);
+    Some(Batch { revision, time_ms, events, origin })
 }
 
 /// Only the time and the footprint of a history record.
@@ -87,13 +89,15 @@ mod tests {
             Event { key: "a".into(), current: Some(entry("new")), previous: Some(entry("old")) },
             Event { key: "b".into(), current: None, previous: None },
         ];
-        let batch = Batch { revision: Revision::new(7), time_ms: 1234, events: events.into() };
         let mut buffer = vec![9; 100];
-        encode_history(&batch, &mut buffer);
-        assert_eq!(decode_history(batch.revision, &buffer), Some(batch.clone()));
-        assert_eq!(history_header(&buffer), Some((1234, batch.footprint() as u64)));
-        assert_eq!(decode_history(batch.revision, &buffer[..buffer.len() - 1]), None);
-        buffer.push(0);
-        assert_eq!(decode_history(batch.revision, &buffer), None);
+        for origin in ["", "somebody"] {
+            let (revision, origin) = (Revision::new(7), Bytes::from(origin));
+            let batch = Batch { revision, time_ms: 1234, events: events.clone().into(), origin };
+            encode_history(&batch, &mut buffer);
+            assert_eq!(decode_history(revision, &buffer), Some(batch.clone()));
+            assert_eq!(history_header(&buffer), Some((1234, batch.footprint() as u64)));
+            let short = &buffer[..buffer.len() - batch.origin.len() - 1];
+            assert_eq!(decode_history(revision, short), None);
+        }
     }
 }

@@ -40,7 +40,10 @@ async fn write(title: &str, store: &MemoryStore, count: usize, collection: &str)
     for number in 0..count {
         let key = Bytes::from(format!("{collection}/namespace-{}/name-{number}", number % 100));
         let operations = vec![Operation::Put { key, value: value.clone() }];
-        store.txn(Txn { conditions: vec![], operations }).await.expect("there is room");
+        store
+            .txn(Txn { conditions: vec![], operations, ..Txn::default() })
+            .await
+            .expect("there is room");
     }
     report(title, start.elapsed(), count);
 }
@@ -99,7 +102,10 @@ async fn write_quietly(store: &MemoryStore, count: usize) {
     for number in 0..count {
         let key = Bytes::from(format!("o/core/pods/namespace/name-{number}"));
         let operations = vec![Operation::Put { key, value: value.clone() }];
-        store.txn(Txn { conditions: vec![], operations }).await.expect("there is room");
+        store
+            .txn(Txn { conditions: vec![], operations, ..Txn::default() })
+            .await
+            .expect("there is room");
     }
 }
 

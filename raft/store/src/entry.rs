@@ -43,6 +43,8 @@ pub struct Batch {
     /// The changes in the order of the operations. Empty when every operation deleted an absent
     /// key.
     pub events: Arc<[Event]>,
+    /// See [`crate::Txn::origin`].
+    pub origin: Bytes,
 }
 
 /// Bytes that an event takes in memory besides its key and values.
@@ -59,7 +61,7 @@ impl Batch {
         let event = |event: &Event| {
             EVENT_OVERHEAD + event.key.len() + value(&event.current) + value(&event.previous)
         };
-        BATCH_OVERHEAD + self.events.iter().map(event).sum::<usize>()
+        BATCH_OVERHEAD + self.origin.len() + self.events.iter().map(event).sum::<usize>()
     }
 
     /// Whether it changes a key with this prefix.

@@ -2,10 +2,14 @@
 //!
 //! Invariant: a layer that only says what is below it is that store in every respect.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{Error, HistoryError, Limits, Outcome, Revision, Snapshot, Status, Store, Txn, Watch};
+use crate::{
+    Error, HistoryError, Limits, Outcome, Past, Revision, Snapshot, Status, Store, Txn, Watch,
+};
 
 /// The methods of a [`Store`], each of which goes to the store below unless the layer has its own.
 #[async_trait]
@@ -48,6 +52,11 @@ pub trait Layer: Send + Sync + 'static {
         self.below().watch(prefix, after)
     }
 
+    /// See [`Store::past`].
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        self.below().past()
+    }
+
     /// See [`Store::status`].
     fn status(&self) -> Status {
         self.below().status()
@@ -82,6 +91,10 @@ impl<L: Layer> Store for L {
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         Layer::watch(self, prefix, after)
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        Layer::past(self)
     }
 
     fn status(&self) -> Status {

@@ -13,6 +13,7 @@ mod error;
 mod layer;
 mod limits;
 mod memory;
+mod past;
 mod revision;
 mod serving;
 mod snapshot;
@@ -20,6 +21,7 @@ mod state;
 mod status;
 mod store;
 mod txn;
+mod txn_encoding;
 
 pub use digest::Digest;
 pub use entry::{Batch, Entry, Event};
@@ -30,10 +32,11 @@ pub use limits::{
     Retention,
 };
 pub use memory::{MemoryOptions, MemoryStore};
+pub use past::{Extent, Gap, Past, PastError, Version};
 pub use revision::Revision;
 pub use serving::{DEFAULT_RING_BYTES, History, Serving, ServingOptions, Watch, WatchBatch};
 pub use snapshot::Snapshot;
 pub use state::{Applied, State};
 pub use status::{NodeId, Status};
 pub use store::Store;
-pub use txn::{Condition, MAX_KEY_BYTES, Operation, Outcome, Txn};
+pub use txn::{Condition, MAX_KEY_BYTES, MAX_ORIGIN_BYTES, Operation, Outcome, Txn};

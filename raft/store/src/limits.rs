@@ -98,7 +98,10 @@ mod tests {
         };
         let delete = Operation::Delete { key: Bytes::from_static(b"d") };
         let check = |operations: Vec<Operation>, used: u64, expect: Result<(), NotApplied>| {
-            assert_eq!(limits.check(&Txn { conditions: vec![], operations }, used), expect);
+            assert_eq!(
+                limits.check(&Txn { conditions: vec![], operations, ..Txn::default() }, used),
+                expect
+            );
         };
         check(vec![put(10)], 99, Ok(()));
         check(vec![put(10)], 100, Err(NotApplied::OutOfSpace { used: 100, limit: 100 }));
@@ -108,9 +111,11 @@ mod tests {
             Err(NotApplied::OutOfSpace { used: 100, limit: 100 }),
         );
         check(vec![delete], 1000, Ok(()));
-        let size = Txn { conditions: vec![], operations: vec![put(200)] }.footprint();
+        let size =
+            Txn { conditions: vec![], operations: vec![put(200)], ..Txn::default() }.footprint();
         check(vec![put(200)], 0, Err(NotApplied::TooLarge { size, limit: 200 }));
-        let txn = |size: usize| Txn { conditions: vec![], operations: vec![put(size)] };
+        let txn =
+            |size: usize| Txn { conditions: vec![], operations: vec![put(size)], ..Txn::default() };
         assert_eq!(limits.check_txn(&txn(10)), Ok(()), "however full the store is");
         assert_eq!(limits.check_txn(&txn(200)), Err(NotApplied::TooLarge { size, limit: 200 }));
     }

@@ -18,6 +18,8 @@ pub struct Revision(u64);
 impl Revision {
     /// Before the first transaction. As the expected revision of a key it means *absent*.
     pub const ZERO: Self = Self(0);
+    /// After every transaction that will ever be.
+    pub const MAX: Self = Self(u64::MAX);
 
     /// The revision with this number.
     #[must_use]

@@ -75,7 +75,8 @@ impl State {
         self.revision = self.revision.next();
         let events =
             txn.operations.iter().filter_map(|operation| self.apply_operation(operation)).collect();
-        let batch = Batch { revision: self.revision, time_ms: self.time_ms, events };
+        let (revision, time_ms, origin) = (self.revision, self.time_ms, txn.origin.clone());
+        let batch = Batch { revision, time_ms, events, origin };
         Applied {
             outcome: Outcome::Committed { revision: self.revision },
             batch: Some(Arc::new(batch)),
@@ -246,7 +247,7 @@ mod tests {
     }
 
     fn txn(conditions: impl Into<Vec<Condition>>, operations: impl Into<Vec<Operation>>) -> Txn {
-        Txn { conditions: conditions.into(), operations: operations.into() }
+        Txn { conditions: conditions.into(), operations: operations.into(), ..Txn::default() }
     }
 
     fn put(key: &'static str, value: &'static str) -> Operation {

@@ -3,10 +3,12 @@
 //! Invariant: every implementation passes the [`crate::conformance`] suite. Kept small on purpose:
 //! whatever can be built from snapshots, transactions and watches does not belong here.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 
-use crate::{Error, HistoryError, Limits, Outcome, Revision, Snapshot, Status, Txn, Watch};
+use crate::{Error, HistoryError, Limits, Outcome, Past, Revision, Snapshot, Status, Txn, Watch};
 
 /// A replicated, revisioned, ordered map from byte keys to byte values, seen from one node.
 #[async_trait]
@@ -36,6 +38,10 @@ pub trait Store: Send + Sync + 'static {
     /// repeat. `after` may be a revision that this node has not applied yet; the watch then starts
     /// once it is.
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError>;
+
+    /// What was, as far back as the archive reaches: much further than [`Store::snapshot_at`] and
+    /// [`Store::watch`] do. `None` when this node keeps no archive.
+    fn past(&self) -> Option<Arc<dyn Past>>;
 
     /// How this node and its cluster are, as far as this node knows. Never waits.
     fn status(&self) -> Status;

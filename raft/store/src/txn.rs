@@ -2,7 +2,8 @@
 //!
 //! Invariants: a committed transaction with at least one operation takes exactly one revision; a
 //! key occurs at most once among the operations and has from 1 to [`MAX_KEY_BYTES`] bytes. This
-//! file only describes transactions; [`crate::State`] decides and applies them.
+//! file only describes transactions; [`crate::State`] decides and applies them, and
+//! `txn_encoding` gives them their bytes.
 
 use std::collections::BTreeSet;
 
@@ -14,22 +15,27 @@ use crate::{Entry, NotApplied, Revision};
 /// Bytes of the longest key. What a replica keeps its state in has no room for longer ones, so one
 /// that got into the log could be applied by no node.
 pub const MAX_KEY_BYTES: usize = 65_535;
+/// Bytes of the longest [`Txn::origin`].
+pub const MAX_ORIGIN_BYTES: usize = 4096;
 /// Bytes that encoding a condition or an operation takes besides its key and value, at most.
 const ITEM_OVERHEAD: usize = 24;
 
 /// An atomic change: every condition must hold, then every operation is carried out at one
 /// revision.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Txn {
     /// Checked in order against the state just before the transaction.
     pub conditions: Vec<Condition>,
     /// Carried out together; no key twice.
     pub operations: Vec<Operation>,
+    /// Who proposed it and how, up to [`MAX_ORIGIN_BYTES`]; kept with the revision. Opaque to the
+    /// store, and empty where nobody asks.
+    pub origin: Bytes,
 }
 
 impl Txn {
     /// Whether it keeps the rules: no empty key, none longer than [`MAX_KEY_BYTES`], no key twice
-    /// among the operations.
+    /// among the operations, no origin longer than [`MAX_ORIGIN_BYTES`].
     ///
     /// # Errors
     /// [`NotApplied::Invalid`] with the first rule that is broken.
@@ -46,6 +52,12 @@ impl Txn {
                     "a key of {size} bytes; at most {MAX_KEY_BYTES} are allowed"
                 )));
             }
+        }
+        if self.origin.len() > MAX_ORIGIN_BYTES {
+            let size = self.origin.len();
+            return Err(NotApplied::Invalid(format!(
+                "an origin of {size} bytes; at most {MAX_ORIGIN_BYTES} are allowed"
+            )));
         }
         let mut seen = BTreeSet::new();
         match operations.into_iter().find(|key| !seen.insert(*key)) {
@@ -64,7 +76,8 @@ impl Txn {
             Operation::Put { key, value } => key.len() + value.len(),
             Operation::Delete { key } => key.len(),
         });
-        ITEM_OVERHEAD
+        2 * ITEM_OVERHEAD
+            + self.origin.len()
             + conditions.chain(operations).map(|bytes| bytes + ITEM_OVERHEAD).sum::<usize>()
     }
 
@@ -161,7 +174,8 @@ mod tests {
         let check =
             |conditions: Vec<Condition>, operations: Vec<Operation>, expect: Result<(), &str>| {
                 let expect = expect.map_err(|text| NotApplied::Invalid(text.to_owned()));
-                assert_eq!(Txn { conditions, operations }.validate(), expect);
+                let txn = Txn { conditions, operations, ..Txn::default() };
+                assert_eq!(txn.validate(), expect);
             };
         check(vec![], vec![], Ok(()));
         check(vec![exists("a"), exists("a")], vec![put("a"), delete("b")], Ok(()));
@@ -174,6 +188,10 @@ mod tests {
         let refusal = Err("a key of 65536 bytes; at most 65535 are allowed");
         check(vec![], vec![put(longer)], refusal);
         check(vec![exists(longer)], vec![], refusal);
+        let origin = |size| Txn { origin: vec![0; size].into(), ..Txn::default() }.validate();
+        assert_eq!(origin(MAX_ORIGIN_BYTES), Ok(()));
+        let refusal = "an origin of 4097 bytes; at most 4096 are allowed".to_owned();
+        assert_eq!(origin(MAX_ORIGIN_BYTES + 1), Err(NotApplied::Invalid(refusal)));
     }
 
     #[test]
@@ -188,6 +206,7 @@ mod tests {
                 Operation::Put { key: long.clone(), value: long.clone() },
                 Operation::Delete { key: Bytes::new() },
             ],
+            origin: long.slice(..MAX_ORIGIN_BYTES),
         };
         let encoded = postcard::to_stdvec(&txn).expect("memory suffices").len();
         assert!(txn.footprint() >= encoded && txn.footprint() < encoded + 200);

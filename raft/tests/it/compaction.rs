@@ -26,7 +26,11 @@ async fn a_log_of_large_entries_is_cut_and_nothing_is_lost() {
     let value = Bytes::from(vec![b'x'; 64 << 10]);
     for number in 0..64 {
         let put = Operation::Put { key: Bytes::from(format!("k/{number}")), value: value.clone() };
-        cluster.replica(1).txn(Txn { conditions: vec![], operations: vec![put] }).await.unwrap();
+        cluster
+            .replica(1)
+            .txn(Txn { conditions: vec![], operations: vec![put], ..Txn::default() })
+            .await
+            .unwrap();
     }
     let folder = cluster.folder(1).join("log");
     // What is needed, the segment made ahead, and the spare ones.

@@ -26,7 +26,12 @@ async fn check(heartbeat: Duration, distance: Distance) {
     let put =
         Operation::Put { key: Bytes::from_static(b"key"), value: Bytes::from_static(b"value") };
     let store = cluster.store(leader);
-    within("a write", store.txn(Txn { conditions: vec![], operations: vec![put] })).await.unwrap();
+    within(
+        "a write",
+        store.txn(Txn { conditions: vec![], operations: vec![put], ..Txn::default() }),
+    )
+    .await
+    .unwrap();
     tokio::time::sleep(QUIET).await;
     for node in cluster.nodes() {
         within("a read", cluster.store(node).read_index()).await.unwrap();

@@ -38,7 +38,10 @@ fn write(store: Arc<dyn Store>, name: &'static str, stop: Arc<AtomicBool>) -> Jo
             let started = Instant::now();
             let key = Bytes::from(format!("{name}/{number:06}"));
             let put = Operation::Put { key: key.clone(), value: Bytes::from(number.to_string()) };
-            match store.txn(Txn { conditions: vec![], operations: vec![put] }).await {
+            match store
+                .txn(Txn { conditions: vec![], operations: vec![put], ..Txn::default() })
+                .await
+            {
                 Ok(Outcome::Committed { revision }) => {
                     assert_eq!(
                         written.acknowledged.insert(revision, key),
@@ -186,9 +189,11 @@ async fn without_a_quorum_nothing_is_acknowledged_and_reads_are_refused() {
     let ready = within("an answer", alone.ask(AdminRequest::Ready)).await;
     assert!(matches!(ready, Err(AdminError::Unavailable(_))), "{ready:?}");
     let put = Operation::Put { key: Bytes::from_static(b"k"), value: Bytes::new() };
-    let refused =
-        within("the write ends", alone.txn(Txn { conditions: vec![], operations: vec![put] }))
-            .await;
+    let refused = within(
+        "the write ends",
+        alone.txn(Txn { conditions: vec![], operations: vec![put], ..Txn::default() }),
+    )
+    .await;
     assert!(refused.is_err(), "{refused:?}");
 }
 

@@ -14,6 +14,7 @@ async fn put(store: &dyn Store, number: usize) -> Revision {
     let txn = Txn {
         conditions: vec![],
         operations: vec![Operation::Put { key, value: Bytes::from(vec![7; 2000]) }],
+        ..Txn::default()
     };
     match within("a write", store.txn(txn)).await.expect("it is decided") {
         Outcome::Committed { revision } => revision,

@@ -28,7 +28,7 @@ use crate::cluster::{Cluster, eventually, within};
 fn put_txn(number: u64) -> Txn {
     let (key, value) =
         (Bytes::from(format!("key/{:03}", number % 50)), Bytes::from(number.to_string()));
-    Txn { conditions: vec![], operations: vec![Operation::Put { key, value }] }
+    Txn { conditions: vec![], operations: vec![Operation::Put { key, value }], ..Txn::default() }
 }
 
 async fn put(store: &dyn Store, number: u64) -> Revision {

@@ -17,7 +17,7 @@ use crate::cluster::{Cluster, eventually, within};
 async fn put(store: &dyn Store) {
     let operation =
         Operation::Put { key: Bytes::from_static(b"key"), value: Bytes::from_static(b"value") };
-    let txn = Txn { conditions: vec![], operations: vec![operation] };
+    let txn = Txn { conditions: vec![], operations: vec![operation], ..Txn::default() };
     match within("a write", store.txn(txn)).await.unwrap() {
         Outcome::Committed { .. } => {}
         conflict @ Outcome::Conflict { .. } => panic!("{conflict:?}"),

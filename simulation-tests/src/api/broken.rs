@@ -12,8 +12,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use clap::ValueEnum;
 use quorate_store::{
-    Condition, Error, HistoryError, Limits, Operation, Outcome, Revision, Snapshot, State, Status,
-    Store, Txn, Watch,
+    Condition, Error, HistoryError, Limits, Operation, Outcome, Past, Revision, Snapshot, State,
+    Status, Store, Txn, Watch,
 };
 use quorate_wire::stored::StoredRef;
 use serde_json::{Value, json};
@@ -339,6 +339,10 @@ impl Store for BrokenApiStore {
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         self.store.watch(prefix, after)
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        self.store.past()
     }
 
     fn status(&self) -> Status {

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_raft::Replica;
 use quorate_store::{
-    Condition, Error, HistoryError, Limits, NotApplied, Outcome, Revision, Snapshot, Status, Store,
-    Txn, Watch,
+    Condition, Error, HistoryError, Limits, NotApplied, Outcome, Past, Revision, Snapshot, Status,
+    Store, Txn, Watch,
 };
 
 use super::Broken;
@@ -129,6 +129,10 @@ impl Store for BrokenStore {
             Broken::ForgottenHistory => self.replica.watch(prefix, after.max(remembered)),
             _ => self.replica.watch(prefix, after),
         }
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        self.replica.past()
     }
 
     fn status(&self) -> Status {

@@ -49,7 +49,10 @@ mod tests {
             let key = Bytes::from(format!("key {}", turn * 7 % 90));
             let put = Operation::Put { key: key.clone(), value: turn.to_string().into() };
             let operation = if turn % 5 == 4 { Operation::Delete { key } } else { put };
-            state.apply(0, &Txn { conditions: vec![], operations: vec![operation] });
+            state.apply(
+                0,
+                &Txn { conditions: vec![], operations: vec![operation], ..Txn::default() },
+            );
             let hash = followed.of(state.snapshot());
             assert_eq!(hash, Fingerprint::default().of(state.snapshot()));
             seen.push(hash);

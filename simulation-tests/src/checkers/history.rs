@@ -146,7 +146,7 @@ impl<'a> History<'a> {
             if operations.is_empty() {
                 operations.push(Operation::Delete { key: Bytes::from_static(b"no such key") });
             }
-            state.apply(batch.time_ms, &Txn { conditions: vec![], operations });
+            state.apply(batch.time_ms, &Txn { conditions: vec![], operations, ..Txn::default() });
             look(&state);
         }
     }

@@ -203,7 +203,7 @@ mod tests {
 
     fn put(key: &'static str, value: &'static str) -> Txn {
         let operations = vec![Operation::Put { key: key.into(), value: value.into() }];
-        Txn { conditions: vec![], operations }
+        Txn { conditions: vec![], operations, ..Txn::default() }
     }
 
     /// The batches of these transactions.
@@ -272,6 +272,7 @@ mod tests {
         let torn = Txn {
             operations: [put("b", "3").operations, put("c", "4").operations].concat(),
             conditions: vec![],
+            ..Txn::default()
         };
         check_history(
             &whole,

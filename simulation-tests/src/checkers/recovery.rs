@@ -99,7 +99,12 @@ fn with_told(seen: &[Arc<Batch>], watches: &[WatchRecord]) -> Vec<Arc<Batch>> {
     let (mut next, time_ms) =
         history.last().map_or((Revision::new(1), 0), |last| (last.revision.next(), last.time_ms));
     while let Some(events) = told.get(&next) {
-        history.push(Arc::new(Batch { revision: next, time_ms, events: events.as_slice().into() }));
+        history.push(Arc::new(Batch {
+            revision: next,
+            time_ms,
+            events: events.as_slice().into(),
+            origin: Bytes::new(),
+        }));
         next = next.next();
     }
     history
@@ -206,8 +211,12 @@ mod tests {
 
     #[test]
     fn what_only_watchers_saw_ends_the_first_history() {
-        let batch =
-            |revision| Batch { revision: Revision::new(revision), time_ms: 7, events: [].into() };
+        let batch = |revision| Batch {
+            revision: Revision::new(revision),
+            time_ms: 7,
+            events: [].into(),
+            origin: Bytes::new(),
+        };
         let watch = |revisions: &[u64]| {
             let seen =
                 revisions.iter().map(|revision| Seen::Batch(Revision::new(*revision), vec![]));

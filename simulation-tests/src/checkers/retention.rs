@@ -109,7 +109,7 @@ mod tests {
         let mut state = State::new();
         let mut write = |time_ms| {
             let operations = vec![Operation::Put { key: "a".into(), value: "1".into() }];
-            state.apply(time_ms, &Txn { conditions: vec![], operations }).batch
+            state.apply(time_ms, &Txn { conditions: vec![], operations, ..Txn::default() }).batch
         };
         // Revisions 1 to 10, a second apart; five seconds are kept.
         let history: Vec<_> = (1..=10).filter_map(|turn| write(turn * 1000)).collect();

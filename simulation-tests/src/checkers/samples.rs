@@ -165,7 +165,9 @@ mod tests {
         let (mut states, mut batches) = (Vec::new(), Vec::new());
         for value in values {
             let operations = vec![Operation::Put { key: "a".into(), value: (*value).into() }];
-            batches.extend(state.apply(0, &Txn { conditions: vec![], operations }).batch);
+            batches.extend(
+                state.apply(0, &Txn { conditions: vec![], operations, ..Txn::default() }).batch,
+            );
             states.push(state.snapshot());
         }
         (states, batches)

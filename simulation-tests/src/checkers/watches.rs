@@ -81,10 +81,13 @@ mod tests {
         let mut state = State::new();
         let txn = |value: &'static str| {
             let operations = vec![Operation::Put { key: "a".into(), value: value.into() }];
-            Txn { conditions: vec![], operations }
+            Txn { conditions: vec![], operations, ..Txn::default() }
         };
-        let nothing =
-            Txn { conditions: vec![], operations: vec![Operation::Delete { key: "none".into() }] };
+        let nothing = Txn {
+            conditions: vec![],
+            operations: vec![Operation::Delete { key: "none".into() }],
+            ..Txn::default()
+        };
         let txns = [txn("1"), nothing, txn("3"), txn("4")];
         let batches: Vec<_> = txns.iter().filter_map(|txn| state.apply(0, txn).batch).collect();
         let history = History::new(&batches).unwrap();

@@ -109,6 +109,7 @@ impl Working {
         Txn {
             conditions: vec![self.modified(&key)],
             operations: vec![Operation::Put { key, value }],
+            ..Txn::default()
         }
     }
 
@@ -117,6 +118,7 @@ impl Working {
         Txn {
             conditions: vec![self.modified(&key)],
             operations: vec![Operation::Put { key, value }],
+            ..Txn::default()
         }
     }
 
@@ -126,7 +128,7 @@ impl Working {
         let second = (first + self.rng.random_range(1..SHARED_KEYS)) % SHARED_KEYS;
         let put =
             |key| Operation::Put { key: format!("shared/{key}").into(), value: value.clone() };
-        Txn { conditions: vec![], operations: vec![put(first), put(second)] }
+        Txn { conditions: vec![], operations: vec![put(first), put(second)], ..Txn::default() }
     }
 
     /// Only of a key that is known to be there: a transaction that changes nothing has a revision
@@ -135,7 +137,11 @@ impl Working {
         if self.known.get(&key).is_none_or(|revision| *revision == Revision::ZERO) {
             return self.update(key);
         }
-        Txn { conditions: vec![self.modified(&key)], operations: vec![Operation::Delete { key }] }
+        Txn {
+            conditions: vec![self.modified(&key)],
+            operations: vec![Operation::Delete { key }],
+            ..Txn::default()
+        }
     }
 
     async fn ask(&mut self, ask: GatewayRequest) {

@@ -11,7 +11,7 @@ use quorate_env::SystemEnv;
 use quorate_meta::Naming;
 use quorate_schema::Graph;
 use quorate_store::{
-    Error as StoreError, HistoryError, Limits, MemoryOptions, MemoryStore, Outcome, Revision,
+    Error as StoreError, HistoryError, Limits, MemoryOptions, MemoryStore, Outcome, Past, Revision,
     Snapshot, Status, Store, Txn, Watch,
 };
 use serde_json::json;
@@ -66,6 +66,10 @@ impl Store for Behind {
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         self.store.watch(prefix, after)
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        self.store.past()
     }
 
     fn status(&self) -> Status {

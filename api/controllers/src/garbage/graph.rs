@@ -303,7 +303,7 @@ mod tests {
         let value = stored_codec::encode(&maps, &object.into()).unwrap();
         let mut state = State::new();
         let operations = vec![Operation::Put { key: key.clone(), value }];
-        state.apply(1000, &Txn { conditions: Vec::new(), operations });
+        state.apply(1000, &Txn { conditions: Vec::new(), operations, ..Txn::default() });
         let snapshot = state.snapshot();
         let catalogue = CurrentCatalogue::new(Catalogue::new(schema, Vec::new()));
         let mut graph = Graph::new(catalogue.clone());

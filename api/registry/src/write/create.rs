@@ -240,7 +240,7 @@ impl Writer {
         conditions.push(Condition::Modified { key: key.clone(), revision: Revision::ZERO });
         let mut operations = vec![operation];
         operations.extend(target.resource.strategy.companions(Step::Created, target.name));
-        let txn = Txn { conditions, operations };
+        let txn = Txn { conditions, operations, ..Txn::default() };
         match self.commit(txn, admitted, write.options.dry_run, clock).await? {
             Ok(Some(revision)) => Ok(Ok(revision)),
             Ok(None) => {

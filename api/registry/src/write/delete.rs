@@ -139,7 +139,7 @@ impl Writer {
         let freed = if step == Step::Removed { self.give_up(target, &object)? } else { Vec::new() };
         let allocation = Changes { conditions: Vec::new(), operations: freed };
         let conditions = vec![Condition::Modified { key, revision: entry.modified }];
-        let txn = Txn { conditions, operations };
+        let txn = Txn { conditions, operations, ..Txn::default() };
         let admitted = Admitted { allocation, terms, rules };
         let committed = self.commit(txn, admitted, options.dry_run, clock).await?;
         let done = |revision: Option<Revision>| {

@@ -49,7 +49,7 @@ impl Writer {
         let mut operations = vec![Operation::Delete { key }];
         operations.extend(target.resource.strategy.companions(Step::Removed, target.name));
         operations.extend(self.give_up_unread(target, &snapshot));
-        match self.store.txn(Txn { conditions, operations }).await? {
+        match self.store.txn(Txn { conditions, operations, ..Txn::default() }).await? {
             Decision::Committed { .. } => Ok(()),
             Decision::Conflict { .. } => Err(stale(target)),
         }

@@ -292,7 +292,7 @@ impl Writer {
             vec![Operation::Put { key: key.clone(), value: value.clone() }]
         };
         let conditions = vec![Condition::Modified { key, revision }];
-        let txn = Txn { conditions, operations };
+        let txn = Txn { conditions, operations, ..Txn::default() };
         plan.add_others(&mut admitted);
         let committed = self.commit(txn, admitted, options.write.dry_run, clock).await?;
         let done = |at: Option<Revision>| {

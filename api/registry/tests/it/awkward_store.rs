@@ -1,13 +1,15 @@
 //! Stores for tests that behave like a cluster under contention: concurrent writers, and a node
 //! that is behind. And a permit.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use quorate_store::{
-    Error, HistoryError, Limits, MemoryStore, Outcome, Revision, Snapshot, Status, Store, Txn,
-    Watch,
+    Error, HistoryError, Limits, MemoryStore, Outcome, Past, Revision, Snapshot, Status, Store,
+    Txn, Watch,
 };
 
 /// The permit of a user that may create every object.
@@ -60,6 +62,10 @@ impl Store for Awkward {
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         self.store.watch(prefix, after)
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        self.store.past()
     }
 
     fn status(&self) -> Status {

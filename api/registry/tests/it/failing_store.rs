@@ -103,6 +103,7 @@ async fn a_deletion_that_does_not_fit_is_refused_in_a_dry_run_too() {
     let put = |revision| Txn {
         conditions: vec![Condition::Modified { key: target.key(), revision }],
         operations: vec![Operation::Put { key: target.key(), value: value.clone() }],
+        ..Txn::default()
     };
     let limits = Limits { txn_bytes: put(Revision::ZERO).footprint(), ..Limits::default() };
     let store = MemoryStore::new(MemoryOptions { limits, ..MemoryOptions::new(env.clock.clone()) });

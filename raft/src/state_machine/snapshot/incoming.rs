@@ -13,7 +13,7 @@ use quorate_store::State;
 
 use super::SnapshotError;
 use super::data::{Contents, Received, Snapshot, SnapshotData, Staged};
-use super::format::{self, STREAM_VERSION, SnapshotHeader, SnapshotTrailer};
+use super::format::{self, OLDEST_STREAM_VERSION, STREAM_VERSION, SnapshotHeader, SnapshotTrailer};
 use super::frame::{self, StreamFrameKind};
 use super::objects::ReceivedObjects;
 use crate::state_machine::checkpoint::Checkpoint;
@@ -169,7 +169,7 @@ impl Incoming {
 
     fn open(&self, payload: &[u8]) -> Result<Box<Partial>, SnapshotError> {
         let found = payload.first().copied().map(u32::from).unwrap_or_default();
-        if found != STREAM_VERSION {
+        if !(OLDEST_STREAM_VERSION..=STREAM_VERSION).contains(&found) {
             return Err(SnapshotError::Version { found, expected: STREAM_VERSION });
         }
         let header: SnapshotHeader = self.decode(payload)?;

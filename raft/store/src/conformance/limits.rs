@@ -34,6 +34,7 @@ pub async fn transaction_limit(store: Arc<dyn Store>) {
     let put = |bytes: usize| Txn {
         conditions: vec![],
         operations: vec![subject.put("k", &"x".repeat(bytes))],
+        ..Txn::default()
     };
     let most = limits.txn_bytes - put(0).footprint();
     let refusal = limits.check_txn(&put(most + 1)).expect_err("a transaction that is too large");
@@ -62,8 +63,11 @@ pub async fn size_limit(store: Arc<dyn Store>) {
     let value = "x".repeat(1024);
     let mut filled = 0;
     let refused = loop {
-        let txn =
-            Txn { conditions: vec![], operations: vec![subject.put(&filled.to_string(), &value)] };
+        let txn = Txn {
+            conditions: vec![],
+            operations: vec![subject.put(&filled.to_string(), &value)],
+            ..Txn::default()
+        };
         match within(subject.store.txn(txn)).await {
             Ok(_) => filled += 1,
             Err(error) => break error,

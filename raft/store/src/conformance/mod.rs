@@ -3,11 +3,12 @@
 //!
 //! Each case is a function that takes a store and panics with what is wrong. A case uses its own
 //! key prefix and assumes neither an empty store nor a certain revision; it does assume that it is
-//! the only writer. [`run_all`] runs the cases that any store passes; [`compaction`] and
-//! [`size_limit`] want stores made for them.
+//! the only writer. [`run_all`] runs the cases that any store passes; [`compaction`],
+//! [`size_limit`] and [`past()`] want stores made for them.
 
 mod history;
 mod limits;
+mod past;
 mod reads;
 mod subject;
 mod transactions;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 pub use history::{COMPACTION_WRITES, compaction, exact_reads, paging_at_an_old_revision};
 pub use limits::{SIZE_LIMIT_MAX_BYTES, size, size_limit, transaction_limit};
+pub use past::past;
 pub use reads::{applied_waits, ordered_ranges, read_index_is_monotone};
 pub use transactions::{
     conditions, conflicts_tell_the_current_entry, contended_counter, entries_know_their_revisions,

@@ -57,7 +57,8 @@ impl Subject {
         conditions: impl Into<Vec<Condition>>,
         operations: impl Into<Vec<Operation>>,
     ) -> Outcome {
-        let txn = Txn { conditions: conditions.into(), operations: operations.into() };
+        let txn =
+            Txn { conditions: conditions.into(), operations: operations.into(), ..Txn::default() };
         within(self.store.txn(txn)).await.expect("the transaction is decided")
     }
 

@@ -87,7 +87,9 @@ pub async fn invalid_transactions(store: Arc<dyn Store>) {
         vec![subject.put("a", "1"), subject.delete("a")],
         vec![subject.put("a", "1"), empty],
     ] {
-        let outcome = within(subject.store.txn(Txn { conditions: vec![], operations })).await;
+        let outcome =
+            within(subject.store.txn(Txn { conditions: vec![], operations, ..Txn::default() }))
+                .await;
         assert!(matches!(outcome, Err(Error::NotApplied(NotApplied::Invalid(_)))), "{outcome:?}");
     }
     let revision = subject.commit([]).await;

@@ -72,7 +72,12 @@ mod tests {
     use super::*;
 
     fn batch(revision: u64, time_ms: u64) -> Arc<Batch> {
-        Arc::new(Batch { revision: Revision::new(revision), time_ms, events: Arc::new([]) })
+        Arc::new(Batch {
+            revision: Revision::new(revision),
+            time_ms,
+            events: Arc::new([]),
+            origin: bytes::Bytes::new(),
+        })
     }
 
     fn read(

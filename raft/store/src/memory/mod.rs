@@ -2,6 +2,7 @@
 //! implementation.
 
 mod history;
+mod past;
 mod store;
 
 pub use store::{MemoryOptions, MemoryStore};

@@ -10,9 +10,10 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::history::MemoryHistory;
+use super::past::MemoryPast;
 use crate::{
-    Error, HistoryError, Limits, NodeId, Outcome, Retention, Revision, Serving, ServingOptions,
-    Snapshot, State, Status, Store, Txn, Watch,
+    Error, HistoryError, Limits, NodeId, Outcome, Past, Retention, Revision, Serving,
+    ServingOptions, Snapshot, State, Status, Store, Txn, Watch,
 };
 use quorate_env::Clock;
 
@@ -52,6 +53,7 @@ pub struct MemoryStore {
     limits: Limits,
     state: Mutex<State>,
     history: Arc<MemoryHistory>,
+    past: Arc<MemoryPast>,
     serving: Serving,
 }
 
@@ -63,7 +65,8 @@ impl MemoryStore {
         let state = State::new();
         let history = Arc::new(MemoryHistory::new(retention));
         let serving = Serving::new(state.snapshot(), [], history.clone(), serving);
-        Self { clock, limits, state: Mutex::new(state), history, serving }
+        let past = Arc::default();
+        Self { clock, limits, state: Mutex::new(state), history, past, serving }
     }
 }
 
@@ -91,6 +94,7 @@ impl Store for MemoryStore {
         let applied = state.apply(self.clock.now_ms(), &txn);
         if let Some(batch) = applied.batch {
             self.history.push(Arc::clone(&batch));
+            self.past.push(&batch);
             self.serving.publish(state.snapshot(), &[batch]);
         }
         Ok(applied.outcome)
@@ -102,6 +106,10 @@ impl Store for MemoryStore {
 
     fn watch(&self, prefix: Bytes, after: Revision) -> Result<Watch, HistoryError> {
         self.serving.watch(prefix, after)
+    }
+
+    fn past(&self) -> Option<Arc<dyn Past>> {
+        Some(Arc::clone(&self.past) as Arc<dyn Past>)
     }
 
     fn status(&self) -> Status {

@@ -276,6 +276,6 @@ mod tests {
             current: Some(entry),
             previous: None,
         };
-        Arc::new(Batch { revision, time_ms: 0, events: Arc::new([event]) })
+        Arc::new(Batch { revision, time_ms: 0, events: Arc::new([event]), origin: Bytes::new() })
     }
 }

@@ -13,7 +13,7 @@
 
 mod history;
 mod hub;
-mod past;
+mod past_snapshots;
 mod ring;
 mod source;
 mod view;

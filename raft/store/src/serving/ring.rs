@@ -158,7 +158,12 @@ mod tests {
     use super::*;
 
     fn batch(revision: u64) -> Arc<Batch> {
-        Arc::new(Batch { revision: Revision::new(revision), time_ms: 0, events: Arc::new([]) })
+        Arc::new(Batch {
+            revision: Revision::new(revision),
+            time_ms: 0,
+            events: Arc::new([]),
+            origin: bytes::Bytes::new(),
+        })
     }
 
     fn revisions(ring: &Ring, from: u64) -> Vec<u64> {

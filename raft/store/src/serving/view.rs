@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-use super::past::Past;
+use super::past_snapshots::PastSnapshots;
 use super::ring::RingWriter;
 use super::source::{Source, View};
 use super::waiters::Waiters;
@@ -48,7 +48,7 @@ pub struct Serving {
 /// What clones share besides the source.
 #[derive(Debug)]
 struct Shared {
-    past: Past,
+    past: PastSnapshots,
     waiters: Waiters,
     publisher: Mutex<RingWriter>,
 }
@@ -70,7 +70,7 @@ impl Serving {
         }
         let source = Source::new(View { snapshot, ring: writer.ring() }, history);
         let shared = Shared {
-            past: Past::new(options.remembered_snapshots),
+            past: PastSnapshots::new(options.remembered_snapshots),
             waiters: Waiters::default(),
             publisher: Mutex::new(writer),
         };

@@ -51,6 +51,13 @@ async fn compaction() {
 }
 
 #[tokio::test]
+async fn past() {
+    let store = store(options());
+    conformance::past(Arc::clone(&store)).await;
+    conformance::past(store).await;
+}
+
+#[tokio::test]
 async fn size_limit() {
     let limits = Limits { store_bytes: 50 << 10, ..Limits::default() };
     conformance::size_limit(store(MemoryOptions { limits, ..options() })).await;

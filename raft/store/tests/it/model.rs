@@ -134,7 +134,7 @@ fn check(
     let mut model = Model { states: vec![Objects::new()] };
     for (conditions, operations) in txns {
         let conditions = conditions.into_iter().map(|sketch| condition(&model, sketch)).collect();
-        let txn = Txn { conditions, operations };
+        let txn = Txn { conditions, operations, ..Txn::default() };
         let outcome = runtime.block_on(store.txn(txn.clone())).expect("it is valid");
         prop_assert_eq!(outcome, model.apply(&txn));
     }

@@ -79,7 +79,10 @@ impl Node {
     fn apply(&mut self, key: &'static str) -> Arc<Batch> {
         let value = Bytes::from(self.state.revision().next().to_string());
         let operations = vec![Operation::Put { key: Bytes::from_static(key.as_bytes()), value }];
-        self.state.apply(0, &Txn { conditions: vec![], operations }).batch.expect("it commits")
+        self.state
+            .apply(0, &Txn { conditions: vec![], operations, ..Txn::default() })
+            .batch
+            .expect("it commits")
     }
 
     fn watch(&self, prefix: &'static str, after: u64) -> Watch {

@@ -69,7 +69,11 @@ impl Model {
         let before = if self.transactions.is_empty() { Revision::ZERO } else { self.newest() };
         let mut operations: Vec<Operation> = keys.into_iter().map(&mut operation).collect();
         operations.push(Operation::Put { key: fence.clone(), value: Bytes::new() });
-        Txn { conditions: vec![Condition::Modified { key: fence, revision: before }], operations }
+        Txn {
+            conditions: vec![Condition::Modified { key: fence, revision: before }],
+            operations,
+            ..Txn::default()
+        }
     }
 
     pub(super) fn commit(&mut self, revision: Revision, operations: &[Operation]) {

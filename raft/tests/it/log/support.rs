@@ -46,7 +46,7 @@ pub(super) fn entry(term: u64, index: u64, bytes: usize) -> LogEntry {
     let value = vec![u8::try_from((term * 31 + index) % 251).unwrap(); bytes];
     let operation =
         Operation::Put { key: index.to_string().into_bytes().into(), value: value.into() };
-    let txn = Txn { conditions: Vec::new(), operations: vec![operation] };
+    let txn = Txn { conditions: Vec::new(), operations: vec![operation], ..Txn::default() };
     LogEntry {
         log_id: log_id(term, index),
         payload: EntryPayload::Normal(Command { time_ms: index, txns: [txn].into() }),

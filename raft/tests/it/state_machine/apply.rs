@@ -60,7 +60,10 @@ fn history_ends_where_the_retention_says() {
     for index in 1..=100 {
         apply(
             &mut machine,
-            [txn_entry(index, Txn { conditions: vec![], operations: vec![put("k", "v")] })],
+            [txn_entry(
+                index,
+                Txn { conditions: vec![], operations: vec![put("k", "v")], ..Txn::default() },
+            )],
         );
     }
     let oldest = machine.serving().oldest();

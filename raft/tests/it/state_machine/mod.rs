@@ -102,7 +102,7 @@ fn scripted(index: u64) -> LogEntry {
         ),
         _ => (vec![], vec![put(&key(index), &value(index))]),
     };
-    txn_entry(index, Txn { conditions, operations })
+    txn_entry(index, Txn { conditions, operations, ..Txn::default() })
 }
 
 fn history(machine: &StateMachine) -> Vec<String> {

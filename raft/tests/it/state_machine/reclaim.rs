@@ -53,7 +53,10 @@ fn dropped_history_gives_its_disk_space_back_and_open_snapshots_stay_whole() {
 
 fn large(index: u64) -> quorate_raft::types::LogEntry {
     let value = "z".repeat(usize::try_from(BYTES_EACH / 2).unwrap());
-    txn_entry(index, Txn { conditions: vec![], operations: vec![put("one", &value)] })
+    txn_entry(
+        index,
+        Txn { conditions: vec![], operations: vec![put("one", &value)], ..Txn::default() },
+    )
 }
 
 /// Bytes of all files in a folder.

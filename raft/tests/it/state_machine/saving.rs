@@ -64,8 +64,11 @@ fn checkpoints_are_made_beside_and_given_up_at_the_end() {
         let mut machine = StateMachine::open(&often).unwrap();
         assert_eq!(machine.position().progress.log_id.map_or(0, |id| id.index), start - 1);
         for index in start..start + 12 {
-            let txn =
-                Txn { conditions: vec![], operations: vec![put(&format!("k{index}"), &value)] };
+            let txn = Txn {
+                conditions: vec![],
+                operations: vec![put(&format!("k{index}"), &value)],
+                ..Txn::default()
+            };
             apply(&mut machine, [txn_entry(index, txn)]);
         }
         let (position, expect) = (machine.position().clone(), history(&machine));
@@ -88,7 +91,14 @@ fn the_history_has_what_is_saved_and_what_is_not() {
         for index in 1..=100 {
             apply(
                 &mut machine,
-                [txn_entry(index, Txn { conditions: vec![], operations: vec![put("k", &value)] })],
+                [txn_entry(
+                    index,
+                    Txn {
+                        conditions: vec![],
+                        operations: vec![put("k", &value)],
+                        ..Txn::default()
+                    },
+                )],
             );
         }
         assert_eq!(history(&machine).len(), 100, "{saving:?}");

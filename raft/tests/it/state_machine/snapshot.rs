@@ -106,8 +106,11 @@ fn records_larger_than_a_frame_arrive() {
     let [mut sender, mut receiver] = [0, 1].map(|i| open(dirs[i].path()));
     let large = "x".repeat(3 * MAX_FRAME_BYTES / 2);
     for index in 1..=4 {
-        let txn =
-            Txn { conditions: vec![], operations: vec![put(&format!("k{}", index % 2), &large)] };
+        let txn = Txn {
+            conditions: vec![],
+            operations: vec![put(&format!("k{}", index % 2), &large)],
+            ..Txn::default()
+        };
         apply(&mut sender, [txn_entry(index, txn)]);
     }
     let frames: Vec<_> = send(&mut sender).map(Result::unwrap).collect();

@@ -21,8 +21,11 @@ fn sender() -> (tempfile::TempDir, StateMachine) {
     apply(&mut machine, script(1..=50));
     let large = "y".repeat(MAX_FRAME_BYTES / 2);
     for index in 51..=56 {
-        let txn =
-            Txn { conditions: vec![], operations: vec![put(&format!("large{index}"), &large)] };
+        let txn = Txn {
+            conditions: vec![],
+            operations: vec![put(&format!("large{index}"), &large)],
+            ..Txn::default()
+        };
         apply(&mut machine, [txn_entry(index, txn)]);
     }
     (dir, machine)

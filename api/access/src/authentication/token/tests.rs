@@ -50,7 +50,10 @@ impl Cluster {
     }
 
     async fn commit(&self, operation: Operation) {
-        self.store.txn(Txn { conditions: Vec::new(), operations: vec![operation] }).await.unwrap();
+        self.store
+            .txn(Txn { conditions: Vec::new(), operations: vec![operation], ..Txn::default() })
+            .await
+            .unwrap();
     }
 
     async fn remove(&self, resource: &str, name: &str) {

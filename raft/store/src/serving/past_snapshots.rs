@@ -19,7 +19,7 @@ use quorate_env::blocking;
 const UNDO_READ_BYTES: usize = 4 << 20;
 
 #[derive(Debug)]
-pub(super) struct Past {
+pub(super) struct PastSnapshots {
     /// How many older states are remembered.
     limit: usize,
     /// Most recently used last.
@@ -28,7 +28,7 @@ pub(super) struct Past {
     undoing: Mutex<()>,
 }
 
-impl Past {
+impl PastSnapshots {
     pub(super) fn new(limit: usize) -> Self {
         Self { limit, remembered: Mutex::default(), undoing: Mutex::default() }
     }
