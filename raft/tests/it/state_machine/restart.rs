@@ -252,7 +252,7 @@ fn another_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("version"), b"FJL").unwrap();
     let line = refusal(&options(dir.path()));
-    assert!(line.ends_with("has format 2; this program reads format 3"), "{line}");
+    assert!(line.ends_with("has format 2; this program reads format 4"), "{line}");
 }
 
 #[test]
