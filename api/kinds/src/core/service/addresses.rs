@@ -128,14 +128,28 @@ pub(super) fn check_change(old: &Value, new: &Value) -> Vec<Cause> {
             _ => {}
         }
     }
+    check_families(old, new, &mut causes);
+    causes
+}
+
+/// Checks that the first IP family stays, and the second one while it is needed.
+fn check_families(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
+    let field = |object, name| Field::root(object).get("spec").get(name);
     let (before, after) = (field(old, "ipFamilies"), field(new, "ipFamilies"));
-    let (was, is) = (at(&before, 0), at(&after, 0));
-    // For a Service with a cluster IP, the field error of the address is enough.
+    let first = |field: &Field<'_>| field.items().next().map(|item| item.text().to_owned());
+    let (was, is) = (first(&before), first(&after));
+    // For a Service with as many cluster IPs as before, the field error of the address is enough.
     let headless = kind::address(new) == kind::HEADLESS;
-    if headless && !was.is_empty() && !is.is_empty() && was != is {
+    let counted = before.items().len() != after.items().len();
+    if (headless || counted) && was.is_some() && is.is_some() && was != is {
         causes.push(Cause::invalid(after.path().index(0), after.value().clone(), FIXED));
     }
-    causes
+    let policy = field(new, "ipFamilyPolicy");
+    let released = before.items().len() > after.items().len() && after.items().len() == 1;
+    if released && policy.text() != "SingleStack" {
+        let why = "must be set to 'SingleStack' when releasing the secondary ipFamily";
+        causes.push(Cause::invalid(policy.path(), policy.text(), why));
+    }
 }
 
 #[cfg(test)]
@@ -205,6 +219,22 @@ mod tests {
             "",
             &["Invalid spec.clusterIPs[1]"],
         );
+        let families = |policy: &str, all: &[&str]| {
+            json!({"spec": {"type": "ClusterIP", "clusterIP": "10.0.0.5", "clusterIPs": ["10.0.0.5"],
+                "ipFamilies": all, "ipFamilyPolicy": policy}})
+            .into()
+        };
+        let released = |policy: &str, all: &[&str], expect: &[&str]| {
+            let old = families("PreferDualStack", &["IPv4", "IPv6"]);
+            assert_eq!(
+                shown(&check_change(&old, &families(policy, all))),
+                expect,
+                "{policy} {all:?}"
+            );
+        };
+        released("SingleStack", &["IPv4"], &[]);
+        released("PreferDualStack", &["IPv4"], &["Invalid spec.ipFamilyPolicy"]);
+        released("SingleStack", &["IPv6"], &["Invalid spec.ipFamilies[0]"]);
         let headless = |ip_family: &str| {
             json!({"spec": {"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"], "ipFamilies": [ip_family]}})
                 .into()
