@@ -174,9 +174,14 @@ fn default_spec(spec: &mut Map) {
 }
 
 fn check_own_labels(names: &Names, root: &Field<'_>, causes: &mut Vec<Cause>) {
+    let selector = root.get("spec.selector");
+    if !selector.is_set() {
+        return;
+    }
     let own = own_labels(names, root.value());
     let labels = root.get("spec.template.metadata.labels");
-    for (key, expected) in &own {
+    let [prefixed_uid, prefixed_name, uid, name] = &own;
+    for (key, expected) in [uid, name, prefixed_uid, prefixed_name] {
         let path = labels.path().key(key);
         match labels.value().get(key).and_then(Value::as_str) {
             None => causes.push(Cause::required(path, &format!("must be '{expected}'"))),
@@ -190,11 +195,10 @@ fn check_own_labels(names: &Names, root: &Field<'_>, causes: &mut Vec<Cause>) {
             Some(_) => {}
         }
     }
-    let selector = root.get("spec.selector");
     let chosen = LabelSelector::from_object(selector.value()).is_none_or(|selector| {
         selector.matches(own.iter().map(|(key, value)| (key.as_str(), value.as_str())))
     });
-    if selector.is_set() && !chosen {
+    if !chosen {
         causes.push(selector.invalid("`selector` not auto-generated"));
     }
 }
@@ -257,6 +261,16 @@ mod tests {
             json!({"manualSelector": true}),
             &["Required spec.selector", "Invalid spec.template.metadata.labels"],
         );
+        let labels = json!({"job-name": "b", "batch.svc.io/controller-uid": "v"});
+        const AT: &str = "spec.template.metadata.labels";
+        check(
+            json!({"template": {"metadata": {"labels": labels}}}),
+            &[
+                &format!("Invalid {AT}[job-name]"),
+                &format!("Invalid {AT}[batch.svc.io/controller-uid]"),
+                &format!("Invalid {AT}"),
+            ],
+        );
     }
 
     #[test]
@@ -318,8 +332,13 @@ mod tests {
             &[],
         );
         check(json!({}), json!({"completions": 3}), &["Invalid spec.completions"]);
-        let indexed = json!({"completionMode": "Indexed", "completions": 2, "parallelism": 2});
-        check(indexed, json!({"completions": 3, "parallelism": 3}), &[]);
+        for parallelism in [1, 2] {
+            let indexed =
+                json!({"completionMode": "Indexed", "completions": 2, "parallelism": parallelism});
+            check(indexed.clone(), json!({"completions": 3, "parallelism": 3}), &[]);
+            check(indexed.clone(), json!({"parallelism": 3}), &[]);
+            check(indexed, json!({"completions": 4}), &["Invalid spec.completions"]);
+        }
         let elsewhere = json!({"template": {"spec": {"nodeSelector": {"no": "where"}}}});
         check(json!({}), elsewhere.clone(), &["Invalid spec.template"]);
         check(json!({"suspend": true}), elsewhere, &[]);

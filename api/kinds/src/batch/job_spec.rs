@@ -35,6 +35,10 @@ const MAX_CONDITIONS: usize = 20;
 const MAX_INDEXES: usize = 64 << 10;
 /// Bytes of `managedBy`, at most.
 const MAX_MANAGER: usize = 63;
+/// What the path in `managedBy` may have besides letters and digits.
+const PATH_MARKS: &[u8] = b"/-._~%!$&'()*+,;=:";
+const BAD_PATH: &str =
+    "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
 
 /// The warning about an Indexed job of very many completions and much parallelism.
 pub(super) fn warning(spec: &Field<'_>) -> Option<String> {
@@ -119,17 +123,23 @@ fn check_manager(manager: &Field<'_>, causes: &mut Vec<Cause>) {
     if !manager.is_set() {
         return;
     }
-    if manager.text().len() > MAX_MANAGER {
-        causes.push(Cause::too_long(manager.path(), MAX_MANAGER));
-    }
     let parts = manager.text().split_once('/');
     match parts {
-        Some((domain, path)) if !path.is_empty() => {
-            causes.extend(manager.invalid_for(&name::dns_subdomain(domain)))
+        _ if manager.is_empty() => causes.push(manager.required("")),
+        Some((domain, path)) if !domain.is_empty() && !path.is_empty() => {
+            let wrong = name::dns_subdomain(domain);
+            causes.extend(wrong.iter().map(|why| Cause::invalid(manager.path(), domain, why)));
+            if !path.bytes().all(|byte| byte.is_ascii_alphanumeric() || PATH_MARKS.contains(&byte))
+            {
+                causes.push(Cause::invalid(manager.path(), path, BAD_PATH));
+            }
         }
         _ => {
             causes.push(manager.invalid("must be a domain-prefixed path (such as \"acme.io/foo\")"))
         }
+    }
+    if manager.text().len() > MAX_MANAGER {
+        causes.push(Cause::too_long(manager.path(), MAX_MANAGER));
     }
 }
 
@@ -324,6 +334,8 @@ mod tests {
         run(json!({"podReplacementPolicy": "Soon"}), &["NotSupported spec.podReplacementPolicy"]);
         run(json!({"successPolicy": {"rules": []}}), &["Invalid spec.successPolicy"]);
         run(json!({"managedBy": "me"}), &["Invalid spec.managedBy"]);
+        run(json!({"managedBy": ""}), &["Required spec.managedBy"]);
+        run(json!({"managedBy": "A_b/c d"}), &["Invalid spec.managedBy", "Invalid spec.managedBy"]);
     }
 
     #[test]

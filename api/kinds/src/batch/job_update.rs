@@ -34,18 +34,18 @@ pub(super) fn check(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
     }
 }
 
-/// Checks a change of `completions`: only with `parallelism`, in an Indexed job (KEP-3715, "Elastic
-/// Indexed Jobs").
+/// Checks a change of `completions`: only to the number of `parallelism`, in an Indexed job
+/// (KEP-3715, "Elastic Indexed Jobs").
 fn check_completions(before: &Field<'_>, after: &Field<'_>, causes: &mut Vec<Cause>) {
     let (had, has) = (before.get("completions"), after.get("completions"));
-    let elastic = |spec: &Field<'_>| {
-        let completions = spec.get("completions");
-        completions.is_set() && completions.value() == spec.get("parallelism").value()
-    };
-    if after.get("completionMode").text() == "Indexed" && elastic(before) && elastic(after) {
-        return;
+    if after.get("completionMode").text() != "Indexed" {
+        rules::immutable(&had, &has, causes);
+    } else if has.is_set()
+        && had.value() != has.value()
+        && has.value() != after.get("parallelism").value()
+    {
+        causes.push(has.invalid("can only be modified in tandem with spec.parallelism"));
     }
-    rules::immutable(&had, &has, causes);
 }
 
 fn check_template(old: &Value, new: &Value, causes: &mut Vec<Cause>) {
