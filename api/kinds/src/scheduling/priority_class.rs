@@ -36,13 +36,11 @@ impl Strategy for PriorityClass {
         let root = Field::root(object);
         let (name, value) = (root.get("metadata.name"), root.get("value"));
         if name.text().starts_with(SYSTEM_PREFIX) {
-            let known = SYSTEM
-                .iter()
-                .any(|(own, number)| *own == name.text() && Some(*number) == value.int());
-            if !known {
+            let is_default = root.get("globalDefault").is_true();
+            let wrong = unknown(name.text(), value.int().unwrap_or_default(), is_default);
+            if let Some(why) = wrong {
                 let why = format!(
-                    "priority class names with 'system-' prefix are reserved for system use only. error: {}",
-                    unknown(name.text(), value.int().unwrap_or_default())
+                    "priority class names with 'system-' prefix are reserved for system use only. error: {why}"
                 );
                 causes.push(name.forbidden(&why));
             }
@@ -76,13 +74,17 @@ impl Strategy for PriorityClass {
     }
 }
 
-/// The message for a name with the prefix `system-` that is no built-in class.
-fn unknown(name: &str, value: i64) -> String {
+/// Why a class with the prefix `system-` is no built-in one.
+fn unknown(name: &str, value: i64, is_default: bool) -> Option<String> {
     match SYSTEM.iter().find(|(own, _)| *own == name) {
         Some((_, number)) if *number != value => {
-            format!("value of {name} PriorityClass must be {number}")
+            Some(format!("value of {name} PriorityClass must be {number}"))
         }
-        _ => format!("{name} is not a known system priority class"),
+        Some(_) if is_default => {
+            Some(format!("globalDefault of {name} PriorityClass must be false"))
+        }
+        Some(_) => None,
+        None => Some(format!("{name} is not a known system priority class")),
     }
 }
 
@@ -110,13 +112,16 @@ mod tests {
 
     #[test]
     fn why_a_name_is_reserved() {
-        let check = |name: &str, value: i64, expect: &str| assert_eq!(unknown(name, value), expect);
-        check("system-mine", 1, "system-mine is not a known system priority class");
-        check(
-            "system-node-critical",
-            1,
-            "value of system-node-critical PriorityClass must be 2000001000",
-        );
+        let check = |name: &str, value: i64, is_default: bool, expect: Option<&str>| {
+            assert_eq!(unknown(name, value, is_default).as_deref(), expect);
+        };
+        check("system-mine", 1, false, Some("system-mine is not a known system priority class"));
+        const OWN: &str = "system-node-critical";
+        let why = "value of system-node-critical PriorityClass must be 2000001000";
+        check(OWN, 1, true, Some(why));
+        let why = "globalDefault of system-node-critical PriorityClass must be false";
+        check(OWN, 2_000_001_000, true, Some(why));
+        check(OWN, 2_000_001_000, false, None);
     }
 
     #[test]
