@@ -1,7 +1,9 @@
 //! APIService: which server serves a version of a group, this one or an extension API server behind
 //! a Service.
 
-use quorate_meta::{Cause, Map, Names, Time, Value, name};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use quorate_meta::{Cause, Map, Names, Time, Value, name, quoted};
 
 use crate::field::Field;
 use crate::rules;
@@ -54,12 +56,14 @@ impl Strategy for ApiService {
         let (own, spec) =
             (Field::root(object).get("metadata.name"), Field::root(object).get("spec"));
         let (group, version) = (spec.get("group"), spec.get("version"));
-        if own.text() != format!("{}.{}", version.text(), group.text()) {
-            causes.push(Cause::invalid(
-                own.path(),
-                own.text(),
-                "must be `spec.version+\".\"+spec.group`",
-            ));
+        let wanted = format!("{}.{}", version.text(), group.text());
+        if own.text() != wanted {
+            let why = format!("must be `spec.version+\".\"+spec.group`: {}", quoted(&wanted));
+            causes.push(Cause::invalid(own.path(), own.text(), &why));
+        }
+        if group.is_empty() && version.text() != "v1" {
+            let why = "only v1 may have an empty group and it better be legacy kube";
+            causes.push(group.required(why));
         }
         rules::optional_name(&group, name::dns_subdomain, &mut causes);
         let wrong = name::dns_1035_label(version.text());
@@ -86,9 +90,10 @@ fn check_service(spec: &Field<'_>, causes: &mut Vec<Cause>) {
         (spec.get("service"), spec.get("caBundle"), spec.get("insecureSkipTLSVerify"));
     if !service.is_set() {
         if !bundle.is_empty() {
+            let bytes = STANDARD.decode(bundle.text()).map_or(0, |bytes| bytes.len());
             causes.push(Cause::invalid(
                 bundle.path(),
-                "",
+                format!("{bytes} bytes"),
                 "local APIServices may not have a caBundle",
             ));
         }
@@ -140,6 +145,26 @@ mod tests {
         check("/spec/versionPriority", json!(1000), &[]);
         check("/metadata/name", json!("v2.x.example.com"), &["Invalid metadata.name"]);
         check("/spec/group", json!(""), &["Invalid metadata.name"]);
+        let core = |version: &str, expect: &[&str]| {
+            let changes = [
+                ("/metadata/name", json!(format!("{version}."))),
+                ("/spec/version", json!(version)),
+                ("/spec/group", json!("")),
+            ];
+            let object = patched(&service(), &changes);
+            assert_eq!(shown(&ApiService.validate(Naming::Svc.names(), &object)), expect);
+        };
+        core("v1", &[]);
+        core("v2", &["Required spec.group"]);
+        let local = [
+            ("/spec/service", json!(null)),
+            ("/spec/insecureSkipTLSVerify", json!(null)),
+            ("/spec/caBundle", json!("QUJD")),
+        ];
+        let causes = ApiService.validate(Naming::Svc.names(), &patched(&service(), &local));
+        let text =
+            "spec.caBundle: Invalid value: \"3 bytes\": local APIServices may not have a caBundle";
+        assert_eq!(causes.iter().map(Cause::text).collect::<Vec<_>>(), [text]);
         check("/spec/version", json!("V 1"), &["Invalid metadata.name", "Invalid spec.version"]);
         for (field, high) in [("groupPriorityMinimum", 20_001), ("versionPriority", 1001)] {
             for value in [json!(null), json!(0), json!(high)] {
