@@ -79,9 +79,14 @@ impl Strategy for CsiDriver {
     fn validate_update(&self, _: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = |object, field| Field::root(object).get("spec").get(field);
-        for field in ["attachRequired", "volumeLifecycleModes"] {
-            rules::immutable(&spec(old, field), &spec(new, field), &mut causes);
+        let (had, has) = (spec(old, "attachRequired"), spec(new, "attachRequired"));
+        if had.value() != has.value() {
+            // Kubernetes calls the field so.
+            let path = "spec.attachedRequired";
+            causes.push(Cause::invalid(path, has.value().clone(), rules::IMMUTABLE));
         }
+        let modes = "volumeLifecycleModes";
+        rules::immutable(&spec(old, modes), &spec(new, modes), &mut causes);
         causes
     }
 
@@ -143,7 +148,7 @@ mod tests {
         check(
             json!({"attachRequired": true}),
             json!({"attachRequired": false}),
-            &["Invalid spec.attachRequired"],
+            &["Invalid spec.attachedRequired"],
             false,
         );
         check(
