@@ -48,7 +48,11 @@ fn star_alone(list: &Field<'_>, what: &str, causes: &mut Vec<Cause>) {
         causes.push(list.required(""));
     }
     if list.items().len() > 1 && list.items().any(|item| item.text() == "*") {
-        let what = if what == "operations" { "operations" } else { "values" };
+        let what = match what {
+            "apiGroups" => "API groups",
+            "apiVersions" => "API versions",
+            other => other,
+        };
         causes.push(list.invalid(&format!("if '*' is present, must not specify other {what}")));
     }
 }

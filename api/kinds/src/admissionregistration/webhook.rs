@@ -43,11 +43,11 @@ pub(super) fn check(hook: &Field<'_>, mutating: bool, causes: &mut Vec<Cause>) {
     rules::selector(&hook.get("objectSelector"), causes);
     let client = hook.get("clientConfig");
     check_client_config(client.path(), client.value(), causes);
-    check_review_versions(&hook.get("admissionReviewVersions"), causes);
     if mutating {
         rules::optional_one_of(&hook.get("reinvocationPolicy"), &["IfNeeded", "Never"], causes);
     }
     expressions::match_conditions(&hook.get("matchConditions"), causes);
+    check_review_versions(&hook.get("admissionReviewVersions"), causes);
 }
 
 /// Why a text is no domain name with at least three labels.
