@@ -19,6 +19,8 @@ pub struct Names {
     pub group_admission: &'static str,
     /// Group of audit events.
     pub group_audit: &'static str,
+    /// Group of answers about the past.
+    pub group_past: &'static str,
     /// Media type of protobuf bodies.
     pub media_protobuf: &'static str,
     /// Start of OpenAPI extensions.
@@ -97,6 +99,7 @@ pub(super) const SVC: Names = Names {
     group_discovery: "apidiscovery.svc.io",
     group_admission: "admission.svc.io",
     group_audit: "audit.svc.io",
+    group_past: "past.svc.io",
     media_protobuf: "application/vnd.svc.protobuf",
     extension_prefix: "x-svc-",
     extension_embedded: "x-svc-embedded-type",
@@ -141,6 +144,7 @@ pub(super) const KUBERNETES: Names = Names {
     group_discovery: "apidiscovery.k8s.io",
     group_admission: "admission.k8s.io",
     group_audit: "audit.k8s.io",
+    group_past: "past.quorate.io",
     media_protobuf: "application/vnd.kubernetes.protobuf",
     extension_prefix: "x-kubernetes-",
     extension_embedded: "x-kubernetes-embedded-resource",
