@@ -14,7 +14,7 @@ use quorate_admission::webhook::{WebhookState, WebhookType};
 use quorate_meta::{Map, Time, Value, well_known};
 use quorate_registry::error::Error;
 use quorate_registry::write::{GivenOptions, Target, WriteOptions};
-use quorate_registry::{Catalogue, Resource, stored_codec};
+use quorate_registry::{Catalogue, OriginHead, Resource, stored_codec};
 use quorate_schema::apply_defaults;
 use tokio::time::sleep;
 
@@ -84,7 +84,8 @@ async fn write_event(api: &Api, state: &WebhookState, is_open: bool) -> Result<(
     let target =
         Target { resource: events, namespace: Some(well_known::NAMESPACE_DEFAULT), name: "" };
     let options = WriteOptions { dry_run: false, manager: COMPONENT, given: GivenOptions::NONE };
-    api.writer().create(target, object, options).await.map(drop)
+    let writer = api.writer().from_origin(OriginHead::of_source(COMPONENT));
+    writer.create(target, object, options).await.map(drop)
 }
 
 fn complete(catalogue: &Catalogue, resource: &Resource, object: &mut Value) {

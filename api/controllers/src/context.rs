@@ -16,7 +16,7 @@ use quorate_registry::error::Error;
 use quorate_registry::write::{
     DeleteOptions, GivenOptions, Preconditions, Target, UpdateOptions, WriteOptions, Writer,
 };
-use quorate_registry::{CurrentCatalogue, NAMESPACES, Part, Resource, stored_codec};
+use quorate_registry::{CurrentCatalogue, NAMESPACES, OriginHead, Part, Resource, stored_codec};
 
 /// How long a controller waits after a failure before it tries again.
 pub(super) const RETRY_PERIOD: Duration = Duration::from_millis(500);
@@ -42,7 +42,7 @@ impl Context {
             custom_resources: cluster.custom_resources.clone(),
             store: cluster.store.clone(),
             env: cluster.env.clone(),
-            writer: cluster.writer.clone(),
+            writer: cluster.writer.clone().from_origin(OriginHead::of_source(manager)),
             manager,
         }
     }

@@ -15,6 +15,7 @@ pub mod features;
 pub mod freshness;
 pub mod keys;
 mod options;
+mod origin;
 pub mod ownership;
 pub mod patch;
 pub mod release;
@@ -40,6 +41,7 @@ pub use catalogue::{Catalogue, CurrentCatalogue, PerEpoch};
 pub use conversion::{Conversion, RemoteConversion, StoredForm, VersionReader};
 pub use error::Error;
 pub use gated_fields::GatedFields;
+pub use origin::{Origin, OriginHead, OriginUser, RequestOrigin, WriteOrigin};
 pub use permission::{AccessCheck, AccessDecision, AccessTarget, Grant, Permission, UserInfo};
 pub use removal::Removal;
 pub use resource::{

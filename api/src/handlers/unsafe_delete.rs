@@ -11,6 +11,7 @@ use quorate_meta::Status;
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
+use crate::handlers::write::origin::origin_of;
 use crate::respond;
 use quorate_access::authorization::Action;
 use quorate_registry::error::Error;
@@ -30,7 +31,7 @@ pub(super) async fn handle(
         action.verb = VERB;
     }
     api.authorizer.check(request.user, &action).await?;
-    api.writer().delete_unreadable(target).await?;
+    api.writer().from_origin(origin_of(request)).delete_unreadable(target).await?;
     let status = Status::deleted(&target.resource.group_resource(), target.name, "");
     Ok(respond::status(&request.format, &status))
 }

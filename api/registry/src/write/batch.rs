@@ -11,7 +11,7 @@ use super::refusal::stale;
 use super::{Writer, metadata};
 use crate::error::Error;
 use crate::options::{Owners, Target, WriteOptions};
-use crate::{AdmissionOperation, Step, stored_codec};
+use crate::{AdmissionOperation, Step, WriteOrigin, stored_codec};
 
 /// One object of a transaction.
 #[derive(Debug, Clone)]
@@ -38,6 +38,8 @@ impl Writer {
     ) -> Result<Option<Revision>, Error> {
         let mut clock = PhaseClock::start();
         let (mut txn, mut all) = (Txn::default(), Admitted::default());
+        let replaces = puts.iter().any(|put| put.replaces.is_some());
+        let verb = if replaces { "update" } else { "create" };
         for put in puts {
             let Admitted { allocation, terms, rules } =
                 self.add(put, options, &mut txn, &mut clock).await?;
@@ -46,7 +48,8 @@ impl Writer {
             all.terms = all.terms.and(terms);
             all.rules = all.rules.and(rules);
         }
-        Ok(self.commit(txn, all, options.dry_run, &mut clock).await?.ok().flatten())
+        let origin = WriteOrigin { verb, manager: options.manager, ..WriteOrigin::default() };
+        Ok(self.commit(txn, all, origin, options.dry_run, &mut clock).await?.ok().flatten())
     }
 
     /// Runs the phases before the commit for one object, and adds its keys to the transaction.

@@ -1,7 +1,7 @@
 //! The commit phase: one transaction of the object's own keys, its allocations, and the terms of
 //! its admission.
 //!
-//! Invariants: either all of them are written or none; what admission has decided is written only
+//! Invariants: either all of them are written or none; each transaction says where it comes from; what admission has decided is written only
 //! while the policies and webhooks are those that it was decided by.
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use super::Writer;
 use super::phase::{Phase, PhaseClock};
 use super::pipeline::Admitted;
 use super::state::revision;
+use crate::WriteOrigin;
 use crate::error::Error;
 use crate::keys::Key;
 
@@ -68,6 +69,7 @@ impl Writer {
         &self,
         mut txn: Txn,
         admitted: Admitted,
+        origin: WriteOrigin<'_>,
         dry_run: bool,
         clock: &mut PhaseClock,
     ) -> Result<Result<Option<Revision>, Lost>, Error> {
@@ -85,6 +87,7 @@ impl Writer {
             self.store.limits().check_txn(&txn).map_err(quorate_store::Error::from)?;
             return Ok(Ok(None));
         }
+        txn.origin = self.origin.with(&origin);
         let decision = clock.run(Phase::Commit, self.store.txn(txn)).await?;
         drop(terms.quota_lock);
         Ok(match decision {

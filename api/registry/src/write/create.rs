@@ -241,7 +241,7 @@ impl Writer {
         let mut operations = vec![operation];
         operations.extend(target.resource.strategy.companions(Step::Created, target.name));
         let txn = Txn { conditions, operations, ..Txn::default() };
-        match self.commit(txn, admitted, write.options.dry_run, clock).await? {
+        match self.commit(txn, admitted, write.origin(), write.options.dry_run, clock).await? {
             Ok(Some(revision)) => Ok(Ok(revision)),
             Ok(None) => {
                 let snapshot = self.current().await?;

@@ -19,7 +19,7 @@ use super::{Writer, metadata};
 use crate::error::Error;
 use crate::options::{DeleteOptions, Preconditions, Target};
 use crate::strategy::propagation;
-use crate::{Step, stored_codec};
+use crate::{Step, WriteOrigin, stored_codec};
 
 /// Attempts of a deletion without a revision, after each of which the object has changed.
 const MAX_ATTEMPTS: usize = 32;
@@ -141,7 +141,7 @@ impl Writer {
         let conditions = vec![Condition::Modified { key, revision: entry.modified }];
         let txn = Txn { conditions, operations, ..Txn::default() };
         let admitted = Admitted { allocation, terms, rules };
-        let committed = self.commit(txn, admitted, options.dry_run, clock).await?;
+        let committed = self.commit(txn, admitted, origin(options), options.dry_run, clock).await?;
         let done = |revision: Option<Revision>| {
             let (revision, times) = (revision.unwrap_or(entry.modified), clock.times());
             Attempt::Done(Answer { outcome, value, revision, warnings, times })
@@ -181,6 +181,12 @@ impl Writer {
         }
         strategy.begin_deletion(object);
     }
+}
+
+/// What a deletion says of itself.
+fn origin(options: &DeleteOptions) -> WriteOrigin<'static> {
+    let DeleteOptions { propagation, grace_seconds, .. } = *options;
+    WriteOrigin { verb: "delete", propagation, grace_seconds, ..WriteOrigin::default() }
 }
 
 /// The answer to a deletion that has begun already and goes on as it was.

@@ -35,7 +35,7 @@ use quorate_meta::Names;
 use quorate_store::Store;
 
 use crate::features::Gates;
-use crate::{Admission, Author};
+use crate::{Admission, Author, OriginHead};
 
 pub use crate::options::{
     DeleteOptions, GivenOptions, Preconditions, Target, UpdateOptions, WriteOptions,
@@ -58,6 +58,7 @@ pub struct Writer {
     author: Option<Arc<dyn Author>>,
     admission: Option<Arc<dyn Admission>>,
     declarative: Arc<DeclarativeCounts>,
+    origin: OriginHead,
 }
 
 impl Writer {
@@ -76,7 +77,8 @@ impl Writer {
         gates: Gates,
     ) -> Self {
         let (author, admission, declarative) = (None, None, Arc::default());
-        Self { names, store, env, gates, author, admission, declarative }
+        let origin = OriginHead::UNKNOWN;
+        Self { names, store, env, gates, author, admission, declarative, origin }
     }
 
     /// The same writer, whose declarative validation is counted here.
@@ -101,6 +103,12 @@ impl Writer {
     #[must_use]
     pub fn on_behalf_of(self, author: Arc<dyn Author>) -> Self {
         Self { author: Some(author), ..self }
+    }
+
+    /// The same writer, whose writes are told to come from there.
+    #[must_use]
+    pub fn from_origin(self, origin: OriginHead) -> Self {
+        Self { origin, ..self }
     }
 
     /// The same writer, whose writes no policy, webhook or plugin is asked about.

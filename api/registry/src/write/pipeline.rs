@@ -20,7 +20,7 @@ use super::phase::{Phase, PhaseClock};
 use super::{DeleteOptions, Writer};
 use crate::error::Error;
 use crate::options::{GivenOptions, Owners, Target, WriteOptions};
-use crate::{AdmissionOperation, Attributes, Notes, Part, Terms};
+use crate::{AdmissionOperation, Attributes, Notes, Part, Terms, WriteOrigin};
 
 /// One write of one object, as the phases see it.
 #[derive(Clone, Copy)]
@@ -86,6 +86,17 @@ impl<'a> Write<'a> {
         let strategy = &self.target.resource.strategy;
         let changes = self.part != Part::Status && strategy.is_admission_rule();
         Rules { basis: self.basis, changes }
+    }
+
+    /// What a creation or a change says of itself, where its request has not said more.
+    pub(super) fn origin(&self) -> WriteOrigin<'a> {
+        let is_new = self.operation == AdmissionOperation::Create;
+        WriteOrigin {
+            verb: if is_new { "create" } else { "update" },
+            subresource: self.part.subresource(),
+            manager: self.options.manager,
+            ..WriteOrigin::default()
+        }
     }
 
     /// The attributes of the write for admission.

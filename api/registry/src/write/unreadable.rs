@@ -10,7 +10,7 @@ use super::Writer;
 use super::refusal::{invalid, not_found, stale};
 use crate::error::Error;
 use crate::options::Target;
-use crate::{Step, stored_codec};
+use crate::{Step, WriteOrigin, stored_codec};
 
 const FIELD: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
@@ -49,7 +49,8 @@ impl Writer {
         let mut operations = vec![Operation::Delete { key }];
         operations.extend(target.resource.strategy.companions(Step::Removed, target.name));
         operations.extend(self.give_up_unread(target, &snapshot));
-        match self.store.txn(Txn { conditions, operations, ..Txn::default() }).await? {
+        let origin = self.origin.with(&WriteOrigin { verb: "delete", ..WriteOrigin::default() });
+        match self.store.txn(Txn { conditions, operations, origin }).await? {
             Decision::Committed { .. } => Ok(()),
             Decision::Conflict { .. } => Err(stale(target)),
         }

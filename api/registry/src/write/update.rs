@@ -248,7 +248,7 @@ impl Writer {
         let write = Write { basis, ..plan.write(target, (&old, entry.modified)) };
         self.shape(&write, &mut new, clock).await?;
         let judged = self.judge(&write, &new, clock).await?;
-        let strategy = &target.resource.strategy;
+        let (strategy, origin) = (&target.resource.strategy, write.origin());
         let stays = metadata::finalizers(&new).next().is_some() || strategy.is_held(&new);
         let removed =
             metadata::is_terminating(&new) && metadata::grace_seconds(&new) == 0 && !stays;
@@ -294,7 +294,7 @@ impl Writer {
         let conditions = vec![Condition::Modified { key, revision }];
         let txn = Txn { conditions, operations, ..Txn::default() };
         plan.add_others(&mut admitted);
-        let committed = self.commit(txn, admitted, options.write.dry_run, clock).await?;
+        let committed = self.commit(txn, admitted, origin, options.write.dry_run, clock).await?;
         let done = |at: Option<Revision>| {
             let (revision, times) = (at.unwrap_or(revision), clock.times());
             Attempt::Done(Answer { outcome, value, revision, warnings, times })

@@ -25,6 +25,7 @@ use crate::handlers::Request;
 use crate::handlers::write::author::writer_for;
 use crate::handlers::write::decode::BodyKind;
 use crate::handlers::write::options::Parameters;
+use crate::handlers::write::origin::origin_of;
 use crate::handlers::write::{decode, identity};
 use crate::respond;
 use evict::Eviction;
@@ -69,7 +70,7 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     let eviction = Eviction {
         api,
         catalogue: request.catalogue,
-        writer: api.writer(),
+        writer: api.writer().from_origin(origin_of(request)),
         pod,
         options,
         manager: &parameters.manager,

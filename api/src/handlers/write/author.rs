@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use crate::Api;
 use crate::handlers::Request;
+use crate::handlers::write::origin::{origin_of, user_info};
 use quorate_access::authentication::User;
 use quorate_access::authorization::{Action, ResourceAction, check_escalation, fields, labels};
 use quorate_registry::error::Error;
@@ -30,8 +31,7 @@ struct Requester {
 #[async_trait]
 impl Author for Requester {
     fn user(&self) -> UserInfo<'_> {
-        let User { name, uid, groups, extra } = &*self.user;
-        UserInfo { name, uid, groups, extra }
+        user_info(&self.user)
     }
 
     async fn may(&self, permission: &Permission, name: &str) -> Result<bool, Error> {
@@ -120,5 +120,5 @@ pub(in crate::handlers) fn writer_for(api: &Arc<Api>, request: &Request<'_>) -> 
     let notes = request.record.shared_notes().clone();
     let (user, deadline) = (Arc::clone(request.user), request.record.deadline());
     let requester = Requester { api: Arc::clone(api), user, deadline, notes };
-    api.writer().on_behalf_of(Arc::new(requester))
+    api.writer().from_origin(origin_of(request)).on_behalf_of(Arc::new(requester))
 }

@@ -9,5 +9,6 @@ pub(super) mod decode;
 pub(super) mod field_errors;
 pub(super) mod identity;
 pub(super) mod options;
+pub(super) mod origin;
 pub(super) mod permit;
 pub(super) mod response;
