@@ -8,7 +8,7 @@ use crate::request_record::Milestone;
 use quorate_access::authentication::User;
 use quorate_registry::error::Error;
 
-/// The user who sent the request. The health endpoints need no credentials, but refuse wrong ones.
+/// The user who sent the request. A wrong credential is refused, also where none is needed.
 pub(super) async fn authenticate(x: &mut Exchange<'_>) -> Result<Arc<User>, Error> {
     let is_health = Endpoint::find(&x.record.info().path).is_some();
     let (api, now_ms) = (x.api, x.record.received_ms());

@@ -16,7 +16,9 @@ use crate::files::read_text;
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Authentication")]
 pub(crate) struct Access {
-    /// Let requests to the health endpoints in without credentials.
+    /// Let requests without credentials in, as the user system:anonymous of the group
+    /// system:unauthenticated: it may read the health endpoints and the version, and what roles are
+    /// bound to it. Otherwise they are answered with 401.
     #[arg(long, action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_value_t = false, default_missing_value = "true")]
     pub(crate) anonymous_auth: bool,
     /// Bearer tokens, one a line of CSV: token, user, uid, groups. Read again when the
@@ -121,7 +123,7 @@ impl Access {
                 group_headers: lower(&self.requestheader_group_headers),
                 extra_prefixes: lower(&self.requestheader_extra_headers_prefix),
             },
-            anonymous_health: self.anonymous_auth,
+            anonymous: self.anonymous_auth,
         })
     }
 

@@ -4,8 +4,9 @@
 //! authenticating proxy, a bearer token, a client certificate. There is no falling through: a
 //! client that sends a wrong token beside a valid certificate is refused, because it means to be
 //! the token's user. A client whose only credential is a certificate that no CA of this server has
-//! signed, or that has expired since the connection began, is refused too. Without any credential a
-//! request is refused, unless anonymous requests are enabled for its path.
+//! signed, or that has expired since the connection began, is refused too. A request without any
+//! credential is refused, or is one of the anonymous user where the operator lets those in: what that
+//! user may do is the authorizer's to say.
 
 use std::fmt;
 use std::sync::Arc;
@@ -36,8 +37,8 @@ pub struct AuthenticationOptions {
     pub static_tokens: StaticTokens,
     /// Authenticating proxies. They also need a CA of their own in the server's TLS settings.
     pub proxy: ProxyOptions,
-    /// Whether requests to health endpoints need no credentials.
-    pub anonymous_health: bool,
+    /// Whether requests without credentials are those of the anonymous user.
+    pub anonymous: bool,
 }
 
 /// Authenticates requests.
@@ -46,7 +47,7 @@ pub struct Authentication {
     pub service_accounts: Arc<ServiceAccountTokens>,
     static_tokens: ArcSwap<StaticTokens>,
     proxy: ProxyOptions,
-    anonymous_health: bool,
+    anonymous: bool,
     confirmation: QuorumConfirmation,
 }
 
@@ -58,7 +59,7 @@ impl Authentication {
             service_accounts: Arc::new(ServiceAccountTokens::new(names, options.tokens)),
             static_tokens: ArcSwap::from_pointee(options.static_tokens),
             proxy: options.proxy,
-            anonymous_health: options.anonymous_health,
+            anonymous: options.anonymous,
             confirmation: QuorumConfirmation::default(),
         }
     }
@@ -69,7 +70,7 @@ impl Authentication {
     }
 
     /// The user of a request. `now_ms` is the time; `is_health` says that the request goes to a
-    /// health endpoint.
+    /// health endpoint, where a state that is old is good enough to check a token.
     ///
     /// # Errors
     /// 401 for a wrong credential, or none; 503 when it cannot be checked just now.
@@ -107,7 +108,7 @@ impl Authentication {
         refuse_bad(identity, now_ms)?;
         match &identity.certificate {
             Some(user) => Ok(Arc::clone(user)),
-            None if is_health && self.anonymous_health => Ok(Arc::new(User::anonymous())),
+            None if self.anonymous => Ok(Arc::new(User::anonymous())),
             None => Err(Status::unauthorized().into()),
         }
     }
@@ -156,12 +157,12 @@ impl Authentication {
 
 impl fmt::Debug for Authentication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { service_accounts, static_tokens, proxy, anonymous_health, .. } = self;
+        let Self { service_accounts, static_tokens, proxy, anonymous, .. } = self;
         f.debug_struct("Authentication")
             .field("service_accounts", service_accounts)
             .field("static_tokens", &static_tokens.load())
             .field("proxy", proxy)
-            .field("anonymous_health", anonymous_health)
+            .field("anonymous", anonymous)
             .finish_non_exhaustive()
     }
 }
@@ -221,7 +222,7 @@ mod tests {
         let options = AuthenticationOptions {
             tokens: TokenOptions { audiences: vec!["api".into()], ..TokenOptions::default() },
             static_tokens: StaticTokens::parse("secret,ann,1").unwrap(),
-            anonymous_health: true,
+            anonymous: true,
             ..AuthenticationOptions::default()
         };
         let authentication = Authentication::new(Naming::Svc.names(), options);

@@ -2,7 +2,7 @@
 //! user impersonation.
 //!
 //! Invariant: a request either has a [`User`] or is refused with 401 before anything else is looked
-//! at. The anonymous user exists for health endpoints only, where the operator enables it.
+//! at. The anonymous user exists where the operator enables it only.
 
 mod audit_user_cache;
 mod certificate;

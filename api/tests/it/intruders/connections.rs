@@ -147,7 +147,7 @@ pub(super) fn twisted_paths() -> Vec<String> {
 
 #[tokio::test]
 async fn paths_that_mean_to_be_read_twice() {
-    let castle = Castle::new().await;
+    let castle = Castle::open().await;
     let joe = || Some(castle.authority.issue("joe", Some("dev")));
     assert_eq!(castle.get(None, "/livez", &[]).await, 200, "health needs no credentials here");
     let mut count = 0;

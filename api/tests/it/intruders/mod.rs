@@ -68,12 +68,20 @@ impl Castle {
         Self::with(ProxyOptions::default(), limits()).await
     }
 
+    /// One that lets anonymous requests in.
+    async fn open() -> Self {
+        let options = AuthenticationOptions { anonymous: true, ..AuthenticationOptions::default() };
+        Self::of(options, limits()).await
+    }
+
     async fn with(proxy: ProxyOptions, limits: Limits) -> Self {
+        Self::of(AuthenticationOptions { proxy, ..AuthenticationOptions::default() }, limits).await
+    }
+
+    async fn of(authentication: AuthenticationOptions, limits: Limits) -> Self {
         let server = Server::with_authentication(AuthenticationOptions {
             static_tokens: StaticTokens::parse(TOKENS).unwrap(),
-            proxy,
-            anonymous_health: true,
-            ..AuthenticationOptions::default()
+            ..authentication
         });
         server.defaults().await.stop();
         server.namespace("a").await;
