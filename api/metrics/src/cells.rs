@@ -1,33 +1,54 @@
 //! Cells: numbers that threads add to at the same time, each thread in a part of its own.
 //!
-//! Invariants: the value of a cell is the sum over all parts; a part is made when the first of its
-//! threads adds something, so a series that one thread counts has one.
+//! Invariants: the value of a cell is the sum over all parts; a part is made when the first thread
+//! adds something in it, and belongs to that thread for ever: only its owner writes it, so that it
+//! needs no atomic addition. A thread that meets another one's part adds to the part that all share.
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::thread::{self, ThreadId};
 
-/// Parts that a series has at most; threads with the same number modulo this share one.
-const PARTS: usize = 8;
+/// Parts that have an owner, at most.
+const PARTS: usize = 12;
 
 /// Some numbers that begin at zero.
 #[derive(Debug)]
 pub(crate) struct Cells {
     len: usize,
-    parts: [OnceLock<Box<[AtomicU64]>>; PARTS],
+    owned: [OnceLock<Part>; PARTS],
+    shared: OnceLock<Box<[AtomicU64]>>,
+}
+
+/// The numbers of one thread.
+#[derive(Debug)]
+struct Part {
+    owner: ThreadId,
+    numbers: Box<[AtomicU64]>,
+}
+
+/// The numbers that this thread adds to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OwnCells<'c> {
+    numbers: &'c [AtomicU64],
+    is_shared: bool,
 }
 
 impl Cells {
     /// So many numbers.
     pub(crate) fn new(len: usize) -> Self {
-        Self { len, parts: Default::default() }
+        Self { len, owned: Default::default(), shared: OnceLock::new() }
     }
 
     /// The numbers that this thread adds to.
-    pub(crate) fn own(&self) -> &[AtomicU64] {
-        self.parts[part()].get_or_init(|| (0..self.len).map(|_| AtomicU64::new(0)).collect())
+    pub(crate) fn own(&self) -> OwnCells<'_> {
+        let (place, this) = this_thread();
+        let part = self.owned[place].get_or_init(|| Part { owner: this, numbers: zeros(self.len) });
+        if part.owner == this {
+            return OwnCells { numbers: &part.numbers, is_shared: false };
+        }
+        OwnCells { numbers: self.shared.get_or_init(|| zeros(self.len)), is_shared: true }
     }
 
     /// The value of one number.
@@ -40,43 +61,55 @@ impl Cells {
         self.values(index).map(f64::from_bits).sum()
     }
 
-    /// Sets all to zero.
-    pub(crate) fn reset(&self) {
-        for number in self.parts.iter().filter_map(OnceLock::get).flatten() {
-            number.store(0, Ordering::Relaxed);
-        }
-    }
-
     fn values(&self, index: usize) -> impl Iterator<Item = u64> {
-        let parts = self.parts.iter().filter_map(OnceLock::get);
-        parts.map(move |part| part[index].load(Ordering::Relaxed))
+        let owned = self.owned.iter().filter_map(OnceLock::get).map(|part| &part.numbers);
+        let parts = owned.chain(self.shared.get());
+        parts.map(move |numbers| numbers[index].load(Ordering::Relaxed))
     }
 }
 
-/// Adds to a number that holds floating-point values.
-pub(crate) fn add_f64(number: &AtomicU64, value: f64) {
-    let mut now = number.load(Ordering::Relaxed);
-    loop {
-        let next = (f64::from_bits(now) + value).to_bits();
-        match number.compare_exchange_weak(now, next, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => return,
-            Err(other) => now = other,
+impl OwnCells<'_> {
+    /// Adds to a number.
+    pub(crate) fn add(self, index: usize, count: u64) {
+        let number = &self.numbers[index];
+        if self.is_shared {
+            number.fetch_add(count, Ordering::Relaxed);
+        } else {
+            number.store(number.load(Ordering::Relaxed).wrapping_add(count), Ordering::Relaxed);
+        }
+    }
+
+    /// Adds to a number that holds floating-point values.
+    pub(crate) fn add_f64(self, index: usize, value: f64) {
+        let number = &self.numbers[index];
+        let add = |now: u64| (f64::from_bits(now) + value).to_bits();
+        if self.is_shared {
+            // The closure always gives a value, so this cannot fail.
+            let _ = number.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| Some(add(now)));
+        } else {
+            number.store(add(number.load(Ordering::Relaxed)), Ordering::Relaxed);
         }
     }
 }
 
-/// The part of this thread. Threads that were made one after the other have different ones.
-fn part() -> usize {
+fn zeros(len: usize) -> Box<[AtomicU64]> {
+    (0..len).map(|_| AtomicU64::new(0)).collect()
+}
+
+/// The place of this thread's parts. Threads that were made one after the other have different ones.
+fn this_thread() -> (usize, ThreadId) {
     thread_local! {
-        static PART: Cell<usize> = const { Cell::new(PARTS) };
+        static THIS: Cell<Option<(usize, ThreadId)>> = const { Cell::new(None) };
     }
-    PART.with(|part| {
-        if part.get() == PARTS {
+    THIS.with(|this| {
+        this.get().unwrap_or_else(|| {
+            let id = thread::current().id();
             let mut number = ThreadNumber(0);
-            thread::current().id().hash(&mut number);
-            part.set(usize::try_from(number.finish()).unwrap_or_default() % PARTS);
-        }
-        part.get()
+            id.hash(&mut number);
+            let place = usize::try_from(number.finish()).unwrap_or_default() % PARTS;
+            this.set(Some((place, id)));
+            (place, id)
+        })
     })
 }
 
@@ -107,17 +140,16 @@ mod tests {
     fn threads_add_up() {
         let cells = Cells::new(2);
         thread::scope(|scope| {
-            for _ in 0..10 {
+            // More than there are parts, so that some share one.
+            for _ in 0..3 * PARTS {
                 scope.spawn(|| {
                     for _ in 0..1_000 {
-                        cells.own()[0].fetch_add(1, Ordering::Relaxed);
-                        add_f64(&cells.own()[1], 0.5);
+                        cells.own().add(0, 1);
+                        cells.own().add_f64(1, 0.5);
                     }
                 });
             }
         });
-        assert_eq!((cells.sum(0), cells.sum_f64(1)), (10_000, 5_000.0));
-        cells.reset();
-        assert_eq!((cells.sum(0), cells.sum_f64(1)), (0, 0.0));
+        assert_eq!((cells.sum(0), cells.sum_f64(1)), (36_000, 18_000.0));
     }
 }

@@ -4,6 +4,7 @@
 //! family are counted in one more, whose labels all say so. Counting takes no lock.
 
 mod handles;
+mod shared_histogram;
 mod states;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-pub use handles::{Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries};
+pub use handles::{
+    Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries, PairedSeries,
+};
 pub(crate) use states::{CounterState, GaugeState, HistogramState, SeriesState};
 
 use crate::samples::{HistogramExport, Observations, Observer, Sample, Since};

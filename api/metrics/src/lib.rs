@@ -24,7 +24,9 @@ mod facts;
 #[cfg(test)]
 mod tests;
 
-pub use families::{Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries};
+pub use families::{
+    Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries, PairedSeries,
+};
 pub use options::{AllowedLabels, MetricsOptions, OptionsError};
 pub use registry::{Registry, TextFormat};
 pub use samples::{Gathered, HistogramExport, Observations, Observer, Sample, SampleValue, Since};

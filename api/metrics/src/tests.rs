@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::families::Histogram;
 use crate::options::{AllowedLabels, MetricsOptions};
 use crate::registry::Registry;
 use crate::samples::{HistogramExport, Sample, SampleValue, Since};
@@ -59,6 +60,42 @@ fn histograms_count() {
     let seconds = registry.histogram::<3>(HISTOGRAM);
     seconds.observe_duration(["get", "", "pods"], Duration::from_millis(250));
     assert_eq!(numbers(&registry, HISTOGRAM, Since::Start)[0].1, 0.25);
+}
+
+#[test]
+fn a_pair_is_counted_for_both() {
+    let registry = registry();
+    let (plain, seconds) =
+        (registry.histogram::<0>(UNLABELLED).with([]), registry.histogram::<3>(HISTOGRAM));
+    let labels = ["get", "", "pods"];
+    let pair = plain.paired_with(&seconds.with(labels));
+    plain.observe(0.25);
+    let millis = [1, 5, 6, 25, 100, 700, 90_000];
+    for millis in millis.map(Duration::from_millis) {
+        pair.observe_duration(millis);
+        seconds.observe_duration(labels, millis);
+    }
+    let sample = |name: &str| {
+        let found = registry.gather_one(name, Since::Start).unwrap().samples.remove(0);
+        match found.value {
+            SampleValue::Histogram { buckets, sum } => (buckets, sum),
+            SampleValue::Number(_) => panic!("{name} is a histogram"),
+        }
+    };
+    let (buckets, sum) = sample(HISTOGRAM);
+    assert!(buckets.iter().all(|count| count % 2 == 0), "{buckets:?}");
+    assert_eq!(buckets.iter().sum::<u64>(), 14);
+    assert!((sum - 2.0 * 90.837).abs() < 1e-9, "{sum}");
+    let (buckets, sum) = sample(UNLABELLED);
+    assert_eq!(buckets, [2, 1, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1]);
+    assert!((sum - 91.087).abs() < 1e-9, "{sum}");
+    registry.reset();
+    pair.observe_duration(Duration::from_millis(100));
+    assert_eq!(sample(UNLABELLED).0, [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+    let off = Histogram::<0>(None).with([]);
+    off.paired_with(&plain).observe_duration(Duration::from_millis(1));
+    off.paired_with(&off).observe_duration(Duration::from_millis(1));
+    assert_eq!(sample(UNLABELLED).0.iter().sum::<u64>(), 2);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::shared_histogram::HistogramPair;
 use super::{CounterState, Family, GaugeState, HistogramState};
 
 /// A counter with `N` labels.
@@ -30,6 +31,17 @@ pub struct Histogram<const N: usize>(pub(crate) Option<Arc<Family<HistogramState
 /// One series of a histogram.
 #[derive(Debug, Clone)]
 pub struct HistogramSeries(Option<Arc<HistogramState>>);
+
+/// Two series of histograms for which the same values are counted, at the cost of one.
+#[derive(Debug, Clone)]
+pub struct PairedSeries(Paired);
+
+#[derive(Debug, Clone)]
+enum Paired {
+    Both(HistogramPair),
+    /// One of them, or both, is not exposed.
+    Single(HistogramSeries),
+}
 
 impl<const N: usize> Counter<N> {
     /// Counts one.
@@ -122,7 +134,28 @@ impl<const N: usize> Histogram<N> {
     }
 }
 
+impl PairedSeries {
+    /// Counts a time, in seconds.
+    pub fn observe_duration(&self, took: Duration) {
+        match &self.0 {
+            Paired::Both(pair) => pair.observe(took.as_secs_f64()),
+            Paired::Single(series) => series.observe_duration(took),
+        }
+    }
+}
+
 impl HistogramSeries {
+    /// This and another series as one, for values that are counted for both.
+    #[must_use]
+    pub fn paired_with(&self, other: &Self) -> PairedSeries {
+        PairedSeries(match (&self.0, &other.0) {
+            (Some(first), Some(second)) => {
+                Paired::Both(HistogramPair::new([first.clone(), second.clone()]))
+            }
+            (first, second) => Paired::Single(Self(first.as_ref().or(second.as_ref()).cloned())),
+        })
+    }
+
     /// Counts a value.
     pub fn observe(&self, value: f64) {
         if let Some(series) = &self.0 {

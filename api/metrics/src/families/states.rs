@@ -1,13 +1,18 @@
 //! What a series of each type holds.
 //!
 //! Invariants: a counter that is reset goes on counting for those who read it since the start; an
-//! observation that is no number is left out, or a sum would be none for ever.
+//! observation that is no number is left out, or a sum would be none for ever. Only the thread that
+//! counts writes its cells: a reset remembers what they were.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::cells::{Cells, add_f64};
+use parking_lot::Mutex;
+
+use super::shared_histogram::SharedHistogram;
+use crate::cells::Cells;
 use crate::samples::{HistogramExport, SampleValue, Since};
 use crate::table::MetricRow;
 
@@ -31,7 +36,11 @@ pub(crate) struct CounterState {
 
 /// A series of a gauge.
 #[derive(Debug)]
-pub(crate) struct GaugeState(AtomicU64);
+pub(crate) struct GaugeState {
+    /// The value that was set, less what had been added to it then.
+    base: AtomicU64,
+    cells: Cells,
+}
 
 /// A series of a histogram.
 pub(crate) struct HistogramState {
@@ -39,21 +48,26 @@ pub(crate) struct HistogramState {
     cells: Cells,
     bounds: Box<[f64]>,
     export: Option<Box<dyn Fn(f64) + Send + Sync>>,
+    /// What was observed for this series and another one at once.
+    shared: Mutex<Vec<Arc<SharedHistogram>>>,
+    /// The counts and the sum at the last reset.
+    base: Mutex<Option<(Vec<u64>, f64)>>,
 }
 
 impl CounterState {
     pub(super) fn add(&self, count: u64) {
-        self.cells.own()[0].fetch_add(count, Ordering::Relaxed);
+        self.cells.own().add(0, count);
     }
 }
 
 impl GaugeState {
     pub(super) fn set(&self, value: f64) {
-        self.0.store(value.to_bits(), Ordering::Relaxed);
+        let base = value - self.cells.sum_f64(0);
+        self.base.store(base.to_bits(), Ordering::Relaxed);
     }
 
     pub(super) fn add(&self, value: f64) {
-        add_f64(&self.0, value);
+        self.cells.own().add_f64(0, value);
     }
 }
 
@@ -64,11 +78,36 @@ impl HistogramState {
         }
         let bucket = self.bounds.partition_point(|bound| *bound < value);
         let cells = self.cells.own();
-        cells[1 + bucket].fetch_add(1, Ordering::Relaxed);
-        add_f64(&cells[0], value);
+        cells.add(1 + bucket, 1);
+        cells.add_f64(0, value);
+        self.export(value);
+    }
+
+    /// Exports a value that is counted.
+    pub(super) fn export(&self, value: f64) {
         if let Some(export) = &self.export {
             export(value);
         }
+    }
+
+    pub(super) fn bounds(&self) -> &[f64] {
+        &self.bounds
+    }
+
+    /// What is observed there is observed for this series as well.
+    pub(super) fn shares(&self, histogram: Arc<SharedHistogram>) {
+        self.shared.lock().push(histogram);
+    }
+
+    /// The counts of the buckets and the sum since the start.
+    fn total(&self) -> (Vec<u64>, f64) {
+        let mut buckets: Vec<u64> =
+            (0..=self.bounds.len()).map(|bucket| self.cells.sum(1 + bucket)).collect();
+        let mut sum = self.cells.sum_f64(0);
+        for shared in &*self.shared.lock() {
+            sum += shared.add_to(&self.bounds, &mut buckets);
+        }
+        (buckets, sum)
     }
 
     pub(super) fn observe_duration(&self, took: Duration) {
@@ -99,11 +138,12 @@ impl SeriesState for CounterState {
 
 impl SeriesState for GaugeState {
     fn new(_: &MetricRow, _: &[&str], _: Option<&dyn HistogramExport>) -> Self {
-        Self(AtomicU64::new(0))
+        Self { base: AtomicU64::new(0), cells: Cells::new(1) }
     }
 
     fn value(&self, _: &MetricRow, _: Since) -> Option<SampleValue> {
-        Some(SampleValue::Number(f64::from_bits(self.0.load(Ordering::Relaxed))))
+        let base = f64::from_bits(self.base.load(Ordering::Relaxed));
+        Some(SampleValue::Number(base + self.cells.sum_f64(0)))
     }
 
     /// What goes up and down says how things are, which a reset does not change.
@@ -118,18 +158,23 @@ impl SeriesState for HistogramState {
             cells: Cells::new(row.buckets.len() + 2),
             bounds: row.buckets.as_slice().into(),
             export: export.map(|export| export.series(row, &named)),
+            shared: Mutex::default(),
+            base: Mutex::default(),
         }
     }
 
     fn value(&self, row: &MetricRow, _: Since) -> Option<SampleValue> {
-        let buckets: Vec<u64> =
-            (0..=row.buckets.len()).map(|bucket| self.cells.sum(1 + bucket)).collect();
+        let (mut buckets, mut sum) = self.total();
+        if let Some((counts, base)) = &*self.base.lock() {
+            buckets.iter_mut().zip(counts).for_each(|(bucket, count)| *bucket -= count);
+            sum -= base;
+        }
         let is_told = row.labels.is_empty() || buckets.iter().any(|count| *count > 0);
-        is_told.then(|| SampleValue::Histogram { buckets, sum: self.cells.sum_f64(0) })
+        is_told.then_some(SampleValue::Histogram { buckets, sum })
     }
 
     fn reset(&self) {
-        self.cells.reset();
+        *self.base.lock() = Some(self.total());
     }
 }
 
