@@ -25,7 +25,7 @@ use crate::fanout::Fanout;
 use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::metrics::{
-    AdmissionCalls, BuildFacts, Conversions, FlowMetrics, Observed, Registry, ServerMetrics,
+    AdmissionCalls, BuildFacts, Conversions, FlowControlCounts, Observed, Registry, ServerMetrics,
     WebhookCalls, measured, measured_modes, observe, observe_breakers, observe_levels,
 };
 use crate::negotiation::Formats;
@@ -181,7 +181,7 @@ impl Api {
             admission,
             declarative_counts: Arc::default(),
             written: measured(store.clone(), &registry),
-            metrics: ServerMetrics::new(registry, names),
+            metrics: ServerMetrics::new(registry, names, options.in_flight),
             audit: options.audit,
             authentication: Authentication::new(names, options.authentication),
             store,
@@ -301,7 +301,7 @@ fn flow_control(
         catalogue: &catalogue.load(),
         store: store.clone(),
         seats,
-        metrics: FlowMetrics::new(registry),
+        metrics: FlowControlCounts::new(registry),
     }));
     observe_levels(registry, flow_control.clone());
     flow_control

@@ -66,6 +66,8 @@ pub struct RequestRecord<'a> {
     later_decision: OnceLock<Decision>,
     /// The release that removes the API version in the path, where that is deprecated.
     deprecated: Option<Option<Release>>,
+    /// How long it has waited for seats.
+    queued: Duration,
     request_bytes: usize,
     object_name: OnceLock<SmolStr>,
     credential_id: OnceLock<String>,
@@ -112,6 +114,11 @@ impl<'a> RequestRecord<'a> {
     /// When the request came in.
     pub(crate) fn received(&self) -> Instant {
         self.received
+    }
+
+    /// How long the request has waited for seats.
+    pub(crate) fn queue_time(&self) -> Duration {
+        self.queued
     }
 
     /// How long the request has waited for webhooks.
@@ -235,6 +242,7 @@ impl<'a> RequestRecord<'a> {
             decision: None,
             later_decision: OnceLock::new(),
             deprecated: None,
+            queued: Duration::ZERO,
             request_bytes: 0,
             object_name: OnceLock::new(),
             credential_id: OnceLock::new(),
@@ -285,6 +293,11 @@ impl<'a> RequestRecord<'a> {
     /// The authorizer has decided.
     pub(crate) fn decided(&mut self, decision: Decision) {
         self.decision = Some(decision);
+    }
+
+    /// It has waited for seats.
+    pub(crate) fn queued(&mut self, waited: Duration) {
+        self.queued = waited;
     }
 
     /// The path names a deprecated API version, which that release removes.

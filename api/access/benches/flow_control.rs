@@ -89,7 +89,13 @@ fn requests(bench: &mut Criterion) {
         let until = Instant::now() + Duration::from_secs(3600);
         bench.bench_function(&format!("a seat, {level}"), |b| {
             b.iter(|| {
-                let admitted = flow_control.admit(&flow, WorkEstimate::ONE_SEAT, false, until);
+                let admitted = flow_control.admit(
+                    &flow,
+                    WorkEstimate::ONE_SEAT,
+                    false,
+                    until,
+                    Default::default,
+                );
                 let admitted = admitted.now_or_never().expect("a seat is free");
                 drop(black_box(admitted.expect("it is not refused")));
             });

@@ -5,19 +5,20 @@
 //! otherwise: the operators of an overloaded server must get through. Watches have a limit of their
 //! own in either case.
 
-use quorate_meta::Status;
 use quorate_meta::well_known::GROUP_MASTERS;
+use quorate_meta::{SmolStr, Status};
 
 use super::Exchange;
 use crate::handlers::Route;
 use crate::request_record::Milestone;
 use quorate_access::authentication::User;
 use quorate_access::flow_control::{
-    Class, ExecutingRequest, Flow, OBJECTS_PER_SEAT, Seat, WorkEstimate,
+    Class, ExecutingRequest, Flow, OBJECTS_PER_SEAT, RequestDetails, Seat, WorkEstimate,
 };
 use quorate_access::request::{RequestInfo, Verb};
 use quorate_registry::Resource;
 use quorate_registry::error::Error;
+use tokio::time::Instant;
 
 /// When a client may come back that found no seat.
 const RETRY_SECONDS: u32 = 1;
@@ -42,7 +43,16 @@ pub(super) async fn enter(
     if let (true, Some(flow)) = (is_limiting, x.record.flow()) {
         let (verb, until) = (x.record.info().verb, x.record.end_of_wait());
         let estimate = estimate(x, flow, route);
-        let admitted = x.api.flow_control.admit(flow, estimate, verb == Verb::Watch, until).await;
+        let (y, mut waiting) = (&*x, None);
+        let details = || {
+            waiting = Some((y.api.metrics.in_flight.enqueue(verb.is_write()), Instant::now()));
+            details(y, user, flow)
+        };
+        let is_watch = verb == Verb::Watch;
+        let admitted = y.api.flow_control.admit(flow, estimate, is_watch, until, details).await;
+        if let Some((_enqueued, since)) = waiting {
+            x.record.queued(since.elapsed());
+        }
         place.executing = Some(admitted.map_err(|_| too_many())?);
     }
     let is_exempt = user.is_in(GROUP_MASTERS) || matches!(route, Route::Health(..));
@@ -53,11 +63,34 @@ pub(super) async fn enter(
         _ => Some(Class::ReadOnly),
     };
     if let (false, Some(class)) = (is_exempt, class) {
+        let begin = Instant::now();
         let seat = x.api.in_flight.enter(class, &user.name).await;
+        if !is_limiting {
+            x.record.queued(begin.elapsed());
+        }
         place.counted = Some(seat.ok_or_else(too_many)?);
     }
     x.record.reach(Milestone::Admitted);
     Ok(place)
+}
+
+/// What operators are told of a request that waits.
+fn details(x: &Exchange<'_>, user: &User, flow: &Flow) -> RequestDetails {
+    let info = x.record.info();
+    let text = |part: &Option<SmolStr>| part.as_deref().unwrap_or_default().to_owned();
+    let namespace = text(&info.namespace);
+    RequestDetails {
+        distinguisher: flow.distinguisher(&user.name, &namespace).to_owned(),
+        received_ms: x.record.received_ms(),
+        user: user.name.clone(),
+        verb: info.verb.name().to_owned(),
+        path: info.path.clone(),
+        namespace,
+        name: text(&info.name),
+        api_version: info.api_version.to_string(),
+        resource: info.resource.to_string(),
+        subresource: text(&info.subresource),
+    }
 }
 
 fn too_many() -> Error {

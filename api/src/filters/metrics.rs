@@ -41,7 +41,7 @@ pub(super) fn response_complete(x: &Exchange<'_>, response: Response<Body>) -> R
         request_bytes: record.request_bytes(),
         deprecated: record.is_deprecated().then(|| record.removed_release()),
         is_terminated: is_terminated(record, response.status()),
-        waited: waited(record),
+        waited: record.queue_time() + record.webhook_time(),
     };
     let metrics = &x.api.metrics.requests;
     if let Some(bytes) = record.response_bytes() {
@@ -80,16 +80,6 @@ fn is_terminated(record: &RequestRecord<'_>, status: StatusCode) -> bool {
         StatusCode::GATEWAY_TIMEOUT => record.time_to(Milestone::Handled).is_none(),
         _ => record.has_panicked(),
     }
-}
-
-/// How long the request waited for a seat and for webhooks.
-fn waited(record: &RequestRecord<'_>) -> Duration {
-    let to = |milestone| record.time_to(milestone);
-    let seat = match (to(Milestone::Authorized), to(Milestone::Admitted)) {
-        (Some(authorized), Some(admitted)) => admitted.saturating_sub(authorized),
-        _ => Duration::ZERO,
-    };
-    seat + record.webhook_time()
 }
 
 /// Counts what was decided about the user.

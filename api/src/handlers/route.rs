@@ -47,8 +47,8 @@ pub(crate) enum Route {
     Health(Endpoint, Option<String>),
     /// To a page about admission.
     Admission(admission::AdmissionPage),
-    /// To the page about priority levels.
-    PriorityLevels,
+    /// To a page about priority and fairness.
+    FlowControl(flow_control::FlowControlPage),
     /// To a page of metrics.
     Metrics(MetricsPage),
     /// To the version.
@@ -89,7 +89,7 @@ impl Route {
             | Self::OpenId(_)
             | Self::Health(..)
             | Self::Admission(_)
-            | Self::PriorityLevels
+            | Self::FlowControl(_)
             | Self::Metrics(_)
             | Self::Version
             | Self::Index => None,
@@ -133,8 +133,8 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
     if let Some(page) = admission::AdmissionPage::find(trimmed) {
         return Some(Route::Admission(page));
     }
-    if flow_control::is_page(api, trimmed) {
-        return Some(Route::PriorityLevels);
+    if let Some(page) = flow_control::FlowControlPage::find(api, trimmed) {
+        return Some(Route::FlowControl(page));
     }
     if let Some(page) = openapi::OpenApiPage::find(trimmed) {
         return Some(Route::OpenApi(page));
@@ -251,7 +251,7 @@ fn dispatch<'a>(
             async move { health::handle(api, request, endpoint, check.as_deref()).await }.boxed()
         }
         Route::Admission(page) => admission::handle(api, request, page).boxed(),
-        Route::PriorityLevels => ready(Ok(flow_control::handle(api))).boxed(),
+        Route::FlowControl(page) => ready(Ok(flow_control::handle(api, request, page))).boxed(),
         Route::Metrics(page) => metrics::handle(api, request, page).boxed(),
         Route::Version => ready(version::handle(api, request)).boxed(),
         Route::Index => ready(index::handle(api, request)).boxed(),

@@ -1,37 +1,24 @@
 //! What is counted of priority and fairness.
 //!
-//! Invariants: the series of a flow are found once and kept, so that counting a request of it takes
-//! no lock and no hash; what is sampled over time is sampled when metrics are read.
+//! Invariants: the series of a flow are found when flow schemas change, so that counting a request of
+//! it takes no lock and no look-up; what is sampled over time is sampled when metrics are read.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use quorate_access::flow_control::{
-    FlowControl, FlowControlMetrics, FlowLabels, LevelLimits, LevelStatus, RejectReason, SeatDemand,
+    FlowControl, FlowControlMetrics, FlowLabels, FlowMetrics, LevelLimits, LevelStatus,
+    RejectReason, SeatDemand,
 };
 use quorate_metrics::{
     Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries, Registry,
 };
 
-/// Flows whose series are kept at hand; those of further ones are found each time.
-const MAX_KNOWN_FLOWS: usize = 256;
-
 /// The metrics of priority and fairness.
 #[derive(Debug)]
-pub(crate) struct FlowMetrics {
+pub(crate) struct FlowControlCounts {
     families: FlowFamilies,
     levels: LevelGauges,
-    /// The flows that were met: of a server's few schemas it is fastest to look at each.
-    flows: ArcSwap<Vec<Arc<KnownFlow>>>,
-}
-
-/// A flow that was met.
-#[derive(Debug)]
-struct KnownFlow {
-    priority_level: Box<str>,
-    flow_schema: Box<str>,
-    series: FlowSeries,
 }
 
 /// What has the labels `priority_level` and `flow_schema`.
@@ -80,44 +67,16 @@ struct FlowSeries {
     executing_seats: GaugeSeries,
     /// Of regular requests, and of watches.
     execution: [HistogramSeries; 2],
+    /// Rejections are few.
+    rejected: Counter<3>,
+    labels: [Box<str>; 2],
 }
 
-impl FlowMetrics {
+impl FlowControlCounts {
     /// Nothing counted yet.
     pub(crate) fn new(registry: &Registry) -> Arc<Self> {
-        Arc::new(Self {
-            families: FlowFamilies::new(registry),
-            levels: LevelGauges::new(registry),
-            flows: ArcSwap::default(),
-        })
-    }
-
-    /// The series of a flow.
-    fn with(&self, flow: FlowLabels<'_>, count: impl FnOnce(&FlowSeries)) {
-        let flows = self.flows.load();
-        if let Some(known) = flows.iter().find(|known| known.is(flow)) {
-            return count(&known.series);
-        }
-        let known = Arc::new(KnownFlow {
-            priority_level: flow.priority_level.into(),
-            flow_schema: flow.flow_schema.into(),
-            series: self.families.series(flow),
-        });
-        self.flows.rcu(|flows| {
-            let mut flows = Vec::clone(flows);
-            // Another thread may have met it at the same time.
-            if flows.len() < MAX_KNOWN_FLOWS && !flows.iter().any(|known| known.is(flow)) {
-                flows.push(known.clone());
-            }
-            flows
-        });
-        count(&known.series);
-    }
-}
-
-impl KnownFlow {
-    fn is(&self, flow: FlowLabels<'_>) -> bool {
-        *self.flow_schema == *flow.flow_schema && *self.priority_level == *flow.priority_level
+        let (families, levels) = (FlowFamilies::new(registry), LevelGauges::new(registry));
+        Arc::new(Self { families, levels })
     }
 }
 
@@ -153,6 +112,8 @@ impl FlowFamilies {
             executing_requests: self.executing_requests.with(labels),
             executing_seats: self.executing_seats.with(labels),
             execution: ["regular", "watch"].map(|kind| self.execution.with(and(kind))),
+            rejected: self.rejected.clone(),
+            labels: labels.map(Box::from),
         }
     }
 }
@@ -175,54 +136,53 @@ impl LevelGauges {
     }
 }
 
-impl FlowControlMetrics for FlowMetrics {
-    fn estimated(&self, flow: FlowLabels<'_>, seats: u32) {
-        self.with(flow, |series| series.estimated_seats.observe(seats.into()));
+impl FlowMetrics for FlowSeries {
+    fn estimated(&self, seats: u32) {
+        self.estimated_seats.observe(seats.into());
     }
 
-    fn watchers_counted(&self, flow: FlowLabels<'_>, watchers: usize) {
+    fn watchers_counted(&self, watchers: usize) {
         let watchers = u32::try_from(watchers).unwrap_or(u32::MAX);
-        self.with(flow, |series| series.watch_count.observe(watchers.into()));
+        self.watch_count.observe(watchers.into());
     }
 
-    fn queued(&self, flow: FlowLabels<'_>, seats: u32, queue_length: usize) {
+    fn queued(&self, seats: u32, queue_length: usize) {
         let length = u32::try_from(queue_length).unwrap_or(u32::MAX);
-        self.with(flow, |series| {
-            series.waiting_requests.add(1.0);
-            series.waiting_seats.add(seats.into());
-            series.queue_length.observe(length.into());
-        });
+        self.waiting_requests.add(1.0);
+        self.waiting_seats.add(seats.into());
+        self.queue_length.observe(length.into());
     }
 
-    fn left_queue(&self, flow: FlowLabels<'_>, seats: u32, waited: Duration, executes: bool) {
-        self.with(flow, |series| {
-            series.waiting_requests.add(-1.0);
-            series.waiting_seats.add(-f64::from(seats));
-            series.wait[usize::from(!executes)].observe_duration(waited);
-        });
+    fn left_queue(&self, seats: u32, waited: Duration, executes: bool) {
+        self.waiting_requests.add(-1.0);
+        self.waiting_seats.add(-f64::from(seats));
+        self.wait[usize::from(!executes)].observe_duration(waited);
     }
 
-    fn dispatched(&self, flow: FlowLabels<'_>, seats: u32) {
-        self.with(flow, |series| {
-            series.dispatched.inc();
-            series.executing_requests.add(1.0);
-            series.executing_seats.add(seats.into());
-        });
+    fn dispatched(&self, seats: u32) {
+        self.dispatched.inc();
+        self.executing_requests.add(1.0);
+        self.executing_seats.add(seats.into());
     }
 
-    fn executed(&self, flow: FlowLabels<'_>, took: Duration, is_watch: bool) {
-        self.with(flow, |series| {
-            series.executing_requests.add(-1.0);
-            series.execution[usize::from(is_watch)].observe_duration(took);
-        });
+    fn executed(&self, took: Duration, is_watch: bool) {
+        self.executing_requests.add(-1.0);
+        self.execution[usize::from(is_watch)].observe_duration(took);
     }
 
-    fn seats_released(&self, flow: FlowLabels<'_>, seats: u32) {
-        self.with(flow, |series| series.executing_seats.add(-f64::from(seats)));
+    fn seats_released(&self, seats: u32) {
+        self.executing_seats.add(-f64::from(seats));
     }
 
-    fn rejected(&self, flow: FlowLabels<'_>, reason: RejectReason) {
-        self.families.rejected.inc([flow.priority_level, flow.flow_schema, reason.name()]);
+    fn rejected(&self, reason: RejectReason) {
+        let [priority_level, flow_schema] = &self.labels;
+        self.rejected.inc([priority_level, flow_schema, reason.name()]);
+    }
+}
+
+impl FlowControlMetrics for FlowControlCounts {
+    fn flow(&self, flow: FlowLabels<'_>) -> Arc<dyn FlowMetrics> {
+        Arc::new(self.families.series(flow))
     }
 
     fn configured(&self, priority_level: &str, limits: LevelLimits) {
@@ -289,7 +249,7 @@ mod tests {
     #[test]
     fn a_request_is_followed_through_its_level() {
         let registry = Registry::default();
-        let metrics = FlowMetrics::new(&registry);
+        let metrics = FlowControlCounts::new(&registry);
         let check = |name: &str, expect: &[&str]| {
             assert_eq!(
                 series(&registry, &format!("apiserver_flowcontrol_{name}")),
@@ -297,18 +257,19 @@ mod tests {
                 "{name}"
             );
         };
-        metrics.estimated(FLOW, 3);
-        metrics.queued(FLOW, 3, 2);
+        let flow = metrics.flow(FLOW);
+        flow.estimated(3);
+        flow.queued(3, 2);
         check("current_inqueue_requests", &["level,schema = 1"]);
         check("current_inqueue_seats", &["level,schema = 3"]);
-        metrics.left_queue(FLOW, 3, Duration::from_millis(500), true);
-        metrics.dispatched(FLOW, 3);
+        flow.left_queue(3, Duration::from_millis(500), true);
+        flow.dispatched(3);
         check("current_inqueue_seats", &["level,schema = 0"]);
         check("current_executing_requests", &["level,schema = 1"]);
         check("current_executing_seats", &["level,schema = 3"]);
-        metrics.executed(FLOW, Duration::from_millis(250), false);
-        metrics.seats_released(FLOW, 3);
-        metrics.rejected(FLOW, RejectReason::QueueFull);
+        flow.executed(Duration::from_millis(250), false);
+        flow.seats_released(3);
+        flow.rejected(RejectReason::QueueFull);
         check("current_executing_seats", &["level,schema = 0"]);
         check("current_executing_requests", &["level,schema = 0"]);
         check("dispatched_requests_total", &["level,schema = 1"]);
@@ -322,7 +283,7 @@ mod tests {
     #[test]
     fn a_level_tells_its_limits_until_it_is_gone() {
         let registry = Registry::default();
-        let metrics = FlowMetrics::new(&registry);
+        let metrics = FlowControlCounts::new(&registry);
         let limits = || {
             ["nominal", "lower", "upper", "current"].map(|limit| {
                 series(&registry, &format!("apiserver_flowcontrol_{limit}_limit_seats")).concat()

@@ -26,13 +26,14 @@ mod webhooks;
 
 use std::sync::Arc;
 
+use quorate_access::flow_control::InFlightLimits;
 use quorate_access::request::RequestInfo;
 use quorate_meta::Names;
 use quorate_metrics::CounterSeries;
 pub use quorate_metrics::{AllowedLabels, MetricsOptions, OptionsError, Registry, TextFormat};
 
 pub(crate) use access::AccessMetrics;
-pub(crate) use flow_control::{FlowMetrics, observe_levels};
+pub(crate) use flow_control::{FlowControlCounts, observe_levels};
 pub(crate) use health::HealthMetrics;
 pub(crate) use in_flight::{InFlightMetrics, Running};
 pub(crate) use observers::{BuildFacts, Observed, observe};
@@ -73,11 +74,15 @@ pub(crate) enum MetricsPage {
 
 impl ServerMetrics {
     /// Nothing counted yet.
-    pub(crate) fn new(registry: Arc<Registry>, names: &'static Names) -> Self {
+    pub(crate) fn new(
+        registry: Arc<Registry>,
+        names: &'static Names,
+        limits: InFlightLimits,
+    ) -> Self {
         Self {
             requests: RequestMetrics::new(&registry),
             access: AccessMetrics::new(&registry, names),
-            in_flight: InFlightMetrics::new(&registry),
+            in_flight: InFlightMetrics::new(&registry, limits),
             watches: WatchMetrics::new(&registry),
             health: HealthMetrics::new(&registry),
             phases: PhaseMetrics::new(&registry),

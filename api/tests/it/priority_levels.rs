@@ -103,6 +103,27 @@ async fn a_request_waits_for_a_seat_and_what_finds_no_queue_is_refused() {
     let of_level = levels.lines().find(|line| line.starts_with("small,")).expect("the level");
     let cells: Vec<&str> = of_level.split(',').map(str::trim).collect();
     assert_eq!(cells[1..8], ["1", "false", "false", "1", "1", "1", "1"], "{levels}");
+    let page = async |query: &str| {
+        let path = format!("/debug/api_priority_and_fairness/{query}");
+        assert_eq!(crew(&server, "eve").get(&path).await.status, 200, "{path}");
+        server.get(&path).await.text()
+    };
+    let queues = page("dump_queues").await;
+    let cells = |text: &str| {
+        let line = text.lines().find(|line| line.starts_with("small,")).expect("the level");
+        line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(cells(&queues)[..5], ["small", "0", "1", "1", "1"], "{queues}");
+    assert_eq!(cells(&queues)[6..], ["1", "1", "0.00300000ss"], "{queues}");
+    let requests = page("dump_requests").await;
+    assert_eq!(cells(&requests)[..5], ["small", "crew", "0", "0", "bob"], "{requests}");
+    assert_eq!(cells(&requests)[6..], ["1", "0", "0s"], "{requests}");
+    let requests = page("dump_requests?includeRequestDetails=1").await;
+    let expect = ["bob", "get", "/api/v1/namespaces/a/configmaps/x", "a", "x", "v1", "configmaps"];
+    assert_eq!(cells(&requests)[9..16], expect, "{requests}");
+    let waiting_now = "apiserver_current_inqueue_requests{request_kind=\"readOnly\"} 1";
+    let told = server.get("/metrics").await.text();
+    assert!(told.lines().any(|line| line == waiting_now), "{told}");
     // Operators, probes and other levels have seats.
     assert_eq!(server.get(MAPS).await.status, 200);
     for (who, path) in [("eve", "/readyz"), ("other", "/version")] {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use http::HeaderValue;
 
 use super::flow_schema::{Distinguisher, FlowSchema};
-use super::metrics::FlowLabels;
+use super::metrics::FlowMetrics;
 use super::priority_level::PriorityLevel;
 use crate::authentication::User;
 use crate::authorization::Action;
@@ -30,16 +30,18 @@ pub(super) struct MatchedSchema {
     pub(super) uids: Option<[HeaderValue; 2]>,
     /// The most seats that one request takes; `None` where nothing depends on it.
     pub(super) widest: Option<u32>,
+    /// Who is told what happens to its requests.
+    pub(super) metrics: Arc<dyn FlowMetrics>,
 }
 
 impl MatchedSchema {
     /// The flow of a request that matches.
     pub(super) fn flow(self: &Arc<Self>, user: &User, action: &Action<'_>) -> Flow {
-        let distinguisher = match (self.schema.distinguisher, action) {
-            (Distinguisher::User, _) => user.name.as_str(),
-            (Distinguisher::Namespace, Action::Resource(on)) => on.namespace,
-            (Distinguisher::Namespace, Action::Path { .. }) | (Distinguisher::None, _) => "",
+        let namespace = match action {
+            Action::Resource(on) => on.namespace,
+            Action::Path { .. } => "",
         };
+        let distinguisher = self.distinguisher(&user.name, namespace);
         // The same on every node and in every process.
         let mut hasher = DefaultHasher::new();
         hasher.write(self.name.as_bytes());
@@ -48,8 +50,13 @@ impl MatchedSchema {
         Flow { schema: self.clone(), hash: hasher.finish() }
     }
 
-    pub(super) fn labels(&self) -> FlowLabels<'_> {
-        FlowLabels { priority_level: &self.level.name, flow_schema: &self.name }
+    /// What tells a flow from others of the schema.
+    fn distinguisher<'t>(&self, user: &'t str, namespace: &'t str) -> &'t str {
+        match self.schema.distinguisher {
+            Distinguisher::User => user,
+            Distinguisher::Namespace => namespace,
+            Distinguisher::None => "",
+        }
     }
 }
 
@@ -58,6 +65,12 @@ impl Flow {
     #[must_use]
     pub fn schema_name(&self) -> &str {
         &self.schema.name
+    }
+
+    /// What tells it from other flows of the schema, of a user's request in a namespace.
+    #[must_use]
+    pub fn distinguisher<'t>(&self, user: &'t str, namespace: &'t str) -> &'t str {
+        self.schema.distinguisher(user, namespace)
     }
 
     /// The name of its priority level.

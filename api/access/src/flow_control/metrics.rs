@@ -6,6 +6,7 @@
 //! sampled over time: [`super::FlowControl::levels`] says how each level stands at a moment.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::demand::SeatDemand;
@@ -21,50 +22,61 @@ pub struct FlowLabels<'a> {
     pub flow_schema: &'a str,
 }
 
-/// Receives what happens. Every method does nothing unless it is implemented.
-pub trait FlowControlMetrics: Send + Sync + fmt::Debug {
+/// Receives what happens to the requests of one flow schema. Every method does nothing unless it is
+/// implemented.
+pub trait FlowMetrics: Send + Sync + fmt::Debug {
     /// The work of a request was estimated (`work_estimated_seats`).
-    fn estimated(&self, flow: FlowLabels<'_>, seats: u32) {
-        let _ = (flow, seats);
+    fn estimated(&self, seats: u32) {
+        let _ = seats;
     }
 
     /// A write has to be told to so many watchers (`watch_count_samples`).
-    fn watchers_counted(&self, flow: FlowLabels<'_>, watchers: usize) {
-        let _ = (flow, watchers);
+    fn watchers_counted(&self, watchers: usize) {
+        let _ = watchers;
     }
 
     /// A request waits in a queue, which has that length with it (`current_inqueue_requests`,
     /// `current_inqueue_seats`, `request_queue_length_after_enqueue`).
-    fn queued(&self, flow: FlowLabels<'_>, seats: u32, queue_length: usize) {
-        let _ = (flow, seats, queue_length);
+    fn queued(&self, seats: u32, queue_length: usize) {
+        let _ = (seats, queue_length);
     }
 
     /// A request has left its queue, to execute or not (`current_inqueue_requests`,
     /// `current_inqueue_seats`, `request_wait_duration_seconds`).
-    fn left_queue(&self, flow: FlowLabels<'_>, seats: u32, waited: Duration, executes: bool) {
-        let _ = (flow, seats, waited, executes);
+    fn left_queue(&self, seats: u32, waited: Duration, executes: bool) {
+        let _ = (seats, waited, executes);
     }
 
     /// A request begins to execute (`dispatched_requests_total`, `current_executing_requests`,
     /// `current_executing_seats`).
-    fn dispatched(&self, flow: FlowLabels<'_>, seats: u32) {
-        let _ = (flow, seats);
+    fn dispatched(&self, seats: u32) {
+        let _ = seats;
     }
 
     /// A request has executed (`current_executing_requests`, `request_execution_seconds`). Of a
     /// watch, what counts is its start.
-    fn executed(&self, flow: FlowLabels<'_>, took: Duration, is_watch: bool) {
-        let _ = (flow, took, is_watch);
+    fn executed(&self, took: Duration, is_watch: bool) {
+        let _ = (took, is_watch);
     }
 
     /// The seats of a request that has executed are free again (`current_executing_seats`).
-    fn seats_released(&self, flow: FlowLabels<'_>, seats: u32) {
-        let _ = (flow, seats);
+    fn seats_released(&self, seats: u32) {
+        let _ = seats;
     }
 
     /// A request does not execute (`rejected_requests_total`).
-    fn rejected(&self, flow: FlowLabels<'_>, reason: RejectReason) {
-        let _ = (flow, reason);
+    fn rejected(&self, reason: RejectReason) {
+        let _ = reason;
+    }
+}
+
+/// Receives what happens. Every method does nothing unless it is implemented.
+pub trait FlowControlMetrics: Send + Sync + fmt::Debug {
+    /// What receives what happens to the requests of a flow schema; asked for when flow schemas or
+    /// levels change, not for each request.
+    fn flow(&self, flow: FlowLabels<'_>) -> Arc<dyn FlowMetrics> {
+        let _ = flow;
+        Arc::new(NoFlowControlMetrics)
     }
 
     /// A level has these limits now (`nominal_limit_seats`, `lower_limit_seats`,
@@ -96,3 +108,5 @@ pub trait FlowControlMetrics: Send + Sync + fmt::Debug {
 pub struct NoFlowControlMetrics;
 
 impl FlowControlMetrics for NoFlowControlMetrics {}
+
+impl FlowMetrics for NoFlowControlMetrics {}

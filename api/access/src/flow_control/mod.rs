@@ -30,6 +30,7 @@ mod queue_set;
 mod shuffle_sharding;
 #[cfg(test)]
 mod tests;
+mod waiting_request;
 mod watch_counts;
 mod work_estimate;
 
@@ -52,11 +53,12 @@ use self::flow_schema::FlowSchema;
 use self::flow_schemas::FlowSchemas;
 pub use self::in_flight::{Class, InFlight, InFlightLimits, Seat};
 pub use self::limits::LevelLimits;
-pub use self::metrics::{FlowControlMetrics, FlowLabels, NoFlowControlMetrics};
+pub use self::metrics::{FlowControlMetrics, FlowLabels, FlowMetrics, NoFlowControlMetrics};
 use self::priority_level::{AdmissionRequest, since};
 pub use self::priority_level::{ExecutingRequest, LevelStatus};
 use self::priority_levels::{ADJUSTMENT_PERIOD, PriorityLevels};
-pub use self::queue_set::{Counts, RejectReason};
+pub use self::queue_set::{Counts, QueueStatus, RejectReason};
+pub use self::waiting_request::{RequestDetails, WaitingStatus};
 pub use self::watch_counts::{CountedWatch, WatchCounts};
 pub use self::work_estimate::{MAX_REQUEST_SEATS, OBJECTS_PER_SEAT, WorkEstimate};
 use crate::authentication::User;
@@ -90,7 +92,6 @@ pub struct FlowControl {
     levels: Mutex<PriorityLevels>,
     is_limiting: bool,
     watches: Arc<WatchCounts>,
-    metrics: Arc<dyn FlowControlMetrics>,
     /// When its time begins.
     origin: Instant,
     /// When the seats of the levels are adjusted next.
@@ -114,7 +115,7 @@ impl FlowControl {
             HeaderName::from_bytes(name.as_bytes()).expect("the names of headers are header names")
         };
         let origin = Instant::now();
-        let mut levels = PriorityLevels::new(seats.unwrap_or(0), origin, metrics.clone());
+        let mut levels = PriorityLevels::new(seats.unwrap_or(0), origin, metrics);
         let mandatory = Arc::<FlowSchemas>::default();
         let configuration = Configuration::new(mandatory, &mut levels, 0);
         Self {
@@ -124,7 +125,6 @@ impl FlowControl {
             levels: Mutex::new(levels),
             is_limiting: seats.is_some(),
             watches: Arc::default(),
-            metrics,
             origin,
             adjustment_ns: AtomicU64::new(next_adjustment(0)),
         }
@@ -169,7 +169,7 @@ impl FlowControl {
     }
 
     /// Waits until a request of this flow may execute, until that moment at most. What it gives has
-    /// to be kept while the request executes.
+    /// to be kept while the request executes. `details` are asked for when it is put into a queue.
     ///
     /// # Errors
     /// When the request is rejected.
@@ -179,6 +179,7 @@ impl FlowControl {
         estimate: WorkEstimate,
         is_watch: bool,
         until: Instant,
+        details: impl FnOnce() -> RequestDetails,
     ) -> Result<ExecutingRequest, RejectReason> {
         let now = Instant::now();
         let now_ns = since(self.origin, now);
@@ -186,20 +187,32 @@ impl FlowControl {
             self.adjust(now_ns);
         }
         let schema = flow.schema.clone();
-        self.metrics.estimated(schema.labels(), estimate.max_seats());
+        schema.metrics.estimated(estimate.max_seats());
         let request = AdmissionRequest { schema, hash: flow.hash, estimate, is_watch };
-        request.admit(now, until).await
+        request.admit(now, until, details).await
     }
 
     /// The watchers that a write of this flow has to be told to were counted.
     pub fn note_watchers(&self, flow: &Flow, watchers: usize) {
-        self.metrics.watchers_counted(flow.schema.labels(), watchers);
+        flow.schema.metrics.watchers_counted(watchers);
     }
 
     /// How each priority level stands.
     #[must_use]
     pub fn levels(&self) -> Vec<LevelStatus> {
         self.levels.lock().statuses()
+    }
+
+    /// How the queues of each priority level stand.
+    #[must_use]
+    pub fn queues(&self) -> Vec<(Arc<str>, Vec<QueueStatus>)> {
+        self.levels.lock().queues()
+    }
+
+    /// What waits in the queues of each priority level.
+    #[must_use]
+    pub fn waiting(&self) -> Vec<(Arc<str>, Vec<WaitingStatus>)> {
+        self.levels.lock().waiting()
     }
 
     /// Follows a change of the objects.
@@ -238,6 +251,7 @@ impl Configuration {
                 level: level.clone(),
                 uids: schema.uid.clone().zip(level_uid()).map(<[_; 2]>::from),
                 widest,
+                metrics: levels.flow_metrics(&schema.level, &schema.name),
             }))
         };
         let matched = schemas.matched().iter().filter_map(matched).collect();

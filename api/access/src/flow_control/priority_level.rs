@@ -16,20 +16,24 @@ use tokio::time::{Instant, sleep, timeout_at};
 use super::demand::DemandObservation;
 use super::flow::MatchedSchema;
 use super::level_config::LimitResponse;
-use super::metrics::FlowControlMetrics;
-use super::queue_set::{Arrival, Counts, Dispatched, QueueSet, RejectReason, Ticket};
+use super::queue_set::{Arrival, Counts, Dispatched, QueueSet, QueueStatus, RejectReason, Ticket};
+use super::waiting_request::{RequestDetails, WaitingStatus};
 use super::work_estimate::WorkEstimate;
 
-/// Tells a waiting request when it has begun to execute, in nanoseconds of the level's time.
-type StartSender = oneshot::Sender<u64>;
+/// What stands in a queue for a request.
+struct Waiter {
+    /// Tells it when it has begun to execute, in nanoseconds of the level's time.
+    start: oneshot::Sender<u64>,
+    schema: Arc<MatchedSchema>,
+    details: RequestDetails,
+}
 
 /// A priority level.
 pub(super) struct PriorityLevel {
     pub(super) name: Arc<str>,
-    queues: Mutex<QueueSet<StartSender>>,
+    queues: Mutex<QueueSet<Waiter>>,
     /// When its time begins.
     origin: Instant,
-    metrics: Arc<dyn FlowControlMetrics>,
 }
 
 /// How a priority level stands. Seats and requests.
@@ -68,10 +72,9 @@ impl PriorityLevel {
         name: Arc<str>,
         (response, limit): (LimitResponse, u32),
         (origin, now_ns): (Instant, u64),
-        metrics: Arc<dyn FlowControlMetrics>,
     ) -> Self {
         let queues = Mutex::new(QueueSet::new(response, limit, now_ns));
-        Self { name, queues, origin, metrics }
+        Self { name, queues, origin }
     }
 
     pub(super) fn configure(&self, now_ns: u64, response: LimitResponse, limit: u32) {
@@ -108,6 +111,21 @@ impl PriorityLevel {
         }
     }
 
+    /// How each of its queues stands.
+    pub(super) fn queue_statuses(&self) -> Vec<QueueStatus> {
+        self.queues.lock().queues().collect()
+    }
+
+    /// What waits in its queues.
+    pub(super) fn waiting(&self) -> Vec<WaitingStatus> {
+        let queues = self.queues.lock();
+        let status = |(queue, place, estimate, waiter): (usize, usize, WorkEstimate, &Waiter)| {
+            let (flow_schema, details) = (waiter.schema.name.clone(), waiter.details.clone());
+            WaitingStatus { flow_schema, queue, place, estimate, details }
+        };
+        queues.waiting().map(status).collect()
+    }
+
     fn ns(&self, at: Instant) -> u64 {
         since(self.origin, at)
     }
@@ -123,9 +141,9 @@ pub(super) fn since(origin: Instant, at: Instant) -> u64 {
 }
 
 /// Tells requests that they execute. One that is gone gives its seats back when it finds out.
-fn tell(dispatched: Dispatched<StartSender>, now_ns: u64) {
+fn tell(dispatched: Dispatched<Waiter>, now_ns: u64) {
     for waiter in dispatched {
-        let _ = waiter.send(now_ns);
+        let _ = waiter.start.send(now_ns);
     }
 }
 
@@ -148,27 +166,28 @@ pub(super) struct AdmissionRequest {
 
 impl AdmissionRequest {
     /// Lets the request execute as soon as there are seats and it is its turn, unless that is not
-    /// before the end of its wait.
+    /// before the end of its wait. It is asked for its details when it has to wait.
     pub(super) async fn admit(
         self,
         now: Instant,
         until: Instant,
+        details: impl FnOnce() -> RequestDetails,
     ) -> Result<ExecutingRequest, RejectReason> {
         let schema = self.schema.clone();
-        let (level, metrics, labels) = (&schema.level, &schema.level.metrics, schema.labels());
+        let (level, metrics) = (&schema.level, &schema.metrics);
         let (now_ns, seats) = (level.ns(now), self.estimate.max_seats());
         let mut called = None;
         let (arrival, dispatched) =
             level.queues.lock().arrive(now_ns, self.hash, self.estimate, || {
-                let (waiter, receiver) = oneshot::channel();
+                let (start, receiver) = oneshot::channel();
                 called = Some(receiver);
-                waiter
+                Waiter { start, schema: schema.clone(), details: details() }
             });
         tell(dispatched, now_ns);
         let started = match (arrival, called) {
             (Arrival::Executing(queue), _) => Ok((queue, now_ns)),
             (Arrival::Waiting(ticket), Some(called)) => {
-                metrics.queued(labels, seats, ticket.queue_length);
+                metrics.queued(seats, ticket.queue_length);
                 let waiting = WaitingRequest {
                     schema: &schema,
                     ticket,
@@ -183,12 +202,12 @@ impl AdmissionRequest {
         };
         match started {
             Ok((queue, started_ns)) => {
-                metrics.dispatched(labels, seats);
+                metrics.dispatched(seats);
                 let Self { schema, estimate, is_watch, .. } = self;
                 Ok(ExecutingRequest { schema, queue, estimate, started_ns, is_watch })
             }
             Err(reason) => {
-                metrics.rejected(labels, reason);
+                metrics.rejected(reason);
                 Err(reason)
             }
         }
@@ -241,7 +260,7 @@ impl WaitingRequest<'_> {
         let level = &self.schema.level;
         let waited = Duration::from_nanos(level.now_ns().saturating_sub(self.since_ns));
         let seats = self.estimate.max_seats();
-        level.metrics.left_queue(self.schema.labels(), seats, waited, executes);
+        self.schema.metrics.left_queue(seats, waited, executes);
     }
 }
 
@@ -250,15 +269,15 @@ impl Drop for WaitingRequest<'_> {
         if self.is_settled {
             return;
         }
-        let (level, labels) = (&self.schema.level, self.schema.labels());
+        let (level, metrics) = (&self.schema.level, &self.schema.metrics);
         let was_waiting = self.leave(false);
         self.note(!was_waiting);
         if was_waiting {
-            level.metrics.rejected(labels, RejectReason::Cancelled);
+            metrics.rejected(RejectReason::Cancelled);
             return;
         }
         // It was given seats that it does not use.
-        level.metrics.dispatched(labels, self.estimate.max_seats());
+        metrics.dispatched(self.estimate.max_seats());
         drop(ExecutingRequest {
             schema: self.schema.clone(),
             queue: Some(self.ticket.queue),
@@ -286,11 +305,11 @@ impl Drop for ExecutingRequest {
             dispatched
         };
         tell(dispatched, now_ns);
-        let (metrics, labels) = (&level.metrics, self.schema.labels());
+        let metrics = &self.schema.metrics;
         let took = Duration::from_nanos(now_ns.saturating_sub(self.started_ns));
-        metrics.executed(labels, took, self.is_watch);
+        metrics.executed(took, self.is_watch);
         let Some(runtime) = later else {
-            metrics.seats_released(labels, estimate.max_seats());
+            metrics.seats_released(estimate.max_seats());
             return;
         };
         let schema = self.schema.clone();
@@ -300,7 +319,7 @@ impl Drop for ExecutingRequest {
             let now_ns = level.now_ns();
             let dispatched = level.queues.lock().release(now_ns, queue, estimate);
             tell(dispatched, now_ns);
-            level.metrics.seats_released(schema.labels(), estimate.max_seats());
+            schema.metrics.seats_released(estimate.max_seats());
         });
     }
 }

@@ -15,8 +15,10 @@ use tokio::time::Instant;
 use super::demand::SeatDemand;
 use super::level_config::{LevelConfig, LimitResponse};
 use super::limits::{Claim, LevelLimits, divide};
-use super::metrics::FlowControlMetrics;
+use super::metrics::{FlowControlMetrics, FlowLabels, FlowMetrics};
 use super::priority_level::{LevelStatus, PriorityLevel};
+use super::queue_set::QueueStatus;
+use super::waiting_request::WaitingStatus;
 use super::work_estimate::MAX_REQUEST_SEATS;
 
 /// How often the levels' seats are adjusted to their demand.
@@ -62,6 +64,15 @@ impl PriorityLevels {
         Some((&state.level, widest))
     }
 
+    /// Who is told what happens to the requests of a flow schema.
+    pub(super) fn flow_metrics(
+        &self,
+        priority_level: &str,
+        flow_schema: &str,
+    ) -> Arc<dyn FlowMetrics> {
+        self.metrics.flow(FlowLabels { priority_level, flow_schema })
+    }
+
     /// Makes the levels those of a configuration.
     pub(super) fn configure(&mut self, now_ns: u64, configs: &OrdMap<Arc<str>, Arc<LevelConfig>>) {
         for (name, config) in configs {
@@ -69,9 +80,9 @@ impl PriorityLevels {
                 (state.config, state.is_quiescing) = (config.clone(), false);
                 continue;
             }
-            let (origin, metrics) = (self.origin, self.metrics.clone());
+            let origin = self.origin;
             let how = (config.response, 0);
-            let level = PriorityLevel::new(name.clone(), how, (origin, now_ns), metrics);
+            let level = PriorityLevel::new(name.clone(), how, (origin, now_ns));
             let state = LevelState {
                 level: Arc::new(level),
                 config: config.clone(),
@@ -118,6 +129,18 @@ impl PriorityLevels {
             ..state.level.status()
         };
         self.levels.values().map(status).collect()
+    }
+
+    /// How the queues of each level stand.
+    pub(super) fn queues(&self) -> Vec<(Arc<str>, Vec<QueueStatus>)> {
+        let levels = self.levels.iter();
+        levels.map(|(name, state)| (name.clone(), state.level.queue_statuses())).collect()
+    }
+
+    /// What waits in the queues of each level.
+    pub(super) fn waiting(&self) -> Vec<(Arc<str>, Vec<WaitingStatus>)> {
+        let levels = self.levels.iter();
+        levels.map(|(name, state)| (name.clone(), state.level.waiting())).collect()
     }
 
     /// Forgets the levels that were deleted and have drained, and divides the seats among the rest.

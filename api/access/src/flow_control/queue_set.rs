@@ -12,6 +12,7 @@
 
 mod arrival;
 mod queue;
+mod status;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use super::work_estimate::WorkEstimate;
 pub use arrival::RejectReason;
 pub(super) use arrival::{Arrival, Ticket};
 use queue::{Queue, SERVICE_NS, Waiting, work};
+pub use status::QueueStatus;
 
 /// What waited and executes now.
 pub(super) type Dispatched<W> = SmallVec<[W; 4]>;
@@ -273,7 +275,7 @@ impl<W> QueueSet<W> {
         if queue.waiting.is_empty() {
             self.waiting_in.push(at);
         }
-        queue.waiting.push_back(Waiting { id, seats, work, arrival: self.progress, waiter });
+        queue.waiting.push_back(Waiting { id, estimate, work, arrival: self.progress, waiter });
         queue.work_waiting += work;
         queue.bound_dispatch();
         let queue_length = queue.waiting.len();
@@ -319,7 +321,8 @@ impl<W> QueueSet<W> {
     fn dispatch(&mut self, now_ns: u64) -> Dispatched<W> {
         let mut dispatched = Dispatched::new();
         while let Some(at) = self.next_queue() {
-            let seats = self.queues[at as usize].waiting.front().map_or(0, |first| first.seats);
+            let first = self.queues[at as usize].waiting.front();
+            let seats = first.map_or(0, |first| first.estimate.max_seats());
             if !self.has_room(seats) {
                 break;
             }
@@ -355,7 +358,7 @@ impl<W> QueueSet<W> {
             self.waiting_in.retain(|own| *own != at);
         }
         self.totals.waiting -= 1;
-        self.totals.seats_waiting -= taken.seats;
+        self.totals.seats_waiting -= taken.estimate.max_seats();
         Some(taken)
     }
 

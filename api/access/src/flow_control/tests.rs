@@ -54,6 +54,7 @@ impl Levels {
             level: level.clone(),
             uids: None,
             widest,
+            metrics: Arc::new(NoFlowControlMetrics),
         })
     }
 }
@@ -76,7 +77,7 @@ async fn admit(
 ) -> Result<ExecutingRequest, RejectReason> {
     let request = AdmissionRequest { schema: schema.clone(), hash, estimate, is_watch: false };
     let now = Instant::now();
-    request.admit(now, now + wait).await
+    request.admit(now, now + wait, RequestDetails::default).await
 }
 
 const WAIT: Duration = Duration::from_secs(15);

@@ -23,7 +23,7 @@ pub(super) struct Queue<W> {
 #[derive(Debug)]
 pub(super) struct Waiting<W> {
     pub(super) id: u64,
-    pub(super) seats: u32,
+    pub(super) estimate: WorkEstimate,
     pub(super) work: i128,
     /// R when it came.
     pub(super) arrival: i128,
