@@ -25,8 +25,9 @@ use crate::fanout::Fanout;
 use crate::health::Health;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::metrics::{
-    AdmissionCalls, BuildFacts, Conversions, FlowControlCounts, Observed, Registry, ServerMetrics,
-    WebhookCalls, measured, measured_modes, observe, observe_breakers, observe_levels,
+    AdmissionCalls, BuildFacts, Conversions, FlowControlCounts, Observed, Registry,
+    RestClientMetrics, ServerMetrics, WebhookCalls, measured, measured_modes, observe,
+    observe_breakers, observe_levels,
 };
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
@@ -158,7 +159,7 @@ impl Api {
         let seats = options.in_flight.seats().filter(|_| options.priority_and_fairness);
         let flow_control = flow_control(names, &catalogue, &options.store, seats, &options.metrics);
         let (store, env, registry) = (options.store, options.env, options.metrics);
-        let clients = webhook_clients(&env, &store, &catalogue, options.webhook_roots);
+        let clients = webhook_clients(&env, &store, &catalogue, options.webhook_roots, &registry);
         let conversion = Webhooks {
             clients: clients.clone(),
             entropy: env.entropy.clone(),
@@ -217,6 +218,10 @@ impl Api {
             build: &BuildFacts { git_version, git_commit, build_date, compiler },
             audit: self.audit.as_ref(),
             declarative: &self.declarative_counts,
+            names: self.names,
+            catalogue: &self.catalogue,
+            authorizer: &self.authorizer,
+            service_accounts: &self.authentication.service_accounts,
         };
         observe(&self.metrics.registry, &observed);
     }
@@ -269,6 +274,7 @@ impl Api {
         Writer::with_gates(self.names, store, env, self.gates.clone())
             .admitted_by(self.admission.clone())
             .counted_in(self.declarative_counts.clone())
+            .allocations_counted_by(self.metrics.allocations.clone())
     }
 
     /// What controllers read and write with.
@@ -284,6 +290,7 @@ impl Api {
             authorizer: self.authorizer.clone(),
             service_accounts: self.authentication.service_accounts.clone(),
             quota_locks: self.admission.quota_locks().clone(),
+            metrics: self.metrics.workqueues.clone(),
         })
     }
 }
@@ -333,10 +340,12 @@ fn webhook_clients(
     store: &Arc<dyn Store>,
     catalogue: &CurrentCatalogue,
     roots: Vec<CertificateDer<'static>>,
+    registry: &Registry,
 ) -> Arc<Clients> {
     let services = Arc::new(ServiceAddresses::new(&catalogue.load(), store.clone()));
     let (network, clock) = (env.network.clone(), env.clock.clone());
-    Arc::new(Clients::new(Outside { network, clock, services, roots }))
+    let clients = Clients::new(Outside { network, clock, services, roots });
+    Arc::new(clients.counted_by(RestClientMetrics::new(registry)))
 }
 
 fn derived_states(

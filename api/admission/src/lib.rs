@@ -28,7 +28,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_meta::{Names, Value};
-use quorate_store::Store;
+use quorate_store::{Snapshot, Store};
 use tokio::time::timeout;
 
 use metrics::{AdmissionMetrics, PluginResult, StepResult, UncountedAdmission};
@@ -39,7 +39,7 @@ use plugins::{COUNTED, PLUGINS, Row};
 use policy::{Judge, Mutator, PolicyIndex};
 use quorate_registry::derived::Informed;
 use quorate_registry::error::Error;
-use quorate_registry::{Attributes, CurrentCatalogue, Terms};
+use quorate_registry::{Attributes, Catalogue, CurrentCatalogue, Terms};
 pub use quota_lock::QuotaLocks;
 use snapshot_view::SnapshotView;
 use tokio::time::Instant;
@@ -290,13 +290,16 @@ impl Admission {
         &self,
         mut ask: impl FnMut(&SnapshotView<'_>) -> Result<T, Error> + Send,
     ) -> Result<T, Error> {
-        let answer =
-            ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()));
+        let metrics = &*self.metrics;
+        let mut ask = |catalogue: &Catalogue, snapshot: &Snapshot| {
+            ask(&SnapshotView::new(self.names, catalogue, snapshot).counted_by(metrics))
+        };
+        let answer = ask(&self.catalogue.load(), &self.store.snapshot());
         if answer.is_ok() {
             return answer;
         }
         self.store.read_index().await?;
-        ask(&SnapshotView::new(self.names, &self.catalogue.load(), &self.store.snapshot()))
+        ask(&self.catalogue.load(), &self.store.snapshot())
     }
 }
 

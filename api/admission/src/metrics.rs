@@ -63,6 +63,32 @@ pub struct PolicyResult<'p> {
     pub took: Duration,
 }
 
+/// The evaluation of the Pod Security Standards for one write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PodSecurityResult<'p> {
+    /// `enforce` or `warn`.
+    pub mode: &'static str,
+    /// The level, such as `baseline`.
+    pub level: &'static str,
+    /// The version, such as `latest`.
+    pub version: &'p str,
+    /// Whether what is written is as the level wants it.
+    pub allows: bool,
+    /// What is written.
+    pub target: PodSecurityTarget<'p>,
+}
+
+/// What a write is about whose Pod Security is evaluated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PodSecurityTarget<'p> {
+    /// `create` or `update`.
+    pub operation: &'static str,
+    /// `pod`, `controller` or `namespace`.
+    pub resource: &'static str,
+    /// The subresource.
+    pub subresource: &'p str,
+}
+
 /// Counts what plugins and policies do.
 pub trait AdmissionMetrics: Debug + Send + Sync {
     /// A step has ended.
@@ -73,10 +99,14 @@ pub trait AdmissionMetrics: Debug + Send + Sync {
     fn policy_evaluated(&self, result: &PolicyResult<'_>);
     /// The expressions of a policy were compiled.
     fn policy_compiled(&self, took: Duration);
+    /// The Pod Security Standards were evaluated.
+    fn pod_security_evaluated(&self, result: &PodSecurityResult<'_>);
+    /// The Pod Security Standards could not be evaluated, and what is written is refused or not.
+    fn pod_security_failed(&self, target: &PodSecurityTarget<'_>, is_refused: bool);
 }
 
 /// Counts nothing.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct UncountedAdmission;
 
 impl AdmissionMetrics for UncountedAdmission {
@@ -87,6 +117,10 @@ impl AdmissionMetrics for UncountedAdmission {
     fn policy_evaluated(&self, _: &PolicyResult<'_>) {}
 
     fn policy_compiled(&self, _: Duration) {}
+
+    fn pod_security_evaluated(&self, _: &PodSecurityResult<'_>) {}
+
+    fn pod_security_failed(&self, _: &PodSecurityTarget<'_>, _: bool) {}
 }
 
 impl PolicyAction {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use quorate_meta::{Names, Status, Value};
 use quorate_store::{Entry, Snapshot};
 
+use crate::metrics::{AdmissionMetrics, UncountedAdmission};
 use quorate_registry::error::Error;
 use quorate_registry::keys::Key;
 use quorate_registry::{Attributes, Catalogue, Resource, stored_codec, topology};
@@ -17,6 +18,8 @@ pub(super) struct SnapshotView<'a> {
     pub(super) names: &'static Names,
     catalogue: &'a Catalogue,
     snapshot: &'a Snapshot,
+    /// Who counts what is decided by it.
+    pub(super) metrics: &'a dyn AdmissionMetrics,
 }
 
 impl<'a> SnapshotView<'a> {
@@ -25,7 +28,12 @@ impl<'a> SnapshotView<'a> {
         catalogue: &'a Catalogue,
         snapshot: &'a Snapshot,
     ) -> Self {
-        Self { names, catalogue, snapshot }
+        Self { names, catalogue, snapshot, metrics: &UncountedAdmission }
+    }
+
+    /// The same, for decisions that are counted.
+    pub(super) fn counted_by(self, metrics: &'a dyn AdmissionMetrics) -> Self {
+        Self { metrics, ..self }
     }
 
     /// A resource by its neutral group (empty for the core group), version and plural name; `None`

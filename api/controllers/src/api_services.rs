@@ -40,7 +40,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
                 continue;
             };
             elsewhere |= object.at(&["spec", "service"]).is_some();
-            reconcile(context, resource, &object, services, &snapshot).await?;
+            context.work.item(reconcile(context, resource, &object, services, &snapshot)).await?;
         }
         drop(snapshot);
         tokio::select! {

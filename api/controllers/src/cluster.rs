@@ -16,6 +16,8 @@ use quorate_registry::CurrentCatalogue;
 use quorate_registry::write::Writer;
 use quorate_store::Store;
 
+use crate::work_meter::ControllerMetrics;
+
 /// What controllers read and write with.
 pub struct Cluster {
     /// Every name that depends on the naming profile.
@@ -36,6 +38,8 @@ pub struct Cluster {
     pub service_accounts: Arc<ServiceAccountTokens>,
     /// Serializes the writes that are charged to the quotas of a namespace.
     pub quota_locks: Arc<QuotaLocks>,
+    /// Counts what controllers do.
+    pub metrics: Arc<dyn ControllerMetrics>,
 }
 
 impl fmt::Debug for Cluster {

@@ -11,6 +11,7 @@ use quorate_meta::{Map, Names, Reason, Value};
 use quorate_store::{Entry, NotApplied, Revision, Snapshot, Store};
 
 use crate::cluster::Cluster;
+use crate::work_meter::WorkMeter;
 use quorate_extensions::crd::publisher::Publisher;
 use quorate_registry::error::Error;
 use quorate_registry::write::{
@@ -32,6 +33,8 @@ pub(super) struct Context {
     pub(super) writer: Writer,
     /// The field manager of what the controller writes.
     pub(super) manager: &'static str,
+    /// Counts its work.
+    pub(super) work: WorkMeter,
 }
 
 impl Context {
@@ -44,6 +47,7 @@ impl Context {
             env: cluster.env.clone(),
             writer: cluster.writer.clone().from_origin(OriginHead::of_source(manager)),
             manager,
+            work: WorkMeter::new(manager, cluster.metrics.clone()),
         }
     }
 

@@ -40,7 +40,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         context.follow_definitions();
         let all =
             Reconciliation { context, services: &services, catalogue: context.catalogue.load() };
-        all.reconcile(&snapshot).await?;
+        context.work.item(all.reconcile(&snapshot)).await?;
         drop(snapshot);
         tokio::select! {
             batch = changes.next() => drop(batch?),

@@ -28,7 +28,7 @@ pub(super) async fn run(context: &Context, lifetime: Duration) -> Result<(), Err
     loop {
         let expired = times.observe(Instant::now(), context.store.snapshot().revision(), lifetime);
         if let Some(revision) = expired
-            && let Err(error) = sweep(context, revision).await
+            && let Err(error) = context.work.item(sweep(context, revision)).await
         {
             tracing::warn!(%error, controller = context.manager, "events that have expired cannot be removed yet");
         }

@@ -41,9 +41,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
             };
             let name = object.str_at(&["metadata", "name"]).unwrap_or_default();
             let target = Target { resource: schemas, namespace: None, name };
-            let done =
-                conditions::set(context, target, &object, condition(&object, levels, &snapshot))
-                    .await;
+            let wanted = condition(&object, levels, &snapshot);
+            let done = context.work.item(conditions::set(context, target, &object, wanted)).await;
             retries.record(name.to_owned(), done)?;
             names.insert(name.to_owned());
         }

@@ -31,6 +31,7 @@ mod service;
 mod service_cidrs;
 mod table;
 mod token_secrets;
+mod work_meter;
 
 pub use bootstrap::SERVICE_ADDRESS;
 pub use cluster::Cluster;
@@ -38,3 +39,4 @@ pub use definitions::migration::{Progress, Stage};
 pub use member_liveness::{ApiServer, ApiServers};
 pub use options::ControllersOptions;
 pub use service::{Controllers, ControllersHandle};
+pub use work_meter::{ControllerMetrics, NoControllerMetrics};

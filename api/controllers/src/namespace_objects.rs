@@ -65,7 +65,7 @@ pub(super) async fn run(context: &Context, object: Option<NamespaceObject>) -> R
     let mut retries = RetryQueue::default();
     for (namespace, live) in context.namespaces(&snapshot)? {
         if live {
-            let done = reconcile(context, object, &namespace).await;
+            let done = context.work.item(reconcile(context, object, &namespace)).await;
             retries.record(namespace, done)?;
         }
     }
@@ -76,8 +76,9 @@ pub(super) async fn run(context: &Context, object: Option<NamespaceObject>) -> R
             batch = objects.next() => namespaces_of(context, object, &batch?)?,
             touched = retries.due() => touched,
         };
+        context.work.waits(touched.len());
         for namespace in touched {
-            let done = reconcile(context, object, &namespace).await;
+            let done = context.work.item(reconcile(context, object, &namespace)).await;
             retries.record(namespace, done)?;
         }
     }

@@ -43,7 +43,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
                 continue;
             };
             let name = policy.str_at(&["metadata", "name"]).unwrap_or_default();
-            let done = check(context, &environments, policies, &policy).await;
+            let done = context.work.item(check(context, &environments, policies, &policy)).await;
             retries.record(name.to_owned(), done)?;
             names.insert(name.to_owned());
         }

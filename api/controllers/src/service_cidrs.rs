@@ -45,7 +45,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
             let target = Target { resource, namespace: None, name: text(object, "name") };
             retries.record(
                 target.name.to_owned(),
-                reconcile(context, target, object, &all, &addresses).await,
+                context.work.item(reconcile(context, target, object, &all, &addresses)).await,
             )?;
         }
         drop(snapshot);

@@ -45,8 +45,10 @@ pub(super) async fn run(context: &Context, contents: Contents<'_>) -> Result<(),
     let mut secret_changes = context.store.watch(secrets.prefix(None), snapshot.revision())?;
     let mut account_changes = context.store.watch(accounts.prefix(None), snapshot.revision())?;
     let mut retries = RetryQueue::default();
-    for secret_name in token_secrets(context, &snapshot, None)? {
-        let done = reconcile(context, contents, &secret_name).await;
+    let all = token_secrets(context, &snapshot, None)?;
+    context.work.waits(all.len());
+    for secret_name in all {
+        let done = context.work.item(reconcile(context, contents, &secret_name)).await;
         retries.record(secret_name, done)?;
     }
     drop(snapshot);
@@ -57,8 +59,9 @@ pub(super) async fn run(context: &Context, contents: Contents<'_>) -> Result<(),
             Ok(()) = key_changes.changed() => token_secrets(context, &context.store.snapshot(), None)?,
             touched = retries.due() => touched,
         };
+        context.work.waits(touched.len());
         for secret_name in touched {
-            let done = reconcile(context, contents, &secret_name).await;
+            let done = context.work.item(reconcile(context, contents, &secret_name)).await;
             retries.record(secret_name, done)?;
         }
     }

@@ -10,11 +10,13 @@
 //! Not here: which kinds allocate what.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_env::Entropy;
 use quorate_meta::{Cause, Names, Value};
 use quorate_store::Snapshot;
+use tokio::time::Instant;
 
 use super::keys::Key;
 
@@ -27,6 +29,31 @@ pub struct AllocationView<'a> {
     pub snapshot: &'a Snapshot,
     /// Randomness for the start of each choice, so that concurrent writers seldom choose the same.
     pub entropy: &'a dyn Entropy,
+    /// When the choice began.
+    pub begin: Instant,
+    /// Who counts what is allocated.
+    pub metrics: Option<&'a dyn AllocationMetrics>,
+}
+
+/// What became of an attempt to allocate a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AllocationAttempt<'a> {
+    /// The class of values.
+    pub class: &'static str,
+    /// The range of the values, as clients write it; empty where the class has one.
+    pub range: &'a str,
+    /// Whether the client has named the value.
+    pub is_requested: bool,
+    /// Whether the value may be had.
+    pub succeeds: bool,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Counts allocations.
+pub trait AllocationMetrics: Debug + Send + Sync {
+    /// A value was to be allocated. Another writer may still be faster.
+    fn attempted(&self, attempt: &AllocationAttempt<'_>);
 }
 
 impl AllocationView<'_> {
@@ -36,6 +63,14 @@ impl AllocationView<'_> {
         let keys =
             [Some(allocation.key()), allocation.shadow.as_ref().map(|shadow| shadow.key.clone())];
         keys.into_iter().flatten().any(|key| self.snapshot.get(&key).is_some())
+    }
+
+    /// Counts an attempt to allocate a value, which has begun with the choice.
+    pub fn attempted(&self, class: &'static str, range: &str, is_requested: bool, succeeds: bool) {
+        if let Some(metrics) = self.metrics {
+            let took = self.begin.elapsed();
+            metrics.attempted(&AllocationAttempt { class, range, is_requested, succeeds, took });
+        }
     }
 
     /// A random number below a limit.

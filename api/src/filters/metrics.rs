@@ -20,6 +20,9 @@ use crate::metrics::{RequestEnd, RequestUnderWay, Running, is_long_running};
 use crate::request_record::{Milestone, RequestRecord};
 use quorate_access::authentication::User;
 
+/// The user as whom API servers send requests to each other.
+const API_SERVER: &str = "system:apiserver";
+
 /// The request begins to execute; what is given ends that. Of a watch that is the begin only.
 pub(super) fn enter(x: &Exchange<'_>) -> Option<Running> {
     let admitted = x.record.time_to(Milestone::Admitted)?;
@@ -41,6 +44,7 @@ pub(super) fn response_complete(x: &Exchange<'_>, response: Response<Body>) -> R
         request_bytes: record.request_bytes(),
         deprecated: record.is_deprecated().then(|| record.removed_release()),
         is_terminated: is_terminated(record, response.status()),
+        is_own: record.user().is_some_and(|user| user.name == API_SERVER),
         waited: record.queue_time() + record.webhook_time(),
     };
     let metrics = &x.api.metrics.requests;
@@ -97,6 +101,9 @@ fn count_access(x: &Exchange<'_>) {
         (record.decision(), record.time_to(Milestone::Authorized))
     {
         metrics.authorized(decision, authorized.saturating_sub(authenticated));
+        if let Some(admitted) = record.time_to(Milestone::Admitted) {
+            metrics.admitted(admitted.saturating_sub(authorized));
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quorate_meta::Status;
 use quorate_store::{HistoryError, Revision, Snapshot};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::freshness;
 use super::options::At;
@@ -24,7 +24,12 @@ const VERSION_WAIT: Duration = Duration::from_secs(3);
 pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result<Snapshot, Error> {
     match at {
         At::MostRecent => {
-            api.store.read_index().await?;
+            let begin = Instant::now();
+            let newest = api.store.read_index().await;
+            if let Ok(resource) = request.resource() {
+                api.metrics.reads.waited(resource, begin.elapsed(), newest.is_ok());
+            }
+            newest?;
             recheck(api, request).await?;
             Ok(api.store.snapshot())
         }

@@ -6,7 +6,7 @@ use quorate_access::authentication::User;
 use quorate_access::authorization::{Decision, Verdict};
 use quorate_meta::Names;
 use quorate_meta::well_known::USER_SERVICE_ACCOUNT_PREFIX;
-use quorate_metrics::{CounterSeries, HistogramSeries, Registry};
+use quorate_metrics::{CounterSeries, HistogramSeries, PairedSeries, Registry};
 
 /// Users who are counted by their names.
 const KNOWN_USERS: [&str; 4] = ["admin", "client", "kube_proxy", "kubelet"];
@@ -20,6 +20,8 @@ const OTHER: &str = "other";
 pub(crate) struct AccessMetrics {
     authentication: [Outcome; 3],
     authorization: [Outcome; 4],
+    /// The filter of priority and fairness.
+    admission: HistogramSeries,
     known: [CounterSeries; KNOWN_USERS.len()],
     default_account: (String, CounterSeries),
     mail: CounterSeries,
@@ -31,7 +33,8 @@ pub(crate) struct AccessMetrics {
 #[derive(Debug)]
 struct Outcome {
     count: CounterSeries,
-    duration: HistogramSeries,
+    /// Its own time, and that of the filter.
+    duration: PairedSeries,
 }
 
 impl Outcome {
@@ -43,12 +46,14 @@ impl Outcome {
 
 impl AccessMetrics {
     pub(super) fn new(registry: &Registry, names: &Names) -> Self {
+        let filters = registry.histogram("apiserver_request_filter_duration_seconds");
         let outcomes = |what: &str, counter: &str| {
+            let filter = filters.with([what]);
             let count = registry.counter(counter);
             let duration = registry.histogram(&format!("{what}_duration_seconds"));
             move |result: &str| Outcome {
                 count: count.with([result]),
-                duration: duration.with([result]),
+                duration: duration.with([result]).paired_with(&filter),
             }
         };
         let authentication = outcomes("authentication", "authentication_attempts");
@@ -58,6 +63,7 @@ impl AccessMetrics {
         Self {
             authentication: ["success", "failure", "error"].map(authentication),
             authorization: ["allowed", "denied", "no-opinion", "error"].map(authorization),
+            admission: filters.with(["priorityandfairness"]),
             known: KNOWN_USERS.map(|name| users.with([name])),
             default_account: (account.clone(), users.with([&account])),
             mail: users.with([MAIL]),
@@ -99,5 +105,10 @@ impl AccessMetrics {
             (Some(false), _) => 2,
         };
         self.authorization[place].ended(took);
+    }
+
+    /// The request has its place among those in flight, after so long.
+    pub(crate) fn admitted(&self, took: Duration) {
+        self.admission.observe_duration(took);
     }
 }

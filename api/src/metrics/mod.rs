@@ -8,6 +8,7 @@
 //! Not here: the registry, and how it is read (`quorate-metrics`).
 
 mod access;
+mod allocations;
 mod flow_control;
 mod health;
 mod in_flight;
@@ -16,13 +17,16 @@ mod object_counts;
 mod observers;
 mod phases;
 mod plugins;
+mod reads;
 mod requests;
+mod rest_client;
 mod reviewer;
 mod store;
 #[cfg(test)]
 mod tests;
 mod watches;
 mod webhooks;
+mod workqueues;
 
 use std::sync::Arc;
 
@@ -33,17 +37,21 @@ use quorate_metrics::CounterSeries;
 pub use quorate_metrics::{AllowedLabels, MetricsOptions, OptionsError, Registry, TextFormat};
 
 pub(crate) use access::AccessMetrics;
+pub(crate) use allocations::AllocatorMetrics;
 pub(crate) use flow_control::{FlowControlCounts, observe_levels};
 pub(crate) use health::HealthMetrics;
 pub(crate) use in_flight::{InFlightMetrics, Running};
 pub(crate) use observers::{BuildFacts, Observed, observe};
 pub(crate) use phases::PhaseMetrics;
 pub(crate) use plugins::{AdmissionCalls, Conversions};
+pub(crate) use reads::{ListMeter, ReadMetrics};
 pub(crate) use requests::{RequestEnd, RequestMetrics, RequestUnderWay};
+pub(crate) use rest_client::RestClientMetrics;
 pub(crate) use reviewer::measured_modes;
 pub(crate) use store::measured;
 pub(crate) use watches::{WatchMeter, WatchMetrics};
 pub(crate) use webhooks::{WebhookCalls, observe_breakers};
+pub(crate) use workqueues::WorkqueueMetrics;
 
 /// The metrics that only the page of service level indicators has.
 const INDICATORS: [&str; 2] = ["kubernetes_healthcheck", "kubernetes_healthchecks_total"];
@@ -58,6 +66,9 @@ pub(crate) struct ServerMetrics {
     pub(crate) access: AccessMetrics,
     pub(crate) in_flight: Arc<InFlightMetrics>,
     pub(crate) watches: WatchMetrics,
+    pub(crate) reads: ReadMetrics,
+    pub(crate) allocations: Arc<AllocatorMetrics>,
+    pub(crate) workqueues: Arc<WorkqueueMetrics>,
     pub(crate) health: HealthMetrics,
     pub(crate) phases: PhaseMetrics,
     pub(crate) tls_handshake_errors: CounterSeries,
@@ -84,6 +95,9 @@ impl ServerMetrics {
             access: AccessMetrics::new(&registry, names),
             in_flight: InFlightMetrics::new(&registry, limits),
             watches: WatchMetrics::new(&registry),
+            reads: ReadMetrics::new(&registry),
+            allocations: AllocatorMetrics::new(&registry),
+            workqueues: WorkqueueMetrics::new(&registry),
             health: HealthMetrics::new(&registry),
             phases: PhaseMetrics::new(&registry),
             tls_handshake_errors: registry.counter("apiserver_tls_handshake_errors_total").with([]),

@@ -5,12 +5,17 @@
 
 use std::sync::Arc;
 
+use quorate_access::authentication::token::{ServiceAccountTokens, TokenUse};
+use quorate_access::authorization::{Authorizer, ModeDecisions};
+use quorate_meta::{Names, Value};
 use quorate_metrics::Registry;
 use quorate_registry::features::{Gate, Gates, Stage, Usage};
 use quorate_registry::release::Release;
 use quorate_registry::write::DeclarativeCounts;
+use quorate_registry::{CurrentCatalogue, stored_codec};
 use quorate_store::{Status, Store};
 
+use super::allocations;
 use super::object_counts::ObjectCounts;
 use crate::audit::Audit;
 
@@ -29,6 +34,10 @@ pub(crate) struct Observed<'o> {
     pub(crate) build: &'o BuildFacts,
     pub(crate) audit: Option<&'o Arc<Audit>>,
     pub(crate) declarative: &'o Arc<DeclarativeCounts>,
+    pub(crate) names: &'static Names,
+    pub(crate) catalogue: &'o Arc<CurrentCatalogue>,
+    pub(crate) authorizer: &'o Arc<Authorizer>,
+    pub(crate) service_accounts: &'o Arc<ServiceAccountTokens>,
 }
 
 /// Observes them.
@@ -38,6 +47,11 @@ pub(crate) fn observe(registry: &Registry, observed: &Observed<'_>) {
     declarative(registry, observed.declarative);
     store(registry, observed.store);
     objects(registry, observed.store);
+    versions(registry, observed.store, observed.catalogue);
+    decisions(registry, observed.authorizer);
+    tokens(registry, observed.service_accounts);
+    services(registry, observed.store, observed.catalogue);
+    allocations::observe(registry, observed.names, observed.store);
     audit(registry, observed.audit);
 }
 
@@ -135,6 +149,78 @@ fn objects(registry: &Registry, store: &Arc<dyn Store>) {
     registry.observe("apiserver_resource_size_estimate_bytes", move |to| {
         for ((group, resource), count) in &*counts.get() {
             to.add_count(&[group, resource], count.bytes);
+        }
+    });
+}
+
+fn versions(registry: &Registry, store: &Arc<dyn Store>, catalogue: &Arc<CurrentCatalogue>) {
+    let (store, catalogue) = (store.clone(), catalogue.clone());
+    registry.observe("apiserver_watch_cache_resource_version", move |to| {
+        let applied = store.status().applied.get();
+        for resource in catalogue.load().stored() {
+            to.add_count(&[&resource.group, &resource.plural], applied);
+        }
+    });
+}
+
+fn decisions(registry: &Registry, authorizer: &Arc<Authorizer>) {
+    let authorizer = authorizer.clone();
+    registry.observe("apiserver_authorization_decisions_total", move |to| {
+        for ModeDecisions { mode, name, allowed, denied } in authorizer.decisions() {
+            to.add_count(&[mode, name, "allowed"], allowed);
+            to.add_count(&[mode, name, "denied"], denied);
+        }
+    });
+}
+
+fn tokens(registry: &Registry, tokens: &Arc<ServiceAccountTokens>) {
+    let observe = |name: &str, token_use: TokenUse| {
+        let tokens = tokens.clone();
+        registry.observe(name, move |to| to.add_count(&[], tokens.counts().of(token_use)));
+    };
+    observe("serviceaccount_valid_tokens_total", TokenUse::Valid);
+    observe("serviceaccount_legacy_tokens_total", TokenUse::OfSecret);
+    // Secrets are made by hand: no controller makes one for an account.
+    observe("serviceaccount_legacy_manual_token_uses_total", TokenUse::OfSecret);
+    observe("serviceaccount_invalid_legacy_auto_token_uses_total", TokenUse::OfInvalidSecret);
+    let observe = |name: &str, statuses: &'static [(&str, &[TokenUse])]| {
+        let tokens = tokens.clone();
+        registry.observe(name, move |to| {
+            for (status, uses) in statuses {
+                let count = uses.iter().map(|token_use| tokens.counts().of(*token_use)).sum();
+                to.add_count(&[status], count);
+            }
+        });
+    };
+    observe(
+        "authentication_token_cache_request_total",
+        &[("hit", &[TokenUse::Hit]), ("miss", &[TokenUse::Verified, TokenUse::Failed])],
+    );
+    observe(
+        "authentication_token_cache_fetch_total",
+        &[("ok", &[TokenUse::Verified]), ("error", &[TokenUse::Failed])],
+    );
+}
+
+/// Which APIServices are not available, as their conditions say.
+fn services(registry: &Registry, store: &Arc<dyn Store>, catalogue: &Arc<CurrentCatalogue>) {
+    let (store, catalogue) = (store.clone(), catalogue.clone());
+    registry.observe("aggregator_unavailable_apiservice", move |to| {
+        let catalogue = catalogue.load();
+        let mut resources = catalogue.stored();
+        let Some(services) = resources.find(|resource| resource.plural == "apiservices") else {
+            return;
+        };
+        let snapshot = store.snapshot();
+        for (key, entry) in snapshot.range(&services.prefix(None), None) {
+            let object = stored_codec::decode(services, entry);
+            let (Some((_, name)), Ok(object)) = (services.parse_key(key), object) else { continue };
+            let conditions = object.at(&["status", "conditions"]).and_then(Value::as_list);
+            let is_unavailable = conditions.unwrap_or_default().iter().any(|condition| {
+                condition.str_at(&["type"]) == Some("Available")
+                    && condition.str_at(&["status"]) == Some("False")
+            });
+            to.add(&[name], if is_unavailable { 1.0 } else { 0.0 });
         }
     });
 }

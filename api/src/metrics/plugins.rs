@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_admission::metrics::{
-    AdmissionMetrics, PluginResult, PolicyAction, PolicyResult, StepResult,
+    AdmissionMetrics, PluginResult, PodSecurityResult, PodSecurityTarget, PolicyAction,
+    PolicyResult, StepResult,
 };
 use quorate_extensions::crd::conversion::{ConversionMetrics, ConversionResult};
 use quorate_metrics::{Counter, Histogram, HistogramSeries, Registry};
@@ -20,6 +21,8 @@ pub(crate) struct AdmissionCalls {
     mutating_duration: Histogram<3>,
     compilation: HistogramSeries,
     evaluation: HistogramSeries,
+    pod_security: Counter<7>,
+    pod_security_errors: Counter<4>,
 }
 
 impl AdmissionCalls {
@@ -41,6 +44,8 @@ impl AdmissionCalls {
             mutating_duration: registry.histogram(&durations("mutating")),
             compilation: cel("compilation"),
             evaluation: cel("evaluation"),
+            pod_security: registry.counter("pod_security_evaluations_total"),
+            pod_security_errors: registry.counter("pod_security_errors_total"),
         })
     }
 }
@@ -74,6 +79,19 @@ impl AdmissionMetrics for AdmissionCalls {
 
     fn policy_compiled(&self, took: Duration) {
         self.compilation.observe_duration(took);
+    }
+
+    fn pod_security_evaluated(&self, result: &PodSecurityResult<'_>) {
+        let PodSecurityResult { mode, level, version, allows, target } = *result;
+        let decision = if allows { "allow" } else { "deny" };
+        let PodSecurityTarget { operation, resource, subresource } = target;
+        let labels = [decision, level, version, mode, operation, resource, subresource];
+        self.pod_security.inc(labels);
+    }
+
+    fn pod_security_failed(&self, target: &PodSecurityTarget<'_>, is_refused: bool) {
+        let PodSecurityTarget { operation, resource, subresource } = *target;
+        self.pod_security_errors.inc([truth(is_refused), operation, resource, subresource]);
     }
 }
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 use http::{HeaderMap, StatusCode};
 use quorate_access::request::{RequestInfo, Verb};
 use quorate_metrics::{
-    Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries, Registry, SeriesMap,
+    Counter, CounterSeries, Gauge, GaugeSeries, Histogram, HistogramSeries, PairedSeries, Registry,
+    SeriesMap,
 };
 use quorate_registry::Resource;
 use quorate_registry::release::Release;
@@ -33,6 +34,7 @@ pub(crate) struct RequestMetrics {
     long_running: Gauge<7>,
     terminations: Counter<8>,
     aborts: Counter<6>,
+    own: Counter<4>,
     /// The series of each kind of request, by the labels of the first metric.
     kinds: SeriesMap<Arc<KindOfRequest>>,
 }
@@ -43,12 +45,21 @@ struct KindOfRequest {
     total: CounterSeries,
     duration: HistogramSeries,
     /// Not of a dry run, nor of what goes on as long as its client likes.
-    indicators: Option<(HistogramSeries, HistogramSeries)>,
+    indicators: Option<Indicators>,
     /// Of reads of resources.
     response_sizes: Option<HistogramSeries>,
     /// Of writes of resources.
     body_size: Option<HistogramSeries>,
     long_running: Option<GaugeSeries>,
+}
+
+/// The time of a request without what it has waited, under two names.
+#[derive(Debug)]
+struct Indicators {
+    sli: HistogramSeries,
+    slo: HistogramSeries,
+    /// The time of the request and the first of them: most have not waited.
+    at_once: Option<PairedSeries>,
 }
 
 /// What is known of a request when its answer begins.
@@ -64,6 +75,8 @@ pub(crate) struct RequestEnd<'r> {
     pub(crate) deprecated: Option<Option<Release>>,
     /// Whether the server has ended it to protect itself.
     pub(crate) is_terminated: bool,
+    /// Whether an API server has sent it.
+    pub(crate) is_own: bool,
     /// The time that it waited, for a seat and for webhooks.
     pub(crate) waited: Duration,
 }
@@ -88,6 +101,7 @@ impl RequestMetrics {
             long_running: registry.gauge("apiserver_longrunning_requests"),
             terminations: registry.counter("apiserver_request_terminations_total"),
             aborts: registry.counter("apiserver_request_aborts_total"),
+            own: registry.counter("apiserver_selfrequest_total"),
             kinds: SeriesMap::default(),
         }
     }
@@ -97,9 +111,11 @@ impl RequestMetrics {
         let labels = RequestLabels::of(end.info, end.headers, end.resource);
         self.count_rest(end, &labels);
         let key = self.key(end, &labels);
-        match self.kinds.get_or_insert(&key, || Arc::new(self.kind(end, &labels))) {
+        match self.kinds.get_or_insert(&key, || Arc::new(self.kind(end, &labels, true))) {
             Some(kind) => kind.ended(took, end.waited, bytes, end.request_bytes),
-            None => self.kind(end, &labels).ended(took, end.waited, bytes, end.request_bytes),
+            None => {
+                self.kind(end, &labels, false).ended(took, end.waited, bytes, end.request_bytes)
+            }
         }
     }
 
@@ -108,8 +124,8 @@ impl RequestMetrics {
         let labels = RequestLabels::of(end.info, end.headers, end.resource);
         self.count_rest(end, &labels);
         let key = self.key(end, &labels);
-        let kind = self.kinds.get_or_insert(&key, || Arc::new(self.kind(end, &labels)));
-        let kind = kind.cloned().unwrap_or_else(|| Arc::new(self.kind(end, &labels)));
+        let kind = self.kinds.get_or_insert(&key, || Arc::new(self.kind(end, &labels, true)));
+        let kind = kind.cloned().unwrap_or_else(|| Arc::new(self.kind(end, &labels, false)));
         if let Some(gauge) = &kind.long_running {
             gauge.add(1.0);
         }
@@ -141,6 +157,9 @@ impl RequestMetrics {
             let removed = removed.as_deref().unwrap_or_default();
             self.deprecated.set([group, version, resource, subresource, removed], 1.0);
         }
+        if end.is_own {
+            self.own.inc([verb, group, resource, subresource]);
+        }
         if end.is_terminated {
             let code = end.status.as_str();
             let labels = [verb, group, version, resource, subresource, scope, COMPONENT, code];
@@ -148,13 +167,21 @@ impl RequestMetrics {
         }
     }
 
-    fn kind(&self, end: &RequestEnd<'_>, labels: &RequestLabels<'_>) -> KindOfRequest {
+    /// The series of a kind of request; `is_kept` when they are found again for the next one.
+    fn kind(
+        &self,
+        end: &RequestEnd<'_>,
+        labels: &RequestLabels<'_>,
+        is_kept: bool,
+    ) -> KindOfRequest {
         let RequestLabels { verb, dry_run, group, version, resource, subresource, scope } = *labels;
         let seven = [verb, group, version, resource, subresource, scope, COMPONENT];
         let is_resource = end.resource.is_some();
         let is_long = is_resource && is_long_running(end.info);
         let is_read = is_resource && matches!(verb, "GET" | "LIST");
         let body_verb = body_verb(end.info.verb).filter(|_| is_resource);
+        let eight = [verb, dry_run, group, version, resource, subresource, scope, COMPONENT];
+        let duration = self.duration.with(eight);
         KindOfRequest {
             total: self.total.with([
                 verb,
@@ -167,18 +194,12 @@ impl RequestMetrics {
                 COMPONENT,
                 end.status.as_str(),
             ]),
-            duration: self.duration.with([
-                verb,
-                dry_run,
-                group,
-                version,
-                resource,
-                subresource,
-                scope,
-                COMPONENT,
-            ]),
-            indicators: (dry_run.is_empty() && !is_long)
-                .then(|| (self.sli.with(seven), self.slo.with(seven))),
+            indicators: (dry_run.is_empty() && !is_long).then(|| {
+                let (sli, slo) = (self.sli.with(seven), self.slo.with(seven));
+                let at_once = is_kept.then(|| duration.paired_with(&sli));
+                Indicators { sli, slo, at_once }
+            }),
+            duration,
             response_sizes: is_read.then(|| self.response_sizes.with(seven)),
             body_size: body_verb.map(|verb| self.body_size.with([group, resource, verb])),
             long_running: is_long.then(|| self.long_running.with(seven)),
@@ -198,11 +219,18 @@ impl KindOfRequest {
     #[expect(clippy::cast_precision_loss, reason = "histograms sum floating-point numbers")]
     fn ended(&self, took: Duration, waited: Duration, bytes: u64, request_bytes: usize) {
         self.total.inc();
-        self.duration.observe_duration(took);
-        if let Some((sli, slo)) = &self.indicators {
-            let own = took.saturating_sub(waited);
-            sli.observe_duration(own);
-            slo.observe_duration(own);
+        match &self.indicators {
+            Some(Indicators { slo, at_once: Some(at_once), .. }) if waited.is_zero() => {
+                at_once.observe_duration(took);
+                slo.observe_duration(took);
+            }
+            Some(Indicators { sli, slo, .. }) => {
+                let own = took.saturating_sub(waited);
+                self.duration.observe_duration(took);
+                sli.observe_duration(own);
+                slo.observe_duration(own);
+            }
+            None => self.duration.observe_duration(took),
         }
         if let Some(sizes) = &self.response_sizes {
             sizes.observe(bytes as f64);

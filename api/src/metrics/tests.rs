@@ -43,6 +43,7 @@ fn end<'r>(
         request_bytes: 0,
         deprecated: None,
         is_terminated: false,
+        is_own: false,
         waited: Duration::from_millis(100),
     }
 }

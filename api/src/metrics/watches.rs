@@ -12,6 +12,7 @@ pub(crate) struct WatchMetrics {
     sizes: Histogram<3>,
     initial: Counter<2>,
     terminated: Counter<2>,
+    dispatched: Counter<2>,
     lists: Histogram<4>,
     made: CounterSeries,
     shared: CounterSeries,
@@ -24,6 +25,7 @@ pub(crate) struct WatchMeter {
     sizes: HistogramSeries,
     initial: CounterSeries,
     terminated: CounterSeries,
+    dispatched: CounterSeries,
     /// The time of a list at its begin, and since when that is under way.
     list: Option<(HistogramSeries, Instant)>,
     made: CounterSeries,
@@ -38,6 +40,7 @@ impl WatchMetrics {
             sizes: registry.histogram("apiserver_watch_events_sizes"),
             initial: registry.counter("apiserver_init_events_total"),
             terminated: registry.counter("apiserver_terminated_watchers_total"),
+            dispatched: registry.counter("apiserver_watch_cache_events_dispatched_total"),
             lists: registry.histogram("apiserver_watch_list_duration_seconds"),
             made: lines.with(["made"]),
             shared: lines.with(["shared"]),
@@ -59,6 +62,7 @@ impl WatchMetrics {
             sizes: self.sizes.with([group, version, plural]),
             initial: self.initial.with([group, plural]),
             terminated: self.terminated.with([group, plural]),
+            dispatched: self.dispatched.with([group, plural]),
             list: is_list.then(list),
             made: self.made.clone(),
             shared: self.shared.clone(),
@@ -70,19 +74,22 @@ impl WatchMeter {
     /// Lines of these sizes are on their way, which another watch has made.
     pub(crate) fn shared(&self, sizes: &[u32]) {
         self.shared.add(sizes.len() as u64);
+        self.dispatched.add(sizes.len() as u64);
         self.count(sizes);
     }
 
     /// Lines of these sizes are on their way.
     pub(crate) fn made(&self, sizes: &[u32]) {
         self.made.add(sizes.len() as u64);
+        self.dispatched.add(sizes.len() as u64);
         self.count(sizes);
     }
 
     /// One of them is of the state that comes first.
     pub(crate) fn initial(&self, bytes: usize) {
         self.initial.inc();
-        self.made(&[u32::try_from(bytes).unwrap_or(u32::MAX)]);
+        self.made.inc();
+        self.count(&[u32::try_from(bytes).unwrap_or(u32::MAX)]);
     }
 
     /// The state that comes first has been told.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use http::StatusCode;
-use quorate_admission::webhook::{CallResult, Outcome, WebhookIndex, WebhookMetrics};
+use quorate_admission::webhook::{
+    CallResult, ConditionsOutcome, ConditionsResult, Outcome, WebhookIndex, WebhookMetrics,
+};
 use quorate_metrics::{Counter, Histogram, Registry};
 
 /// The highest status that is told: webhooks may answer any number.
@@ -16,16 +18,23 @@ pub(crate) struct WebhookCalls {
     calls: Counter<5>,
     rejections: Counter<5>,
     failed_open: Counter<2>,
+    conditions: Histogram<4>,
+    excluded: Counter<4>,
+    condition_errors: Counter<4>,
 }
 
 impl WebhookCalls {
     /// Nothing counted yet.
     pub(crate) fn new(registry: &Registry) -> Arc<Self> {
+        let condition = |what: &str| format!("apiserver_admission_match_condition_{what}");
         Arc::new(Self {
             duration: registry.histogram("apiserver_admission_webhook_admission_duration_seconds"),
             calls: registry.counter("apiserver_admission_webhook_request_total"),
             rejections: registry.counter("apiserver_admission_webhook_rejection_count"),
             failed_open: registry.counter("apiserver_admission_webhook_fail_open_count"),
+            conditions: registry.histogram(&condition("evaluation_seconds")),
+            excluded: registry.counter(&condition("exclusions_total")),
+            condition_errors: registry.counter(&condition("evaluation_errors_total")),
         })
     }
 }
@@ -59,6 +68,17 @@ impl WebhookMetrics for WebhookCalls {
         let is_rejected = if is_rejected { "true" } else { "false" };
         self.duration.observe_duration([name, kind, operation, is_rejected], call.took);
         self.calls.inc([name, kind, operation, &code(status), is_rejected]);
+    }
+
+    fn conditions_evaluated(&self, result: &ConditionsResult<'_>) {
+        let kind = result.webhook_type.label();
+        let labels = [result.webhook, "webhook", kind, result.operation.name()];
+        self.conditions.observe_duration(labels, result.took);
+        match result.outcome {
+            ConditionsOutcome::Hold => {}
+            ConditionsOutcome::Exclude => self.excluded.inc(labels),
+            ConditionsOutcome::Fail => self.condition_errors.inc(labels),
+        }
     }
 }
 

@@ -112,6 +112,160 @@ async fn the_group_for_monitoring_reads_it() {
     assert_eq!(server.by(None).get("/metrics").await.status, 401);
 }
 
+/// The value of a series; `None` when it is not told.
+fn value(text: &str, series: &str) -> Option<f64> {
+    let line = text.lines().find(|line| line.strip_suffix(' ').unwrap_or(line).starts_with(series));
+    line?.rsplit_once(' ')?.1.parse().ok()
+}
+
+/// What a request adds to a series.
+async fn moves(server: &Server, series: &str, method: Method, path: &str, body: serde_json::Value) {
+    let before = value(&server.get("/metrics").await.text(), series).unwrap_or_default();
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    server.send(method, path, &[], body).await;
+    let text = server.get("/metrics").await.text();
+    let after = value(&text, series).unwrap_or_default();
+    assert!(after > before, "{path} has not moved {series}: {before} and {after} in\n{text}");
+}
+
+#[tokio::test]
+async fn numbers_move_with_what_is_done() {
+    let server = Server::for_pods().await;
+    let _controllers = server.defaults().await;
+    let get = async |series: &str, path: &str| {
+        moves(&server, series, Method::GET, path, json!(null)).await;
+    };
+    let post = async |series: &str, path: &str, body: serde_json::Value| {
+        moves(&server, series, Method::POST, path, body).await;
+    };
+    let labels = "{group=\"\",resource=\"configmaps\"";
+    server.send(Method::POST, MAPS, &[], json!({"metadata": {"name": "m"}}).to_string()).await;
+    get(&format!("apiserver_cache_list_total{labels}"), MAPS).await;
+    get(&format!("apiserver_cache_list_fetched_objects_total{labels}"), MAPS).await;
+    get(&format!("apiserver_cache_list_returned_objects_total{labels}"), MAPS).await;
+    get(&format!("apiserver_watch_cache_consistent_read_total{labels},success=\"true\""), MAPS)
+        .await;
+    get(&format!("apiserver_watch_cache_read_wait_seconds_count{labels}"), MAPS).await;
+    let version = server.get(MAPS).await.json()["metadata"]["resourceVersion"].clone();
+    let exact =
+        format!("{MAPS}?resourceVersion={}&resourceVersionMatch=Exact", version.as_str().unwrap());
+    for of in [
+        "list_total",
+        "list_fetched_objects_total",
+        "list_evaluated_objects_total",
+        "list_returned_objects_total",
+    ] {
+        get(&format!("apiserver_storage_{of}{labels}"), &exact).await;
+    }
+    let watch = format!("{MAPS}?watch=1&timeoutSeconds=1&resourceVersion=1");
+    get(&format!("apiserver_watch_cache_events_dispatched_total{labels}"), &watch).await;
+    post(
+        &format!("apiserver_watch_cache_resource_version{labels}"),
+        MAPS,
+        json!({"metadata": {"name": "n"}}),
+    )
+    .await;
+    for filter in ["authentication", "authorization", "priorityandfairness"] {
+        let series =
+            format!("apiserver_request_filter_duration_seconds_count{{filter=\"{filter}\"}}");
+        get(&series, MAPS).await;
+    }
+    let service =
+        |name: &str, spec: serde_json::Value| json!({"metadata": {"name": name}, "spec": spec});
+    let port = json!([{"port": 80, "nodePort": 30080}]);
+    let services = "/api/v1/namespaces/a/services";
+    let address = "kube_apiserver_clusterip_allocator_";
+    let ports = "kube_apiserver_nodeport_allocator_";
+    let plain = |name: &str| service(name, json!({"ports": [{"port": 80}]}));
+    post(
+        &format!("{address}allocation_total{{cidr=\"10.96.0.0/16\",scope=\"dynamic\"}}"),
+        services,
+        plain("a"),
+    )
+    .await;
+    post(&format!("{address}allocation_duration_seconds_count"), services, plain("b")).await;
+    post(&format!("{address}allocated_ips"), services, plain("c")).await;
+    let named = service("d", json!({"ports": [{"port": 80}], "clusterIP": "10.96.0.77"}));
+    post(
+        &format!("{address}allocation_total{{cidr=\"10.96.0.0/16\",scope=\"static\"}}"),
+        services,
+        named.clone(),
+    )
+    .await;
+    let taken = service("e", named["spec"].clone());
+    post(
+        &format!("{address}allocation_errors_total{{cidr=\"10.96.0.0/16\",scope=\"static\"}}"),
+        services,
+        taken,
+    )
+    .await;
+    let of_nodes = |name: &str, ports: &serde_json::Value| {
+        service(name, json!({"type": "NodePort", "ports": ports}))
+    };
+    post(&format!("{ports}allocation_total{{scope=\"static\"}}"), services, of_nodes("f", &port))
+        .await;
+    post(
+        &format!("{ports}allocation_errors_total{{scope=\"static\"}}"),
+        services,
+        of_nodes("g", &port),
+    )
+    .await;
+    post(
+        &format!("{ports}allocation_total{{scope=\"dynamic\"}}"),
+        services,
+        of_nodes("h", &json!([{"port": 80}])),
+    )
+    .await;
+    post(&format!("{ports}allocated_ports"), services, of_nodes("i", &json!([{"port": 80}]))).await;
+    let text = server.get("/metrics").await.text();
+    let left = |series: &str, all: f64, used: &str| {
+        let (left, used) = (value(&text, series).unwrap(), value(&text, used).unwrap());
+        assert_eq!(left + used, all, "{series}");
+    };
+    left(&format!("{ports}available_ports"), 2_768.0, &format!("{ports}allocated_ports"));
+    left(&format!("{address}available_ips"), 65_534.0, &format!("{address}allocated_ips"));
+    let pod =
+        json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    post("pod_security_evaluations_total{decision=\"allow\",policy_level=\"privileged\",policy_version=\"latest\",mode=\"enforce\",request_operation=\"create\",resource=\"pod\",subresource=\"\"}", "/api/v1/namespaces/a/pods", pod).await;
+    let namespace = "/api/v1/namespaces";
+    for what in ["adds_total", "work_duration_seconds_count", "queue_duration_seconds_count"] {
+        let name = what.replace('_', "-");
+        let series = format!("workqueue_{what}{{name=\"service-account-controller\"}}");
+        server
+            .send(Method::POST, namespace, &[], json!({"metadata": {"name": name}}).to_string())
+            .await;
+        eventually(&server, &series).await;
+    }
+    let apiserver = server.by(Some(User::new("system:apiserver", ["system:masters".to_owned()])));
+    apiserver.get(MAPS).await;
+    let text = server.get("/metrics").await.text();
+    let own = "apiserver_selfrequest_total{verb=\"LIST\",group=\"\",resource=\"configmaps\",subresource=\"\"}";
+    assert_eq!(value(&text, own), Some(1.0), "{text}");
+    let anyone = server.by(Some(User::new("ann", ["system:authenticated".to_owned()])));
+    anyone.get("/version").await;
+    let text = server.get("/metrics").await.text();
+    let allowed =
+        "apiserver_authorization_decisions_total{type=\"RBAC\",name=\"rbac\",decision=\"allowed\"}";
+    assert!(value(&text, allowed).is_some_and(|count| count >= 1.0), "{text}");
+    assert_eq!(
+        value(&text, "aggregator_unavailable_apiservice{name=\"v1.apps\"}"),
+        Some(0.0),
+        "{text}"
+    );
+}
+
+/// Until a series is told that is more than zero.
+async fn eventually(server: &Server, series: &str) {
+    for _ in 0..200 {
+        let text = server.get("/metrics").await.text();
+        if value(&text, series).is_some_and(|value| value > 0.0) {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    panic!("{series} does not move");
+}
+
 /// `promtool` of Prometheus knows what scrapers accept.
 #[tokio::test(start_paused = true)]
 async fn promtool_accepts_it() {

@@ -17,10 +17,10 @@ use hyper::body::Incoming;
 use quorate_env::Network;
 use rustls::ClientConfig as TlsConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::pool::Pool;
-use super::{CallError, Connection, Failure, Place, status};
+use super::{CallEnd, CallError, CallMetrics, Connection, Failure, Place, status};
 
 /// Calls of one client that run at a time.
 const MAX_CALLS: usize = 64;
@@ -116,13 +116,21 @@ pub struct Client {
     options: ClientOptions,
     calls: Semaphore,
     pool: Pool,
+    metrics: Option<Arc<dyn CallMetrics>>,
 }
 
 impl Client {
     /// A client without open connections.
     #[must_use]
     pub fn new(options: ClientOptions) -> Self {
-        Self { options, calls: Semaphore::new(MAX_CALLS), pool: Pool::default() }
+        let (calls, pool) = (Semaphore::new(MAX_CALLS), Pool::default());
+        Self { options, calls, pool, metrics: None }
+    }
+
+    /// The same, whose calls are counted.
+    #[must_use]
+    pub fn counted_by(self, metrics: Option<Arc<dyn CallMetrics>>) -> Self {
+        Self { metrics, ..self }
     }
 
     /// Where calls go.
@@ -136,6 +144,7 @@ impl Client {
     /// # Errors
     /// Why there is no whole answer; one with any status is an answer.
     pub async fn post(&self, call: Call<'_>) -> Result<Answer, CallError> {
+        let begin = Instant::now();
         let answer = match timeout(call.timeout, self.post_untimed(&call)).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -144,10 +153,21 @@ impl Client {
                 Err(CallError::timeout())
             }
         };
+        self.count(&call, &answer, begin.elapsed());
         answer.map_err(|error| {
             let place = self.place();
             error.of_post(&format!("https://{}{}", place.authority(), place.target(call.query)))
         })
+    }
+
+    fn count(&self, call: &Call<'_>, answer: &Result<Answer, CallError>, took: Duration) {
+        let Some(metrics) = &self.metrics else { return };
+        let (status, received) = match answer {
+            Ok(answer) => (Some(answer.status), answer.body.len()),
+            Err(error) => (error.status(), 0),
+        };
+        let (host, sent) = (self.place().authority(), call.body.len());
+        metrics.ended(&CallEnd { host: &host, status, sent, received, took });
     }
 
     async fn post_untimed(&self, call: &Call<'_>) -> Result<Answer, CallError> {
@@ -156,7 +176,12 @@ impl Client {
         if let Some(mut used) = self.pool.take() {
             match self.send(&mut used, call).await {
                 Ok(answer) => return self.read(answer, used, call.max_answer).await,
-                Err(error) if error.failure() == Failure::Broken => self.pool.clear(),
+                Err(error) if error.failure() == Failure::Broken => {
+                    self.pool.clear();
+                    if let Some(metrics) = &self.metrics {
+                        metrics.sent_again(&self.place().authority());
+                    }
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -19,7 +19,10 @@ use rustls_pki_types::CertificateDer;
 use tokio::time::Instant;
 
 use super::client::{AnswerRoom, Client, ClientOptions, ServiceResolver};
-use super::{CallError, Failure, HTTP_1, HTTP_2, Place, ServerVerifier, certificates, client_tls};
+use super::{
+    CallError, CallMetrics, Failure, HTTP_1, HTTP_2, Place, ServerVerifier, certificates,
+    client_tls,
+};
 
 /// Clients that are kept.
 const MAX_CLIENTS: usize = 256;
@@ -78,6 +81,7 @@ pub struct Outside {
 pub struct Clients {
     outside: Outside,
     room: AnswerRoom,
+    metrics: Option<Arc<dyn CallMetrics>>,
     known: Mutex<HashMap<ClientConfig, Known>>,
 }
 
@@ -90,7 +94,13 @@ impl Clients {
     /// No client yet.
     #[must_use]
     pub fn new(outside: Outside) -> Self {
-        Self { outside, room: AnswerRoom::default(), known: Mutex::default() }
+        Self { outside, room: AnswerRoom::default(), metrics: None, known: Mutex::default() }
+    }
+
+    /// The same, whose calls are counted.
+    #[must_use]
+    pub fn counted_by(self, metrics: Arc<dyn CallMetrics>) -> Self {
+        Self { metrics: Some(metrics), ..self }
     }
 
     /// The client of a configuration.
@@ -134,14 +144,15 @@ impl Clients {
         };
         let tls =
             client_tls(verifier, None, protocols, self.outside.clock.clone()).map_err(wrong)?;
-        Ok(Client::new(ClientOptions {
+        let client = Client::new(ClientOptions {
             place: config.place.clone(),
             tls,
             authorization: None,
             network: self.outside.network.clone(),
             services: Some(self.outside.services.clone()),
             room: self.room.clone(),
-        }))
+        });
+        Ok(client.counted_by(self.metrics.clone()))
     }
 }
 

@@ -12,6 +12,7 @@ mod client;
 mod clients;
 mod connection;
 mod error;
+mod metrics;
 mod place;
 mod pool;
 mod server_verifier;
@@ -29,6 +30,7 @@ pub use client::{Answer, AnswerRoom, Call, Client, ClientOptions, ServiceResolve
 pub use clients::{ClientConfig, Clients, Outside};
 pub use connection::{Connection, HTTP_1, HTTP_2};
 pub use error::{CallError, Failure};
+pub use metrics::{CallEnd, CallMetrics};
 pub use place::Place;
 pub use server_verifier::ServerVerifier;
 pub use tls::{certificates, client_tls};

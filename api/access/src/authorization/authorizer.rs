@@ -22,10 +22,11 @@ use quorate_meta::Names;
 use quorate_meta::well_known::{GROUP_AUTHENTICATED, GROUP_MASTERS};
 use quorate_store::Store;
 
+use super::decision_counts::DecisionCounts;
 use super::mode::Mode;
 use super::node::NodeRestriction;
 use super::rbac::{self, Rule, Rules};
-use super::{Action, ActionKind, Decision, ModeOptions, Rights, Verdict};
+use super::{Action, ActionKind, Decision, ModeDecisions, ModeOptions, Rights, Verdict};
 use crate::authentication::{QuorumConfirmation, User};
 use quorate_registry::Catalogue;
 use quorate_registry::derived::Informed;
@@ -52,6 +53,8 @@ pub struct AuthorizerOptions<'a> {
 pub struct Authorizer {
     pub(super) names: &'static Names,
     modes: Vec<Mode>,
+    /// Of each of them.
+    counts: Vec<DecisionCounts>,
     store: Arc<dyn Store>,
     confirmation: QuorumConfirmation,
     /// The name of the group that roles are in.
@@ -63,10 +66,11 @@ impl Authorizer {
     #[must_use]
     pub fn new(options: AuthorizerOptions<'_>) -> Self {
         let AuthorizerOptions { names, catalogue, store, modes } = options;
-        let modes =
+        let modes: Vec<Mode> =
             modes.iter().filter_map(|asked| Mode::new(asked, names, catalogue, &store)).collect();
         Self {
             names,
+            counts: modes.iter().map(|_| DecisionCounts::default()).collect(),
             modes,
             store,
             confirmation: QuorumConfirmation::default(),
@@ -78,6 +82,11 @@ impl Authorizer {
     #[must_use]
     pub fn derived_states(&self) -> Vec<Arc<dyn Informed>> {
         self.modes.iter().filter_map(Mode::derived_state).collect()
+    }
+
+    /// How often each mode has decided.
+    pub fn decisions(&self) -> impl Iterator<Item = ModeDecisions> {
+        self.modes.iter().zip(&self.counts).map(|(mode, counts)| counts.of(mode))
     }
 
     /// Whether it can decide: what it decides by has been read, and the default roles exist.
@@ -187,8 +196,9 @@ impl Authorizer {
 
     async fn ask_modes(&self, user: &User, action: &Action<'_>) -> Decision {
         let (mut reasons, mut errors, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-        for mode in &self.modes {
+        for (mode, counts) in self.modes.iter().zip(&self.counts) {
             let decision = mode.decide(&self.group, user, action).await;
+            counts.count(&decision);
             errors.extend(Some(decision.error).filter(|error| !error.is_empty()));
             problems.extend(decision.problems);
             if decision.verdict != Verdict::NoOpinion {

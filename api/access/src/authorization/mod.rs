@@ -9,6 +9,7 @@
 mod action;
 mod authorizer;
 mod decision;
+mod decision_counts;
 mod escalation;
 mod impersonation;
 mod mode;
@@ -23,6 +24,7 @@ mod webhook;
 pub use action::{Action, ActionKind, Operator, Requirement, ResourceAction, fields, labels};
 pub use authorizer::{Authorizer, AuthorizerOptions};
 pub use decision::{Decision, Verdict};
+pub use decision_counts::ModeDecisions;
 pub use escalation::check_escalation;
 pub use impersonation::impersonate;
 pub use mode::ModeOptions;

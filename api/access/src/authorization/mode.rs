@@ -63,6 +63,17 @@ impl Mode {
         })
     }
 
+    /// Its name in options and the name of its authorizer, as metrics say them.
+    pub(super) fn names(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Rules(_) => ("RBAC", "rbac"),
+            Self::Nodes(_) => ("Node", "node"),
+            Self::Webhook(_) => ("Webhook", "default"),
+            Self::AlwaysAllow => ("AlwaysAllow", "alwaysallow"),
+            Self::AlwaysDeny => ("AlwaysDeny", "alwaysdeny"),
+        }
+    }
+
     /// The decision of this mode; `group` is the name of the group of roles.
     pub(super) async fn decide(&self, group: &str, user: &User, action: &Action<'_>) -> Decision {
         match self {

@@ -9,9 +9,11 @@ use quorate_meta::{Status, Value};
 use quorate_policy::{ConditionsVerdict, FailurePolicy, Pending};
 use quorate_registry::Attributes;
 use quorate_registry::error::Error;
+use tokio::time::Instant;
 
 use super::WebhookPhase;
 use super::index::StoredWebhook;
+use super::metrics::{ConditionsOutcome, ConditionsResult, WebhookType};
 use super::review::Reviews;
 use crate::matching::match_resources::MatchedAs;
 use crate::matching::questions::Questions;
@@ -79,7 +81,7 @@ impl WebhookPhase<'_> {
     /// The refusal of a write of which that cannot be said.
     pub(super) async fn matched(
         &self,
-        webhook: &StoredWebhook,
+        (webhook_type, webhook): (WebhookType, &StoredWebhook),
         attributes: &Attributes<'_>,
         forms: &mut Forms,
     ) -> Result<Option<Arc<Form>>, Error> {
@@ -90,19 +92,38 @@ impl WebhookPhase<'_> {
             Err(why) => return Err(Error::internal(why.0)),
         };
         let form = forms.get(self, attributes, matched).await?;
-        if webhook.has_conditions() && !self.holds(webhook, attributes, &form).await? {
-            return Ok(None);
+        if !webhook.has_conditions() {
+            return Ok(Some(form));
         }
-        Ok(Some(form))
+        let begin = Instant::now();
+        let verdict = self.verdict(webhook, attributes, &form).await?;
+        self.index.metrics.conditions_evaluated(&ConditionsResult {
+            webhook: &webhook.name,
+            webhook_type,
+            operation: attributes.operation,
+            outcome: match verdict {
+                ConditionsVerdict::Hold => ConditionsOutcome::Hold,
+                ConditionsVerdict::Fails(_) => ConditionsOutcome::Exclude,
+                ConditionsVerdict::Error(_) => ConditionsOutcome::Fail,
+            },
+            took: begin.elapsed(),
+        });
+        match (verdict, webhook.failure_policy) {
+            (ConditionsVerdict::Hold, _) => Ok(Some(form)),
+            (ConditionsVerdict::Error(why), FailurePolicy::Fail) => {
+                Err(forbidden(attributes, &why))
+            }
+            (ConditionsVerdict::Fails(_) | ConditionsVerdict::Error(_), _) => Ok(None),
+        }
     }
 
-    /// Whether the match conditions of a webhook hold.
-    async fn holds(
+    /// What the match conditions of a webhook say.
+    async fn verdict(
         &self,
         webhook: &StoredWebhook,
         attributes: &Attributes<'_>,
         form: &Form,
-    ) -> Result<bool, Error> {
+    ) -> Result<ConditionsVerdict, Error> {
         let environments = &self.index.environments;
         let conditions = webhook.conditions(environments);
         let questions = Questions::new(attributes.author);
@@ -114,14 +135,7 @@ impl WebhookPhase<'_> {
                 conditions.evaluate(environments, &inputs)
             });
             match verdict {
-                Ok(ConditionsVerdict::Hold) => return Ok(true),
-                Ok(ConditionsVerdict::Fails(_)) => return Ok(false),
-                Ok(ConditionsVerdict::Error(why)) => {
-                    return match webhook.failure_policy {
-                        FailurePolicy::Ignore => Ok(false),
-                        FailurePolicy::Fail => Err(forbidden(attributes, &why)),
-                    };
-                }
+                Ok(verdict) => return Ok(verdict),
                 Err(Pending) => questions.answer().await,
             }
         }

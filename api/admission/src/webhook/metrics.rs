@@ -73,12 +73,40 @@ pub struct CallResult<'c> {
     pub took: Duration,
 }
 
+/// What the match conditions of a webhook say of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConditionsOutcome {
+    /// They hold.
+    Hold,
+    /// The webhook is not asked.
+    Exclude,
+    /// One cannot be evaluated.
+    Fail,
+}
+
+/// The evaluation of a webhook's match conditions for one write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConditionsResult<'c> {
+    /// The webhook.
+    pub webhook: &'c str,
+    /// Its type.
+    pub webhook_type: WebhookType,
+    /// The operation of the write.
+    pub operation: AdmissionOperation,
+    /// What they say.
+    pub outcome: ConditionsOutcome,
+    /// How long it took.
+    pub took: Duration,
+}
+
 /// Counts the calls of webhooks: `apiserver_admission_webhook_request_total`,
 /// `…_admission_duration_seconds`, `…_rejection_count` and `…_fail_open_count` follow from what it
 /// is told.
 pub trait WebhookMetrics: Debug + Send + Sync {
     /// A call has ended.
     fn called(&self, call: &CallResult<'_>);
+    /// Match conditions were evaluated.
+    fn conditions_evaluated(&self, result: &ConditionsResult<'_>);
 }
 
 /// Counts nothing.
@@ -87,4 +115,6 @@ pub struct NoMetrics;
 
 impl WebhookMetrics for NoMetrics {
     fn called(&self, _: &CallResult<'_>) {}
+
+    fn conditions_evaluated(&self, _: &ConditionsResult<'_>) {}
 }

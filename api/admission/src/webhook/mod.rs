@@ -38,7 +38,10 @@ use quorate_store::Store;
 use quorate_webhook::Clients;
 
 use index::{StoredWebhook, Webhooks};
-pub use metrics::{CallResult, NoMetrics, Outcome, WebhookMetrics, WebhookType};
+pub use metrics::{
+    CallResult, ConditionsOutcome, ConditionsResult, NoMetrics, Outcome, WebhookMetrics,
+    WebhookType,
+};
 pub use state::WebhookState;
 
 /// The neutral name of the group of configurations.

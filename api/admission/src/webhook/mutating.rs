@@ -99,7 +99,8 @@ impl WebhookPhase<'_> {
     ) -> Result<Option<bool>, Error> {
         let attributes =
             &Attributes { new: Some(&*object).filter(|object| !object.is_null()), ..*attributes };
-        let Some(form) = self.matched(webhook, attributes, forms).await? else {
+        let Some(form) = self.matched((WebhookType::Mutating, webhook), attributes, forms).await?
+        else {
             return Ok(None);
         };
         let called =

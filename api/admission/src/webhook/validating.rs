@@ -38,7 +38,8 @@ impl WebhookPhase<'_> {
         let plural = &attributes.target.resource.plural;
         let (mut forms, mut matched) = (Forms::default(), Vec::new());
         for (_, webhook) in webhooks.validating.of(plural, self.index.now()) {
-            match self.matched(&webhook, attributes, &mut forms).await {
+            let asked = (WebhookType::Validating, &*webhook);
+            match self.matched(asked, attributes, &mut forms).await {
                 Ok(Some(form)) => matched.push((webhook, form)),
                 Ok(None) => {}
                 Err(refused) if self.is_in_force(&webhook, WebhookType::Validating).await? => {

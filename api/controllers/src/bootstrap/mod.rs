@@ -65,8 +65,8 @@ pub(super) async fn config_maps(context: &Context, authority: &str) -> Result<()
 pub(super) async fn maintain(context: &Context, authority: &str) -> Result<(), Error> {
     loop {
         sleep(RESYNC_PERIOD).await;
-        reconcile(context, &flow_control::objects(context.names)).await?;
-        config_maps::reconcile(context, authority).await?;
+        context.work.item(reconcile(context, &flow_control::objects(context.names))).await?;
+        context.work.item(config_maps::reconcile(context, authority)).await?;
     }
 }
 

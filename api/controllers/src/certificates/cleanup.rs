@@ -30,7 +30,7 @@ const PENDING_MS: u64 = 24 * 60 * 60 * 1000;
 /// Cleans for ever; returns only with an error, after which it is started again.
 pub(crate) async fn run(context: &Context) -> Result<(), Error> {
     loop {
-        sweep(context).await?;
+        context.work.item(sweep(context)).await?;
         tokio::time::sleep(SWEEP).await;
     }
 }

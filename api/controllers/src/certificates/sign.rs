@@ -46,14 +46,15 @@ pub(crate) async fn run(
     drop(snapshot);
     let mut retries = RetryQueue::default();
     loop {
+        context.work.waits(next.len());
         for key in std::mem::take(&mut next) {
             // Most need nothing to be waited for, and there may be very many.
             tokio::task::consume_budget().await;
-            let settled =
-                reconcile(context, authorizer, signing, &key).await.unwrap_or_else(|error| {
-                    tracing::warn!(%error, "a request for a certificate cannot be handled yet");
-                    false
-                });
+            let work = context.work.item(reconcile(context, authorizer, signing, &key));
+            let settled = work.await.unwrap_or_else(|error| {
+                tracing::warn!(%error, "a request for a certificate cannot be handled yet");
+                false
+            });
             match settled {
                 true => retries.forget(&key),
                 false => retries.back_off(key),

@@ -75,7 +75,8 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
             due.extend(names_of(&batch));
         }
         if let Some(name) = due.pop_first() {
-            let done = step(context, &resource, &name).await.map(|again| {
+            context.work.waits(due.len() + 1);
+            let done = context.work.item(step(context, &resource, &name)).await.map(|again| {
                 if again {
                     due.insert(name.clone());
                 }

@@ -169,7 +169,8 @@ impl<'c> Definitions<'c> {
             let snapshot = snapshot.clone();
             return Ok(Some(Box::pin(async move {
                 let target = Target { resource: &resource, namespace: None, name: &name };
-                let done = cleanup::step(context, target, &seen, &snapshot, &mut pass).await;
+                let step = cleanup::step(context, target, &seen, &snapshot, &mut pass);
+                let done = context.work.item(step).await;
                 Finished { name, done, written: None, pass: Some(pass) }
             })));
         }
@@ -178,7 +179,8 @@ impl<'c> Definitions<'c> {
         };
         Ok(Some(Box::pin(async move {
             let target = Target { resource: &resource, namespace: None, name: &name };
-            let written = status::write(context, target, &seen, fields, &beside).await;
+            let write = status::write(context, target, &seen, fields, &beside);
+            let written = context.work.item(write).await;
             let (done, written) = match written {
                 Ok(Some(at)) => (Ok(Next::Done), Some(at)),
                 Ok(None) => (Ok(Next::Again), None),

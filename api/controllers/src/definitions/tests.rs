@@ -18,6 +18,7 @@ use quorate_store::{MemoryOptions, MemoryStore, Operation, Store, Txn};
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::work_meter::{NoControllerMetrics, WorkMeter};
 
 const GROUP: &str = "x.example";
 
@@ -107,8 +108,17 @@ impl Cluster {
         let operations = vec![Operation::Put { key, value: Bytes::new() }];
         store.txn(Txn { operations, ..Txn::default() }).await.unwrap();
         let writer = Writer::new(names, store.clone(), env.clone());
-        let context =
-            Context { names, catalogue, custom_resources: None, store, env, writer, manager: NAME };
+        let work = WorkMeter::new(NAME, Arc::new(NoControllerMetrics));
+        let context = Context {
+            names,
+            catalogue,
+            custom_resources: None,
+            store,
+            env,
+            writer,
+            manager: NAME,
+            work,
+        };
         Self { context, definitions, widgets }
     }
 

@@ -50,6 +50,7 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
             tokio::task::consume_budget().await;
             running.push(collector.start(key));
         }
+        context.work.waits(collector.queue.len());
         let again = collector.queue.retry_at();
         tokio::select! {
             biased;
@@ -121,10 +122,13 @@ impl<'c> Collector<'c> {
         let context = self.context;
         Box::pin(async move {
             misplaced::report(context, &key, &missing).await;
-            let done = match decision {
-                Ok(decision) => execute::execute(context, &key, decision).await,
-                Err(error) => Err(error),
+            let work = async {
+                match decision {
+                    Ok(decision) => execute::execute(context, &key, decision).await,
+                    Err(error) => Err(error),
+                }
             };
+            let done = context.work.item(work).await;
             (key, done)
         })
     }

@@ -51,6 +51,11 @@ impl WorkQueue {
         Some(key)
     }
 
+    /// How many objects wait.
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// Ends the work on an object.
     pub(super) fn done(&mut self, key: &ObjectKey) {
         self.failures.remove(key);

@@ -48,7 +48,8 @@ pub(super) async fn run(context: &Context) -> Result<(), Error> {
         let (mut waiting, mut bytes) = (false, 0);
         for (name, live) in context.namespaces(&snapshot)? {
             if !live {
-                let left = delete_content(context, &name).await.unwrap_or_else(|error| {
+                let work = context.work.item(delete_content(context, &name));
+                let left = work.await.unwrap_or_else(|error| {
                     tracing::warn!(%error, namespace = name, "a namespace cannot be emptied yet");
                     Some(0)
                 });

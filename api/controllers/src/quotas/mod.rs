@@ -62,7 +62,7 @@ async fn track(context: &Context, locks: &QuotaLocks) -> Result<(), Error> {
         }
         for namespace in queue.take_due(Instant::now()) {
             let begun = Instant::now();
-            let counted = count::recount(context, locks, &namespace).await;
+            let counted = context.work.item(count::recount(context, locks, &namespace)).await;
             if let Err(error) = &counted {
                 tracing::warn!(%error, %namespace, "the quotas of a namespace cannot be settled yet");
             }

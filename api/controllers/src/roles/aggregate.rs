@@ -53,8 +53,9 @@ pub(crate) async fn run(context: &Context) -> Result<(), Error> {
     let mut retries = RetryQueue::default();
     drop(snapshot);
     loop {
+        context.work.waits(touched.len());
         for name in std::mem::take(&mut touched) {
-            let done = reconcile(context, resource, &roles, &name).await;
+            let done = context.work.item(reconcile(context, resource, &roles, &name)).await;
             retries.record(name, done)?;
         }
         let mut batch = tokio::select! {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use quorate_meta::Value;
 use quorate_store::{Condition, Operation, Revision, Snapshot};
 use quorate_wire::stored::{self, StoredRef};
+use tokio::time::Instant;
 
 use super::refusal::invalid;
 use super::{Writer, metadata};
@@ -38,8 +39,13 @@ impl Writer {
             return Ok(Changes::default());
         };
         let snapshot = self.current().await?;
-        let view =
-            AllocationView { names: self.names, snapshot: &snapshot, entropy: &*self.env.entropy };
+        let view = AllocationView {
+            names: self.names,
+            snapshot: &snapshot,
+            entropy: &*self.env.entropy,
+            begin: Instant::now(),
+            metrics: self.allocations.as_deref(),
+        };
         allocator.choose(view, old, new).map_err(|unavailable| match unavailable {
             Unavailable::Refused(causes) => invalid(target.resource, target.name, causes),
             Unavailable::Exhausted(why) => Error::internal(why),

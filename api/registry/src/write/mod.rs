@@ -34,6 +34,7 @@ use quorate_env::Env;
 use quorate_meta::Names;
 use quorate_store::Store;
 
+use crate::allocation::AllocationMetrics;
 use crate::features::Gates;
 use crate::{Admission, Author, OriginHead};
 
@@ -59,6 +60,7 @@ pub struct Writer {
     admission: Option<Arc<dyn Admission>>,
     declarative: Arc<DeclarativeCounts>,
     origin: OriginHead,
+    allocations: Option<Arc<dyn AllocationMetrics>>,
 }
 
 impl Writer {
@@ -76,15 +78,29 @@ impl Writer {
         env: Env,
         gates: Gates,
     ) -> Self {
-        let (author, admission, declarative) = (None, None, Arc::default());
-        let origin = OriginHead::UNKNOWN;
-        Self { names, store, env, gates, author, admission, declarative, origin }
+        Self {
+            names,
+            store,
+            env,
+            gates,
+            author: None,
+            admission: None,
+            declarative: Arc::default(),
+            origin: OriginHead::UNKNOWN,
+            allocations: None,
+        }
     }
 
     /// The same writer, whose declarative validation is counted here.
     #[must_use]
     pub fn counted_in(self, declarative: Arc<DeclarativeCounts>) -> Self {
         Self { declarative, ..self }
+    }
+
+    /// The same writer, whose allocations are counted.
+    #[must_use]
+    pub fn allocations_counted_by(self, metrics: Arc<dyn AllocationMetrics>) -> Self {
+        Self { allocations: Some(metrics), ..self }
     }
 
     /// What declarative validation has come to in the writes of this writer and its copies.

@@ -57,6 +57,8 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
         .map_err(corrupt)?;
     let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
     let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
+    let is_newest = position.is_none() && !matches!(options.at, At::Exact(_));
+    let meter = api.metrics.reads.list(resource, is_newest);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
     let part = Part { prefix: &prefix, after: after.as_deref(), stop: stop.as_ref() };
     let snapshot = converted::part(resource, snapshot, part).await?;
@@ -68,6 +70,7 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     } else {
         ListStream::new(snapshot, prefix, after, stop, selection, Arc::new(writer), meta)
     };
+    let list = list.counted_by(meter);
     let mut response = respond_with(api, request, list).await?;
     freshness::tell(api, revision, &mut response);
     Ok(response)

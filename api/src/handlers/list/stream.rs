@@ -20,6 +20,7 @@ use super::writer::ListWriter;
 use crate::body::Chunks;
 use crate::handlers::options::Selection;
 use crate::handlers::render::ListMeta;
+use crate::metrics::ListMeter;
 
 /// Bytes after which a buffer is handed on; the last object may exceed it.
 pub(super) const BUFFER_BYTES: usize = 128 * 1024;
@@ -44,6 +45,7 @@ pub(super) struct ListStream {
     ready: VecDeque<Bytes>,
     /// Whether everything has been written.
     ended: bool,
+    meter: Option<ListMeter>,
 }
 
 impl ListStream {
@@ -70,7 +72,13 @@ impl ListStream {
             any_item,
             ready,
             ended,
+            meter: None,
         }
+    }
+
+    /// The same, whose objects are counted.
+    pub(super) fn counted_by(self, meter: ListMeter) -> Self {
+        Self { meter: Some(meter), ..self }
     }
 
     /// What writes the pieces.
@@ -148,7 +156,7 @@ impl ListStream {
             self.begun = true;
             self.writer.head(&self.meta, out.text())?;
         }
-        let mut cursor = None;
+        let (mut cursor, mut looked_at, mut items) = (None, 0, 0);
         let mut ended = true;
         for (seen, (key, entry)) in
             self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
@@ -157,7 +165,7 @@ impl ListStream {
                 ended = false;
                 break;
             }
-            cursor = Some(key);
+            (cursor, looked_at) = (Some(key), looked_at + 1);
             let selected = match &self.selection {
                 Some(selection) => selection.matches(&entry.value)?,
                 None => true,
@@ -165,6 +173,7 @@ impl ListStream {
             if selected {
                 let further = std::mem::replace(&mut self.any_item, true);
                 self.writer.item(&entry.value, entry.modified, further, &mut out)?;
+                items += 1;
             }
             if self.stop.as_ref() == Some(key) {
                 break;
@@ -172,6 +181,9 @@ impl ListStream {
         }
         if let Some(cursor) = cursor {
             self.cursor = Some(cursor.clone());
+        }
+        if let Some(meter) = &self.meter {
+            meter.looked_at(looked_at, items);
         }
         if ended {
             self.ended = true;

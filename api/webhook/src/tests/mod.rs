@@ -191,6 +191,38 @@ async fn a_used_connection_that_broke_is_replaced_once() {
     assert_eq!(server.connections(), 2);
 }
 
+/// Remembers what it is told.
+#[derive(Debug, Default)]
+struct Calls(parking_lot::Mutex<Vec<String>>);
+
+impl CallMetrics for Calls {
+    fn ended(&self, call: &CallEnd<'_>) {
+        let status = call.status.map_or("none".to_owned(), |status| status.as_u16().to_string());
+        let line = format!("{status} {} {} {}", call.sent, call.received, !call.took.is_zero());
+        self.0.lock().push(line);
+    }
+
+    fn sent_again(&self, _: &str) {
+        self.0.lock().push("again".to_owned());
+    }
+}
+
+#[tokio::test]
+async fn calls_are_counted() {
+    let server = Server::start_with(&[b"http/1.1"]).await;
+    let calls = Arc::<Calls>::default();
+    let clients = clients(&server).counted_by(calls.clone());
+    let config = server.url("/");
+    let closing = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    server.then(&[Does::Writes(closing), Does::Answers(500, "again")]);
+    told(&clients, &config).await;
+    told(&clients, &config).await;
+    let nowhere = json!({"url": "https://127.0.0.1:1/"}).into();
+    told(&clients, &nowhere).await;
+    let expect = ["200 2 2 true", "again", "500 2 5 true", "none 2 0 true"];
+    assert_eq!(*calls.0.lock(), expect);
+}
+
 #[tokio::test]
 async fn large_answers_share_one_room() {
     let server = Server::start().await;

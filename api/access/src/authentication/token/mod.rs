@@ -15,6 +15,7 @@ mod refusal;
 mod service;
 #[cfg(test)]
 mod tests;
+mod token_counts;
 
 pub(super) use cache::{TokenHash, hash};
 pub use claims::{BoundObjectReference, ObjectIdentity};
@@ -22,3 +23,4 @@ pub use jws::ALGORITHM;
 pub use keys::{KeyMaterial, KeySet, UnusableKey};
 pub use refusal::Refusal;
 pub use service::{Accepted, Issue, Issued, ServiceAccountTokens, TokenOptions};
+pub use token_counts::{TokenCounts, TokenUse};

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::cache::{Cache, Verified, hash};
 use super::claims::{BoundObjectReference, Claims, ObjectIdentity};
 use super::keys::KeySet;
-use super::{Refusal, jws};
+use super::{Refusal, TokenCounts, TokenUse, jws};
 use crate::authentication::User;
 use crate::authentication::token::bound_object::{BoundObject, BoundObjectKind};
 
@@ -82,6 +82,7 @@ pub struct ServiceAccountTokens {
     options: TokenOptions,
     keys: ArcSwapOption<Current>,
     verified: Cache,
+    counts: TokenCounts,
     /// How often the keys have changed.
     changes: watch::Sender<u64>,
 }
@@ -101,6 +102,7 @@ impl ServiceAccountTokens {
             options,
             keys: ArcSwapOption::empty(),
             verified: Cache::default(),
+            counts: TokenCounts::default(),
             changes: watch::Sender::default(),
         }
     }
@@ -109,6 +111,12 @@ impl ServiceAccountTokens {
     #[must_use]
     pub fn options(&self) -> &TokenOptions {
         &self.options
+    }
+
+    /// What was counted of the tokens that were used.
+    #[must_use]
+    pub fn counts(&self) -> &TokenCounts {
+        &self.counts
     }
 
     /// Takes other keys from here on. What was verified with earlier ones is verified again.
@@ -192,8 +200,14 @@ impl ServiceAccountTokens {
         }
         verified.account.check(self.names, snapshot, now_ms)?;
         if let Some(bound) = &verified.bound {
-            bound.check(self.names, snapshot, now_ms)?;
+            bound.check(self.names, snapshot, now_ms).inspect_err(|refusal| {
+                if *refusal == Refusal::Marked {
+                    self.counts.count(TokenUse::OfInvalidSecret);
+                }
+            })?;
         }
+        let is_of_secret = claims.expires.is_none();
+        self.counts.count(if is_of_secret { TokenUse::OfSecret } else { TokenUse::Valid });
         Ok(Accepted { user: verified.user.clone(), audiences: common })
     }
 
@@ -203,12 +217,12 @@ impl ServiceAccountTokens {
         let keys = keys.as_ref().ok_or(Refusal::NoKeys)?;
         let hash = hash(token.as_bytes());
         if let Some(verified) = self.verified.get(&hash, keys.number, now_ms) {
+            self.counts.count(TokenUse::Hit);
             return Ok(verified);
         }
-        let claims = Claims::from_json(self.names, &jws::verify(&keys.set, token)?)?;
-        if !self.options.issuers.contains(&claims.issuer) {
-            return Err(Refusal::Issuer);
-        }
+        let claims = self.claims(&keys.set, token);
+        self.counts.count(if claims.is_ok() { TokenUse::Verified } else { TokenUse::Failed });
+        let claims = claims?;
         let bound_object = |kind, object| BoundObject::new(kind, &claims.namespace, object);
         let bound = claims.bound.as_ref().map(|bound| match bound {
             // The node of a pod is named, no more: the pod is deleted with its node.
@@ -226,6 +240,16 @@ impl ServiceAccountTokens {
         let verified = Arc::new(verified);
         self.verified.insert(hash, verified.clone());
         Ok(verified)
+    }
+
+    /// The claims of a token that one of the keys has signed, for an issuer of this server.
+    fn claims(&self, keys: &KeySet, token: &str) -> Result<Claims, Refusal> {
+        let claims = Claims::from_json(self.names, &jws::verify(keys, token)?)?;
+        if self.options.issuers.contains(&claims.issuer) {
+            Ok(claims)
+        } else {
+            Err(Refusal::Issuer)
+        }
     }
 }
 

@@ -252,6 +252,9 @@ async fn a_token_without_an_end_is_good_while_its_secret_holds_it() {
         cluster.put("secrets", "it", marked.clone()).await;
         cluster.check(&token, expect);
     }
+    let counted = |token_use| cluster.tokens.counts().of(token_use);
+    assert_eq!([TokenUse::OfSecret, TokenUse::OfInvalidSecret].map(counted), [5, 2]);
+    assert_eq!([TokenUse::Verified, TokenUse::Hit, TokenUse::Valid].map(counted), [1, 6, 0]);
     cluster.put("secrets", "it", held(kind, "another")).await;
     cluster.check(&token, "Replaced");
     cluster.put("secrets", "it", held("Opaque", &token)).await;

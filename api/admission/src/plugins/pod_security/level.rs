@@ -35,7 +35,7 @@ impl Level {
             .find(|level| level.as_str() == text)
     }
 
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Privileged => "privileged",
             Self::Baseline => "baseline",
@@ -90,12 +90,18 @@ impl Standard {
     }
 }
 
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Latest => f.write_str("latest"),
+            Self::Minor(minor) => write!(f, "v1.{minor}"),
+        }
+    }
+}
+
 impl fmt::Display for Standard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.version {
-            Version::Latest => write!(f, "{}:latest", self.level.as_str()),
-            Version::Minor(minor) => write!(f, "{}:v1.{minor}", self.level.as_str()),
-        }
+        write!(f, "{}:{}", self.level.as_str(), self.version)
     }
 }
 

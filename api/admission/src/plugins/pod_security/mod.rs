@@ -13,6 +13,7 @@
 
 mod baseline;
 mod checks;
+mod counting;
 mod existing;
 mod level;
 mod pod;
@@ -25,6 +26,7 @@ use quorate_meta::{Status, Value, quoted};
 use crate::plugin::Plugin;
 use crate::snapshot_view::{SnapshotView, forbidden};
 use checks::{in_detail, violations};
+use counting::Counted;
 use level::{Policy, Standard};
 use pod::Pod;
 use quorate_registry::error::Error;
@@ -106,9 +108,12 @@ fn check_pod(
     if attributes.old.is_some_and(|old| !update::is_significant(old, new)) {
         return Ok(());
     }
-    let policy = policy_of(view, namespace)?;
+    let policy = policy_of(view, namespace)
+        .inspect_err(|_| counting::failed(view, attributes, "pod", true))?;
     let pod = Pod::new(view.names, new);
     let found = violations(policy.enforce, &pod);
+    let count = Counted { view, attributes, resource: "pod" };
+    count.evaluated("enforce", policy.enforce, found.is_empty());
     if !found.is_empty() {
         let standard = quoted(&policy.enforce.to_string());
         return Err(forbidden(
@@ -117,7 +122,9 @@ fn check_pod(
         ));
     }
     if policy.warn != policy.enforce {
-        terms.warnings.extend(warning(policy.warn, &pod));
+        let warning = warning(policy.warn, &pod);
+        count.evaluated("warn", policy.warn, warning.is_none());
+        terms.warnings.extend(warning);
     }
     Ok(())
 }
@@ -136,8 +143,14 @@ fn check_workload(
     let Some(template) = template.filter(|template| !template.is_null()) else {
         return;
     };
-    if let Ok(policy) = policy_of(view, namespace) {
-        terms.warnings.extend(warning(policy.warn, &Pod::new(view.names, template)));
+    match policy_of(view, namespace) {
+        Ok(policy) => {
+            let warning = warning(policy.warn, &Pod::new(view.names, template));
+            let count = Counted { view, attributes, resource: "controller" };
+            count.evaluated("warn", policy.warn, warning.is_none());
+            terms.warnings.extend(warning);
+        }
+        Err(_) => counting::failed(view, attributes, "controller", false),
     }
 }
 

@@ -141,9 +141,9 @@ pub(in crate::tidy) const CONTROLLERS: &[(&str, &[&str])] = &[
     ("api_services", &["conditions", "context"]),
     ("bootstrap", &["context"]),
     ("certificates", &["context", "retry_queue"]),
-    ("cluster", &[]),
+    ("cluster", &["work_meter"]),
     ("conditions", &["context"]),
-    ("context", &["cluster"]),
+    ("context", &["cluster", "work_meter"]),
     ("custom_api_services", &["context"]),
     ("definitions", &["conditions", "context", "retry_queue"]),
     ("event_expiry", &["context"]),
@@ -183,6 +183,7 @@ pub(in crate::tidy) const CONTROLLERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("token_secrets", &["context", "retry_queue"]),
+    ("work_meter", &[]),
 ];
 pub(in crate::tidy) const EXTENSIONS: &[(&str, &[&str])] =
     &[("aggregation", &[]), ("crd", &[]), ("services", &[])];

@@ -2,7 +2,7 @@
 
 use quorate_meta::{Cause, Value, net};
 
-use super::{Owner, address_allocation, owner, search, strings};
+use super::{ADDRESS, Owner, address_allocation, owner, search, strings};
 use crate::core::service::ranges::Ranges;
 use quorate_registry::allocation::{AllocationView, Unavailable};
 
@@ -57,19 +57,17 @@ fn allocate_requested(
     if ranges.0.is_empty() {
         return refuse("no ServiceCIDR is ready");
     }
-    if !ranges.0.iter().any(|range| range.contains(parsed)) {
+    let Some(range) = ranges.0.iter().find(|range| range.contains(parsed)) else {
         let shown: Vec<String> = ranges.0.iter().map(ToString::to_string).collect();
         return refuse(&format!(
             "the provided IP is not in the valid range. The range of valid IPs is {}",
             shown.join(",")
         ));
-    }
+    };
     let allocation = address_allocation(view.names, owner, &parsed.to_string());
-    if view.is_taken(&allocation) {
-        refuse("provided IP is already allocated")
-    } else {
-        Ok(address.to_owned())
-    }
+    let is_taken = view.is_taken(&allocation);
+    view.attempted(ADDRESS, &range.to_string(), true, !is_taken);
+    if is_taken { refuse("provided IP is already allocated") } else { Ok(address.to_owned()) }
 }
 
 fn allocate_dynamically(
@@ -86,6 +84,7 @@ fn allocate_dynamically(
             let address = range.usable_at(index)?.to_string();
             (!view.is_taken(&address_allocation(view.names, owner, &address))).then_some(address)
         });
+        view.attempted(ADDRESS, &range.to_string(), false, free.is_some());
         if let Some(address) = free {
             return Ok(address);
         }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use quorate_meta::{Cause, Path, Value};
 
-use super::{owner, port_allocation, search};
+use super::{PORT, owner, port_allocation, search};
 use crate::core::service::fields as kind;
 use quorate_registry::allocation::{AllocationView, Unavailable};
 
@@ -35,10 +35,14 @@ pub(super) fn allocate(
         let why = if !NODE_PORTS.contains(&port) && !had.contains(&port) {
             "provided port is not in the valid range. The range of valid ports is 30000-32767"
         } else if free(port) {
+            if !had.contains(&port) {
+                view.attempted(PORT, "", true, true);
+            }
             continue;
         } else {
             "provided port is already allocated"
         };
+        view.attempted(PORT, "", true, false);
         return Err(Unavailable::Refused(vec![Cause::invalid(path, port, why)]));
     }
     let mut pick = || {
@@ -49,6 +53,7 @@ pub(super) fn allocate(
                 .then_some(port)
         });
         used.extend(port);
+        view.attempted(PORT, "", false, port.is_some());
         port.ok_or_else(|| {
             Unavailable::Exhausted("failed to allocate a nodePort: range is full".to_owned())
         })
