@@ -1,5 +1,7 @@
 //! What reaches a collector.
 
+mod tls;
+
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::{
     MetricsService, MetricsServiceServer,
 };
@@ -16,7 +18,10 @@ use super::*;
 
 /// Takes one request; gives its head and its body, and answers that it is taken.
 async fn take(listener: &dyn quorate_env::Listener) -> (String, Vec<u8>) {
-    let (mut io, _) = listener.accept().await.unwrap();
+    take_from(listener.accept().await.unwrap().0).await
+}
+
+async fn take_from(mut io: Box<dyn quorate_env::Io>) -> (String, Vec<u8>) {
     let mut text = Vec::new();
     loop {
         let mut part = [0; 4096];
