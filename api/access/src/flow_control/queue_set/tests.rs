@@ -289,7 +289,7 @@ impl Model {
         assert_eq!(in_queues, self.waiting.len());
         // Whatever is next does not fit: no seat is left idle.
         let next = set.next_queue().and_then(|at| set.queues[at as usize].waiting.front());
-        assert!(next.is_none_or(|next| !set.has_room(next.seats)));
+        assert!(next.is_none_or(|next| !set.has_room(next.estimate.max_seats())));
     }
 }
 
