@@ -29,6 +29,15 @@ pub(super) struct ResourcePath {
     pub(super) excess: bool,
 }
 
+impl ResourcePath {
+    /// Whether it leads through a pod, a Service or a node to another server.
+    fn is_proxy(&self) -> bool {
+        self.subresource.as_deref() == Some("proxy")
+            && (self.group.is_empty() && !self.watch)
+            && matches!(self.resource.as_str(), "nodes" | "pods" | "services")
+    }
+}
+
 /// The parts of a path below a version; `None` for every other path.
 pub(super) fn parse(path: &str) -> Option<ResourcePath> {
     let segments = segments(path)?;
@@ -61,8 +70,15 @@ pub(super) fn parse(path: &str) -> Option<ResourcePath> {
             found.subresource = rest.next().map(Into::into);
         }
     }
-    found.excess = rest.next().is_some()
-        || segments.iter().any(|segment| segment.is_empty() || segment.contains('/'));
+    let mut own = segments.as_slice();
+    let mut is_excess = rest.next().is_some();
+    // The path below a proxy is that of another server.
+    if found.is_proxy() {
+        is_excess = false;
+        own = &own[..own.len().min(if found.namespace.is_some() { 7 } else { 5 })];
+    }
+    found.excess =
+        is_excess || own.iter().any(|segment| segment.is_empty() || segment.contains('/'));
     Some(found)
 }
 
@@ -112,6 +128,11 @@ mod tests {
         check("/api/v1/namespaces/a/configmaps/b/", "/v1 configmaps a b -");
         check("/api/v1/namespaces/a/configmaps/b/status", "/v1 configmaps a b status");
         check("/api/v1/namespaces/a/configmaps/b/c/d", "/v1 configmaps a b c excess");
+        check("/api/v1/namespaces/a/pods/p/proxy/b//c/", "/v1 pods a p proxy");
+        check("/api/v1/nodes/n/proxy/b%2Fc/d", "/v1 nodes - n proxy");
+        check("/api/v1/namespaces/a/pods/p/log/b", "/v1 pods a p log excess");
+        check("/api/v1/namespaces/a/pods//proxy/b", "/v1 pods a  proxy excess");
+        check("/apis/g/v1/namespaces/a/pods/p/proxy/b", "g/v1 pods a p proxy excess");
         check("/api/v1/configmaps", "/v1 configmaps - - -");
         check("/apis/g.example/v2/things/x", "g.example/v2 things - x -");
         check("/api/v1/watch/namespaces/a/secrets/s", "/v1 secrets a s - watch");
