@@ -17,6 +17,7 @@ use parking_lot::Mutex;
 use quorate_access::authentication::AuthenticationOptions;
 use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
+use quorate_api::kubelet::KubeletClient;
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version};
 use quorate_controllers::{Controllers, ControllersOptions};
@@ -78,6 +79,7 @@ fn api(store: Arc<dyn Store>) -> Arc<Api> {
         priority_and_fairness: true,
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
+        kubelets: KubeletClient::default(),
         metrics: Arc::default(),
     })
 }

@@ -25,6 +25,7 @@ use quorate_access::authentication::{AuthenticationOptions, ConnectionIdentity, 
 use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::body::Body;
+use quorate_api::kubelet::KubeletClient;
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version, filters};
 use quorate_env::SystemEnv;
@@ -66,6 +67,7 @@ fn api() -> Arc<Api> {
         priority_and_fairness: true,
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
+        kubelets: KubeletClient::default(),
         metrics: Arc::default(),
     })
 }

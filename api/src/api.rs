@@ -23,6 +23,7 @@ use crate::continue_token::Tokens;
 use crate::discovery::Discovery;
 use crate::fanout::Fanout;
 use crate::health::Health;
+use crate::kubelet::KubeletClient;
 use crate::lifecycle::{Lifecycle, Phase};
 use crate::metrics::{
     AdmissionCalls, BuildFacts, Conversions, FlowControlCounts, Observed, Registry,
@@ -78,6 +79,8 @@ pub struct ApiOptions {
     pub gates: Gates,
     /// The authorities of webhooks whose configuration names none.
     pub webhook_roots: Vec<CertificateDer<'static>>,
+    /// Reaches the kubelets of nodes.
+    pub kubelets: KubeletClient,
     /// Where is counted what the server does.
     pub metrics: Arc<Registry>,
 }
@@ -134,6 +137,7 @@ pub struct Api {
     pub(crate) flow_control: Arc<FlowControl>,
     pub(crate) gates: Gates,
     pub(crate) formats: Formats,
+    pub(crate) kubelets: KubeletClient,
     /// Random bytes that tell this process from others.
     pub(crate) process: [u8; 16],
     /// Numbers requests.
@@ -196,6 +200,7 @@ impl Api {
             custom_resources,
             formats,
             gates: options.gates,
+            kubelets: options.kubelets,
             health: Health::default(),
             process,
             requests: AtomicU64::new(0),

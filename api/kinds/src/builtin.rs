@@ -68,12 +68,17 @@ const GROUP_ORDER: [&str; 20] = [
 ];
 
 /// The subresources that are served.
-const SERVED_SUBRESOURCES: [&str; 9] = [
+const SERVED_SUBRESOURCES: [&str; 14] = [
     "approval",
+    "attach",
     "binding",
     "ephemeralcontainers",
     "eviction",
+    "exec",
     "finalize",
+    "log",
+    "portforward",
+    "proxy",
     "resize",
     "scale",
     "status",

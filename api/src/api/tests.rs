@@ -39,6 +39,7 @@ async fn every_metric_is_fed() {
         priority_and_fairness: true,
         gates: Gates::default(),
         webhook_roots: Vec::new(),
+        kubelets: KubeletClient::default(),
         metrics: registry.clone(),
     });
     let is_fed_here = |name: &&str| {

@@ -12,6 +12,7 @@ use super::Exchange;
 use super::in_flight::Place;
 use crate::body::{Body, Lasting};
 use crate::handlers::{self, Request, Route};
+use crate::metrics::is_long_running;
 use crate::negotiation::Format;
 use crate::request_record::Milestone;
 use quorate_access::authentication::User;
@@ -29,6 +30,7 @@ pub(super) async fn run(
 ) -> Result<Response<Body>, Error> {
     let Place { executing, counted } = place;
     let is_watch = x.record.info().verb == Verb::Watch;
+    let is_lasting = is_long_running(x.record.info());
     let (starting, executing) = if is_watch { (executing, None) } else { (None, executing) };
     let request = Request {
         info: x.record.info(),
@@ -47,8 +49,8 @@ pub(super) async fn run(
     x.record.reach(Milestone::Handled);
     let answer = answer?;
     // A watch may have nothing to send, and its client, when it is slow, goes on with the store's
-    // history.
-    if !is_watch {
+    // history; a log is its kubelet's.
+    if !is_lasting {
         return Ok(answer.map(|body| body.holding_while_taken((executing, counted))));
     }
     let mut answer = answer.map(|body| body.holding(counted));

@@ -10,6 +10,7 @@ use quorate_meta::{SmolStr, Status};
 
 use super::Exchange;
 use crate::handlers::Route;
+use crate::metrics::is_long_running;
 use crate::request_record::Milestone;
 use quorate_access::authentication::User;
 use quorate_access::flow_control::{
@@ -40,7 +41,9 @@ pub(super) async fn enter(
 ) -> Result<Place, Error> {
     let mut place = Place::default();
     let is_limiting = x.api.flow_control.is_limiting();
-    if let (true, Some(flow)) = (is_limiting, x.record.flow()) {
+    // A stream to another server goes on as long as its client likes: it takes no seat of others.
+    let is_connecting = is_long_running(x.record.info()) && x.record.info().verb != Verb::Watch;
+    if let (true, false, Some(flow)) = (is_limiting, is_connecting, x.record.flow()) {
         let (verb, until) = (x.record.info().verb, x.record.end_of_wait());
         let estimate = estimate(x, flow, route);
         let (y, mut waiting) = (&*x, None);
@@ -58,6 +61,7 @@ pub(super) async fn enter(
     let is_exempt = user.is_in(GROUP_MASTERS) || matches!(route, Route::Health(..));
     let class = match x.record.info().verb {
         Verb::Watch => Some(Class::LongRunning),
+        _ if is_connecting => Some(Class::LongRunning),
         _ if is_limiting => None,
         verb if verb.is_write() => Some(Class::Mutating),
         _ => Some(Class::ReadOnly),

@@ -11,6 +11,7 @@ mod apply;
 mod binding;
 mod component_status;
 mod compression;
+pub(crate) mod connect;
 mod converted;
 mod create;
 mod delete;

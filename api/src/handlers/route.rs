@@ -14,9 +14,9 @@ use quorate_extensions::aggregation::is_delegated;
 use quorate_meta::Status;
 
 use super::{
-    admission, binding, create, delete, deletecollection, discovery, eviction, flow_control, get,
-    health, index, list, metrics, openapi, openid, patch, review, scale, token_request, update,
-    version, watch,
+    admission, binding, connect, create, delete, deletecollection, discovery, eviction,
+    flow_control, get, health, index, list, metrics, openapi, openid, patch, review, scale,
+    token_request, update, version, watch,
 };
 use crate::Api;
 use crate::body::Body;
@@ -264,6 +264,11 @@ fn dispatch<'a>(
         Route::Resource(resource) if !resource.stored => review::handle(api, request).boxed(),
         Route::Resource(_) if request.info.subresource.as_deref() == Some(scale::SCALE) => {
             scale::handle(api, request).boxed()
+        }
+        Route::Resource(_)
+            if request.info.subresource.as_deref().is_some_and(connect::connects) =>
+        {
+            connect::handle(api, request).boxed()
         }
         Route::Resource(_) => match request.info.verb {
             Verb::Get => get::handle(api, request).boxed(),

@@ -17,6 +17,7 @@ use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
 use quorate_api::body::Body;
+use quorate_api::kubelet::KubeletClient;
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version, filters};
 use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
@@ -226,6 +227,7 @@ impl Server {
             priority_and_fairness,
             gates: gates.parse().unwrap(),
             webhook_roots: Vec::new(),
+            kubelets: KubeletClient::default(),
             metrics: Arc::default(),
         });
         let key = KeyMaterial::generate(START_MS).unwrap();

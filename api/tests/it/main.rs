@@ -15,6 +15,7 @@ mod breaker_events;
 mod cbor;
 mod certificates;
 mod component_clients;
+mod connect;
 mod contract;
 mod controllers;
 mod controllers_go_on;

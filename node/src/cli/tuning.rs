@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use quorate_access::flow_control::InFlightLimits;
 
 use super::Access;
-use super::{Features, MetricsFlags, bytes};
+use super::{Features, Kubelets, MetricsFlags, bytes};
 use crate::audit::AuditOptions;
 use crate::telemetry::LogFormat;
 
@@ -56,6 +56,8 @@ pub(crate) struct Tuning {
     #[command(flatten)]
     pub(crate) access: Access,
     #[command(flatten)]
+    pub(crate) kubelets: Kubelets,
+    #[command(flatten)]
     pub(crate) features: Features,
     #[command(flatten)]
     pub(crate) audit: AuditOptions,
@@ -94,6 +96,7 @@ impl Tuning {
         .map(|(name, value)| format!("--{name}={value}"))
         .into_iter()
         .chain(self.access.to_args())
+        .chain(self.kubelets.to_args())
         .chain(self.features.to_args())
         .chain(self.audit.to_args())
         .chain(self.metrics.to_args())
@@ -131,6 +134,11 @@ mod tests {
             "--allow-metric-labels=n,l=",
             "--allow-metric-labels-manifest=labels.yaml",
             "--otlp-endpoint=https://collector:4317",
+            "--kubelet-certificate-authority=ca.crt",
+            "--kubelet-client-certificate=c.crt",
+            "--kubelet-client-key=c.key",
+            "--kubelet-preferred-address-types=InternalIP,Hostname",
+            "--kubelet-timeout=7s",
         ];
         let parse = |arguments: Vec<String>| {
             let all = ["quorate", "serve", "--data-dir=d"]

@@ -156,6 +156,7 @@ pub(super) fn api(
         priority_and_fairness: tuning.enable_priority_and_fairness,
         gates: switches.gates,
         webhook_roots: pki::platform_roots(),
+        kubelets: tuning.kubelets.client(&parts.env.clock)?,
         metrics,
     }))
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use quorate_access::authentication::AuthenticationOptions;
 use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
+use quorate_api::kubelet::KubeletClient;
 use quorate_api::lifecycle::Phase;
 use quorate_api::server::{ApiServer, Limits, Options};
 use quorate_api::{Api, ApiOptions, Version};
@@ -111,6 +112,7 @@ fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
         priority_and_fairness: true,
         gates: Gates::default(),
         webhook_roots: Vec::new(),
+        kubelets: KubeletClient::default(),
         metrics: Arc::default(),
     })
 }
