@@ -11,6 +11,7 @@ pub mod continue_token;
 pub mod encoding;
 pub mod filters;
 pub mod health;
+pub mod identity_lease;
 pub mod kubelet;
 pub mod lifecycle;
 pub mod metrics;

@@ -19,6 +19,7 @@ mod definitions;
 mod event_expiry;
 mod flow_schemas;
 mod garbage;
+mod identity_leases;
 mod member_liveness;
 mod namespace_objects;
 mod namespaces;

@@ -14,7 +14,7 @@ use crate::options::ControllersOptions;
 use crate::token_secrets::{self, Contents};
 use crate::{
     api_endpoints, api_services, bootstrap, custom_api_services, definitions, event_expiry,
-    flow_schemas, garbage, namespaces, policy_types, quotas, roles, service_cidrs,
+    flow_schemas, garbage, identity_leases, namespaces, policy_types, quotas, roles, service_cidrs,
 };
 
 /// One row of the table.
@@ -159,6 +159,10 @@ pub(crate) const CONTROLLERS: &[Controller] = &[
         parts: &[Part::Always(|with| {
             Box::pin(event_expiry::run(&with.context, with.options.event_lifetime))
         })],
+    },
+    Controller {
+        name: "apiserver-lease-garbage-collector",
+        parts: &[Part::Always(|with| Box::pin(identity_leases::run(&with.context)))],
     },
 ];
 

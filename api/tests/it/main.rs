@@ -35,6 +35,7 @@ mod get;
 mod harness;
 mod health;
 mod hostile;
+mod identity_lease;
 mod if_match;
 mod impersonation;
 mod intruders;

@@ -1,12 +1,14 @@
 //! The wiring of a node: the replica, the API over it, and the tasks beside them.
 
 use std::fmt::{self, Debug, Formatter};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
+use quorate_api::identity_lease::{self, IdentityLeaseOptions};
 use quorate_api::lifecycle::Phase;
 use quorate_api::{Api, ApiOptions, Version, breaker_events};
 use quorate_controllers::certificates::Signing;
@@ -36,6 +38,8 @@ use crate::pki::{self, names};
 use crate::telemetry::{LogSyncs, LogWriter, Otlp, ServiceIdentity, observe_process};
 
 /// How long an Event object lives after it was last written.
+/// Where the system says the name of its host.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 const EVENT_LIFETIME: Duration = Duration::from_secs(60 * 60);
 
 /// The members of the cluster as the API's controllers want to know them.
@@ -211,6 +215,7 @@ pub(super) fn background(
         tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
         tokio::spawn(return_memory()),
         tokio::spawn(breaker_events::run(api.clone(), breaker_events::INTERVAL)),
+        tokio::spawn(identity_lease::run(api.clone(), lease_options(&parts.config.api.advertise))),
     ];
     let publisher = api.custom_resources.clone();
     let publisher = publisher.map(|publisher| tokio::spawn(async move { publisher.run().await }));
@@ -231,6 +236,16 @@ pub(super) fn background(
         followers.push(tokio::spawn(static_tokens::run(file.clone(), api)));
     }
     Ok(Background { controllers: controllers.into(), followers })
+}
+
+/// What the Lease of this process says, and how often. Where the system does not say the name of its
+/// host, that is the one that clients use.
+fn lease_options(advertised: &str) -> IdentityLeaseOptions {
+    let host = read_text(Path::new(HOST_NAME)).unwrap_or_else(|_| {
+        let (host, _) = advertised.rsplit_once(':').unwrap_or_default();
+        host.to_owned()
+    });
+    IdentityLeaseOptions { host: host.trim().to_owned(), interval: identity_lease::RENEWAL }
 }
 
 /// Returns once every custom resource that was served before is served again.
