@@ -10,6 +10,7 @@
 //!
 //! Not here: serving, hashing and caching.
 
+mod connections;
 mod custom;
 mod definitions;
 mod documents;

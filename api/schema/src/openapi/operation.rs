@@ -7,7 +7,8 @@ use super::{Dialect, Style, naming, parameters};
 /// An operation, independent of the dialect.
 #[derive(Debug)]
 pub(super) struct PathOperation {
-    /// `list`, `watch`, `watchlist`, `post`, `deletecollection`, `get`, `put`, `patch`, `delete`.
+    /// `list`, `watch`, `watchlist`, `post`, `deletecollection`, `get`, `put`, `patch`, `delete`,
+    /// `connect`.
     pub(super) action: &'static str,
     /// Unique id.
     pub(super) id: String,
@@ -32,6 +33,8 @@ pub(super) enum Produced {
     Objects,
     /// In those of custom objects.
     Custom,
+    /// As a text, besides those of objects.
+    Text,
     /// In this one only.
     Only(&'static str),
 }
@@ -93,13 +96,17 @@ impl PathOperation {
                 }
                 OF_CUSTOM.to_vec()
             }
+            Produced::Text => {
+                let objects = [well_known::MEDIA_JSON, well_known::MEDIA_YAML];
+                [&objects[..], &[names.media_protobuf, "text/plain"]].concat()
+            }
             Produced::Only(media) => vec![media],
         };
         let streamed = [well_known::MEDIA_JSON, names.media_protobuf];
         let streamed = streamed.map(|media| format!("{media};stream=watch"));
         let mut media: Vec<String> = media.into_iter().map(str::to_owned).collect();
         media.extend(streamed.into_iter().filter(|_| streams && self.media == Produced::Objects));
-        if style.cbor && !matches!(self.media, Produced::Only(_)) {
+        if style.cbor && !matches!(self.media, Produced::Only(_) | Produced::Text) {
             media.push(well_known::MEDIA_CBOR.to_owned());
             media.extend(streams.then(|| well_known::MEDIA_CBOR_SEQUENCE.to_owned()));
             consumed.extend(is_patch.then_some(well_known::MEDIA_APPLY_PATCH_CBOR));

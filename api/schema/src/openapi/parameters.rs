@@ -5,7 +5,7 @@ use quorate_meta::{Map, Value};
 use super::Dialect;
 
 /// Name, JSON type and description of a query parameter.
-type Parameter = (&'static str, &'static str, &'static str);
+pub(super) type Parameter = (&'static str, &'static str, &'static str);
 
 /// On every path.
 pub(super) const PRETTY: [Parameter; 1] =

@@ -1,10 +1,10 @@
 //! A resource as its paths describe it: of a built-in kind, or of a definition.
 
-use quorate_meta::Value;
+use quorate_meta::{Map, Value};
 
 use super::definitions::Definitions;
 use super::documents::Served;
-use super::naming;
+use super::{connections, naming};
 use crate::graph::Graph;
 
 /// A resource.
@@ -65,10 +65,14 @@ impl<'k> PathKind<'k> {
         let subresource = |name: &&str| {
             let sub = kind.subresource(name)?;
             let body = graph.kind(&sub.kind)?;
+            let body = match connections::methods(&sub.name) {
+                Some(_) => Map::from([("type", "string")]).into(),
+                None => definitions.reference(body.ty),
+            };
             Some(SubresourcePath {
                 name: &sub.name,
                 verbs: sub.verbs.iter().map(AsRef::as_ref).collect(),
-                body: definitions.reference(body.ty),
+                body,
                 gvk: naming::group_version_kind(&sub.kind.group, &sub.kind.version, &sub.kind.kind),
             })
         };
@@ -90,6 +94,13 @@ impl<'k> PathKind<'k> {
 
     pub(super) fn tag(&self) -> String {
         naming::tag(&self.camel_group, self.version)
+    }
+
+    /// The operation id of a method of a connection: `connectCoreV1GetNamespacedPodExec`.
+    pub(super) fn connection_id(&self, method: &str, suffix: &str) -> String {
+        let start = naming::capital(&self.camel_group) + &naming::capital(self.version);
+        let namespaced = if self.namespaced { "Namespaced" } else { "" };
+        format!("connect{start}{}{namespaced}{}{suffix}", naming::capital(method), self.kind)
     }
 
     /// The operation id of a verb: `readCoreV1NamespacedConfigMap`. `collection` and `suffix` as in

@@ -5,7 +5,7 @@ use quorate_meta::{Map, Value};
 use super::definitions::Definitions;
 use super::operation::{PathOperation, Produced};
 use super::path_kind::{PathKind, SubresourcePath};
-use super::{Style, naming, parameters};
+use super::{Style, connections, naming, parameters};
 
 /// Writes all paths of a resource into `paths`.
 pub(super) fn of_resource<'g>(
@@ -113,6 +113,13 @@ impl PathWriter<'_, '_> {
     fn subresource(&mut self, sub: &SubresourcePath<'_>) {
         let kind = self.kind;
         let suffix = naming::capital(sub.name);
+        if let Some(methods) = connections::methods(sub.name) {
+            self.connection(sub, methods, &suffix);
+            if sub.name == "proxy" {
+                self.connection(sub, methods, "ProxyWithPath");
+            }
+            return;
+        }
         let mut methods = self.body_methods(&sub.body, &sub.verbs, &suffix);
         if sub.verbs.contains(&"create") {
             let ty = sub.body.clone();
@@ -125,6 +132,50 @@ impl PathWriter<'_, '_> {
             naming::extend(names, operation, "group-version-kind", &sub.gvk);
         }
         self.add(&format!("{}/{{name}}/{}", self.base(), sub.name), methods, true);
+    }
+
+    /// A path that leads to another server; that of a proxy also with what comes after it.
+    fn connection(&mut self, sub: &SubresourcePath<'_>, allowed: &[&'static str], suffix: &str) {
+        let (kind, has_path) = (self.kind, suffix.ends_with("WithPath"));
+        let is_log = sub.name == "log";
+        let mut methods = Map::new();
+        for method in allowed {
+            let (action, id) = match is_log {
+                true => ("get", kind.operation_id("read", false, kind.namespaced, suffix)),
+                false => ("connect", kind.connection_id(method, suffix)),
+            };
+            let about = format!(
+                "Connect {} requests to {} of a {}.",
+                method.to_uppercase(),
+                sub.name,
+                kind.kind
+            );
+            let operation = PathOperation {
+                action,
+                id,
+                tag: kind.tag(),
+                description: if is_log {
+                    format!("Read the log of a {}.", kind.kind)
+                } else {
+                    about
+                },
+                kind: Some(sub.gvk.clone()),
+                body: None,
+                answer: Some(sub.body.clone()),
+                media: if is_log { Produced::Text } else { Produced::Only("*/*") },
+            };
+            methods.insert(*method, operation.write(self.style));
+        }
+        let dialect = self.style.dialect;
+        let mut parameters = self.parameters(true, kind.namespaced);
+        let queries = connections::parameters(sub.name).into_iter();
+        parameters.extend(queries.map(|parameter| parameters::query(dialect, parameter)));
+        let mut path = format!("{}/{{name}}/{}", self.base(), sub.name);
+        if has_path {
+            path += "/{path}";
+            parameters.push(parameters::path(dialect, "path", "The path at the other server."));
+        }
+        self.insert(path, methods, parameters);
     }
 
     /// The operations get, put and patch of an object or of a subresource.

@@ -222,6 +222,57 @@ fn parameters_of_operations() {
 }
 
 #[test]
+fn paths_that_lead_to_other_servers() {
+    let graph = Graph::builtin(Naming::Kubernetes.names());
+    let kinds = graph.kinds().iter().filter(|kind| {
+        kind.neutral_group == "core" && ["pods", "nodes"].contains(&kind.resource.as_ref())
+    });
+    let served = kinds.map(|kind| Served {
+        kind,
+        subresources: kind.subresources.iter().map(|sub| sub.name.as_ref()).collect(),
+    });
+    let documents = Documents::new(&graph, served.collect(), "v1.35.0");
+    let part = documents.part("api/v1").expect("a document");
+    let check =
+        |path: &str, method: &str, id: &str, action: &str, media: &[&str], queries: &str| {
+            let path = part.at(&["paths", &format!("/api/v1{path}")]).expect("a path");
+            let operation = path.get(method).expect("a method");
+            assert_eq!(operation.str_at(&["operationId"]), Some(id));
+            assert_eq!(operation.str_at(&["x-kubernetes-action"]), Some(action));
+            let content = operation.at(&["responses", "200", "content"]).expect("formats");
+            assert_eq!(keys(content), media);
+            let schema = content.at(&[media[0], "schema"]);
+            assert_eq!(schema.and_then(|schema| schema.str_at(&["type"])), Some("string"));
+            let parameters = path.get("parameters").and_then(Value::as_list).expect("parameters");
+            let queries_of: Vec<_> = parameters
+                .iter()
+                .filter(|it| it.str_at(&["in"]) == Some("query"))
+                .filter_map(|it| it.str_at(&["name"]))
+                .filter(|name| *name != "pretty")
+                .collect();
+            assert_eq!(queries_of.join(" "), queries, "{id}");
+        };
+    let pod = "/namespaces/{namespace}/pods/{name}";
+    let texts = [
+        "application/json",
+        "application/vnd.kubernetes.protobuf",
+        "application/yaml",
+        "text/plain",
+    ];
+    let queries = "container follow insecureSkipTLSVerifyBackend limitBytes previous sinceSeconds stream tailLines timestamps";
+    check(&format!("{pod}/log"), "get", "readCoreV1NamespacedPodLog", "get", &texts, queries);
+    let id = "connectCoreV1PostNamespacedPodExec";
+    let queries = "command container stderr stdin stdout tty";
+    check(&format!("{pod}/exec"), "post", id, "connect", &["*/*"], queries);
+    let id = "connectCoreV1GetNamespacedPodPortforward";
+    check(&format!("{pod}/portforward"), "get", id, "connect", &["*/*"], "ports");
+    let id = "connectCoreV1HeadNodeProxyWithPath";
+    check("/nodes/{name}/proxy/{path}", "head", id, "connect", &["*/*"], "path");
+    let schemas = part.at(&["components", "schemas"]).and_then(Value::as_map).expect("schemas");
+    assert!(schemas.keys().all(|name| !name.contains("PodExecOptions")), "nothing refers to them");
+}
+
+#[test]
 fn schemas_of_a_group() {
     svc(|documents| {
         let part = documents.part("apis/authorization.svc.io/v1").expect("a document");
