@@ -68,6 +68,50 @@ async fn a_pod_is_bound_once() {
 }
 
 #[tokio::test]
+async fn a_pod_that_goes_at_once_is_marked_before() {
+    let server = server().await;
+    let spec = json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
+    let bound = json!({"metadata": {"name": "bound"}, "spec": spec});
+    assert_eq!(server.send(Method::POST, PODS, &[], bound.to_string()).await.status, 201);
+    let version = server.get(PODS).await.json()["metadata"]["resourceVersion"].clone();
+    let delete = async |pod: &str, options: Value| {
+        let path = format!("{PODS}/{pod}");
+        let answer = server.send(Method::DELETE, &path, &[], options.to_string()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
+    };
+    // The condition is about the pod as the client has read it, not as the deletion has marked it.
+    let own = server.get(&format!("{PODS}/p")).await.json()["metadata"]["resourceVersion"].clone();
+    let last = delete("p", json!({"preconditions": {"resourceVersion": own}})).await;
+    delete("bound", json!({"gracePeriodSeconds": 5})).await;
+    // The kubelet ends what has begun.
+    delete("bound", json!({"gracePeriodSeconds": 0})).await;
+    let watch =
+        format!("{PODS}?watch=1&resourceVersion={}&timeoutSeconds=1", version.as_str().unwrap());
+    let watched = server.get(&watch).await;
+    let events: Vec<Value> =
+        watched.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let seen: Vec<(&str, &str, bool, &Value)> = events
+        .iter()
+        .map(|event| {
+            let metadata = &event["object"]["metadata"];
+            let (ty, name) = (event["type"].as_str().unwrap(), metadata["name"].as_str().unwrap());
+            let is_marked = metadata["deletionTimestamp"].is_string();
+            (ty, name, is_marked, &metadata["deletionGracePeriodSeconds"])
+        })
+        .collect();
+    let expect = [
+        ("MODIFIED", "p", true, &json!(0)),
+        ("DELETED", "p", true, &json!(0)),
+        ("MODIFIED", "bound", true, &json!(5)),
+        ("MODIFIED", "bound", true, &json!(0)),
+        ("DELETED", "bound", true, &json!(0)),
+    ];
+    assert_eq!(seen, expect);
+    assert_eq!(events[1]["object"]["metadata"]["resourceVersion"], last.as_str());
+}
+
+#[tokio::test]
 async fn a_pod_that_goes_at_once_shows_no_grace() {
     let server = server().await;
     let path = format!("{PODS}/p");

@@ -1,7 +1,9 @@
 //! Delete: the object is removed at once when no finalizer or grace period holds it; otherwise its
 //! deletion begins.
 //!
-//! Invariant: the propagation policy is stored as a finalizer.
+//! Invariants: the propagation policy is stored as a finalizer. An object of a kind with grace periods
+//! that goes at once is marked first, with a grace period of zero, and removed then: watchers see
+//! both. One that was only marked is removed by the next deletion.
 //!
 //! Not here: the deletion of dependents, which is the garbage collector's.
 
@@ -44,11 +46,11 @@ impl Writer {
         let mut entry = self.store.snapshot().get(&key).cloned();
         let mut is_current = false;
         let mut clock = PhaseClock::start();
-        let mut terms_changed = 0;
+        let (mut terms_changed, mut marked) = (0, None);
         for _ in 0..MAX_ATTEMPTS {
             clock.skip();
             let attempt = match &entry {
-                Some(entry) => self.remove(target, entry, options, &mut clock).await,
+                Some(entry) => self.remove(target, entry, options, &mut marked, &mut clock).await,
                 None => Err(not_found(target)),
             };
             match attempt {
@@ -82,18 +84,22 @@ impl Writer {
         Err(if terms_changed > 0 { quota_contended(target) } else { stale(target) })
     }
 
-    /// Runs the phases once: those of a deletion are mutate, admit, quota and commit.
+    /// Runs the phases once: those of a deletion are mutate, admit, quota and commit. `marked_at`
+    /// is where this deletion has marked the object.
     async fn remove(
         &self,
         target: Target<'_>,
         entry: &Entry,
         options: &DeleteOptions,
+        marked_at: &mut Option<Revision>,
         clock: &mut PhaseClock,
     ) -> Result<Attempt, Error> {
         let strategy = &target.resource.strategy;
         let mut object = stored_codec::decode_converted(target.resource, entry).await?;
         metadata::of(&mut object).remove("resourceVersion");
-        check_preconditions(target, entry.modified, &object, &options.preconditions)?;
+        if *marked_at != Some(entry.modified) {
+            check_preconditions(target, entry.modified, &object, &options.preconditions)?;
+        }
         let finalizers: Vec<&str> = metadata::finalizers(&object).collect();
         let marked =
             propagation::finalizers(&finalizers, options.propagation, strategy.propagation());
@@ -106,6 +112,8 @@ impl Writer {
         if held && decided && terminating {
             return Ok(Attempt::Done(unchanged(entry, clock)));
         }
+        let has_grace = strategy.grace_seconds(&object, options.grace_seconds).is_some();
+        let marks = !held && has_grace && !options.dry_run && !(terminating && had == 0);
         let write = Write {
             basis: self.basis(),
             ..Write::delete(target, (&object, entry.modified), options)
@@ -117,12 +125,8 @@ impl Writer {
             metadata::set_finalizers(&mut object, marked);
         }
         let key = target.key();
-        let (outcome, value, operation, step) = if held {
-            if terminating {
-                metadata::hurry(&mut object, had, grace);
-            } else {
-                self.begin_deletion(target, &mut object, grace);
-            }
+        let (outcome, value, operation, step) = if held || marks {
+            self.mark(target, &mut object, grace);
             let value = stored_codec::encode_converted(target.resource, &object).await?;
             (
                 Outcome::Terminating,
@@ -144,6 +148,11 @@ impl Writer {
         let committed = self.commit(txn, admitted, origin(options), options.dry_run, clock).await?;
         let done = |revision: Option<Revision>| {
             let (revision, times) = (revision.unwrap_or(entry.modified), clock.times());
+            if marks {
+                *marked_at = Some(revision);
+                let created = entry.created;
+                return Attempt::Overtaken(Some(Entry { value, created, modified: revision }));
+            }
             Attempt::Done(Answer { outcome, value, revision, warnings, times })
         };
         self.attempt(target, committed, done).await
@@ -161,12 +170,17 @@ impl Writer {
         if target.resource.strategy.grace_seconds(object, options.grace_seconds).is_none() {
             return Ok(entry.value.clone());
         }
-        if metadata::is_terminating(object) {
-            metadata::hurry(object, metadata::grace_seconds(object), 0);
-        } else {
-            self.begin_deletion(target, object, 0);
-        }
+        self.mark(target, object, 0);
         stored_codec::encode_converted(target.resource, object).await
+    }
+
+    /// Begins the deletion of an object, or makes its grace period shorter.
+    fn mark(&self, target: Target<'_>, object: &mut Value, grace_seconds: i64) {
+        if metadata::is_terminating(object) {
+            metadata::hurry(object, metadata::grace_seconds(object), grace_seconds);
+        } else {
+            self.begin_deletion(target, object, grace_seconds);
+        }
     }
 
     fn begin_deletion(&self, target: Target<'_>, object: &mut Value, grace_seconds: i64) {
