@@ -9,6 +9,7 @@ mod match_resources;
 mod mutating_admission_policy;
 mod mutating_admission_policy_binding;
 mod policy_spec;
+mod rule;
 mod suspended;
 mod validating_admission_policy;
 mod validating_admission_policy_binding;
@@ -19,23 +20,25 @@ use std::sync::Arc;
 
 use quorate_registry::Strategy;
 
+use mutating_admission_policy::MutatingAdmissionPolicy;
+use mutating_admission_policy_binding::MutatingAdmissionPolicyBinding;
+use rule::AdmissionRule;
+use validating_admission_policy::ValidatingAdmissionPolicy;
+use validating_admission_policy_binding::ValidatingAdmissionPolicyBinding;
+use webhook_configuration::WebhookConfiguration;
+
 /// The strategy of a kind of this group; `None` for a kind without one.
 pub(super) fn strategy(kind: &str) -> Option<Arc<dyn Strategy>> {
-    use webhook_configuration::WebhookConfiguration;
     Some(match kind {
-        "MutatingWebhookConfiguration" => Arc::new(WebhookConfiguration::new(true)),
-        "ValidatingWebhookConfiguration" => Arc::new(WebhookConfiguration::new(false)),
-        "MutatingAdmissionPolicy" => {
-            Arc::new(mutating_admission_policy::MutatingAdmissionPolicy::new())
+        "MutatingWebhookConfiguration" => Arc::new(AdmissionRule(WebhookConfiguration::new(true))),
+        "ValidatingWebhookConfiguration" => {
+            Arc::new(AdmissionRule(WebhookConfiguration::new(false)))
         }
-        "MutatingAdmissionPolicyBinding" => {
-            Arc::new(mutating_admission_policy_binding::MutatingAdmissionPolicyBinding)
-        }
-        "ValidatingAdmissionPolicy" => {
-            Arc::new(validating_admission_policy::ValidatingAdmissionPolicy::new())
-        }
+        "MutatingAdmissionPolicy" => Arc::new(AdmissionRule(MutatingAdmissionPolicy::new())),
+        "MutatingAdmissionPolicyBinding" => Arc::new(AdmissionRule(MutatingAdmissionPolicyBinding)),
+        "ValidatingAdmissionPolicy" => Arc::new(AdmissionRule(ValidatingAdmissionPolicy::new())),
         "ValidatingAdmissionPolicyBinding" => {
-            Arc::new(validating_admission_policy_binding::ValidatingAdmissionPolicyBinding)
+            Arc::new(AdmissionRule(ValidatingAdmissionPolicyBinding))
         }
         _ => return None,
     })

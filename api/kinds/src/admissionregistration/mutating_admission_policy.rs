@@ -3,12 +3,11 @@
 //! Not here: what it has in common with a validating policy.
 
 use quorate_meta::{Cause, Names, Value};
-use quorate_policy::MAX_VARIABLES;
 use quorate_policy::mutation::MutatingPolicy;
-use quorate_registry::{Part, Strategy};
 
-use super::policy_spec::{ExpressionCheck, check_constraints, check_param_kind};
-use super::{expressions, lockout, suspended};
+use super::policy_spec::{self, ExpressionCheck};
+use super::rule::Rule;
+use super::{lockout, suspended};
 use crate::field::Field;
 use crate::rules;
 
@@ -35,23 +34,7 @@ impl MutatingAdmissionPolicy {
     }
 }
 
-impl Strategy for MutatingAdmissionPolicy {
-    fn checks_structure(&self) -> bool {
-        false
-    }
-
-    fn unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn is_admission_rule(&self) -> bool {
-        true
-    }
-
+impl Rule for MutatingAdmissionPolicy {
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         let suspended = suspended::warning(names, old, new);
         // One that cannot be evaluated refuses what it covers.
@@ -60,18 +43,10 @@ impl Strategy for MutatingAdmissionPolicy {
         suspended.into_iter().chain(lockout).collect()
     }
 
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn check(&self, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
-        rules::optional_one_of(&spec.get("failurePolicy"), &["Fail", "Ignore"], &mut causes);
-        let kind = spec.get("paramKind");
-        if kind.is_set() {
-            check_param_kind(&kind, &mut causes);
-        }
-        check_constraints(&spec.get("matchConstraints"), &mut causes);
-        check_operations(&spec.get("matchConstraints.resourceRules"), &mut causes);
-        expressions::match_conditions(&spec.get("matchConditions"), &mut causes);
-        expressions::variables(&spec.get("variables"), MAX_VARIABLES, &mut causes);
+        policy_spec::check(&spec, check_operations, &mut causes);
         let mutations = spec.get("mutations");
         if mutations.is_empty() {
             causes.push(mutations.required("mutations must contain at least one item"));
@@ -81,12 +56,8 @@ impl Strategy for MutatingAdmissionPolicy {
         causes
     }
 
-    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
-        self.expressions.check(names, None, object)
-    }
-
-    fn validate_update(&self, names: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
-        self.expressions.check(names, Some(old), new)
+    fn check_expressions(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<Cause> {
+        self.expressions.check(names, old, new)
     }
 }
 
@@ -148,7 +119,7 @@ mod tests {
 
     fn check(field: &str, value: Json, expect: &[&str]) {
         let object = patched(&base(), &[(&format!("/spec/{field}"), value)]);
-        let causes = MutatingAdmissionPolicy::new().validate(Naming::Svc.names(), &object);
+        let causes = MutatingAdmissionPolicy::new().check(&object);
         assert_eq!(shown(&causes), expect, "{field}");
     }
 
@@ -215,13 +186,13 @@ mod tests {
         let strategy = MutatingAdmissionPolicy::new();
         let names = Naming::Svc.names();
         let create = |expression: &str, expect: &[&str]| {
-            assert_eq!(shown(&strategy.validate_create(names, &with(expression))), expect);
+            assert_eq!(shown(&strategy.check_expressions(names, None, &with(expression))), expect);
         };
         let at = "Invalid spec.mutations[0].jsonPatch.expression";
         create("[JSONPatch{op: 'remove', path: '/a'}]", &[]);
         create("[1]", &[at]);
         create("[JSONPatch{op: 'remove', path: params.path}]", &[at]);
-        let same = strategy.validate_update(names, Part::Main, &with("[1]"), &with("[1]"));
+        let same = strategy.check_expressions(names, Some(&with("[1]")), &with("[1]"));
         assert_eq!(shown(&same), [""; 0]);
     }
 }

@@ -1,34 +1,18 @@
 //! MutatingAdmissionPolicyBinding: where a mutating policy applies, and with which parameters.
 
-use quorate_meta::{Cause, Names, Value};
-use quorate_registry::Strategy;
+use quorate_meta::{Cause, Value};
 
 use super::binding_spec;
 use super::mutating_admission_policy::check_operations;
+use super::rule::Rule;
 use crate::field::Field;
 
 /// The strategy of MutatingAdmissionPolicyBinding.
 #[derive(Debug)]
 pub(super) struct MutatingAdmissionPolicyBinding;
 
-impl Strategy for MutatingAdmissionPolicyBinding {
-    fn checks_structure(&self) -> bool {
-        false
-    }
-
-    fn unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn is_admission_rule(&self) -> bool {
-        true
-    }
-
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+impl Rule for MutatingAdmissionPolicyBinding {
+    fn check(&self, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         binding_spec::check(&spec, &mut causes);
@@ -41,7 +25,6 @@ impl Strategy for MutatingAdmissionPolicyBinding {
 mod tests {
     use super::*;
     use crate::rules::tests::{patched, shown};
-    use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
     #[test]
@@ -49,7 +32,7 @@ mod tests {
         let base = json!({"spec": {"policyName": "p"}});
         let check = |field: &str, value: Json, expect: &[&str]| {
             let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
-            let causes = MutatingAdmissionPolicyBinding.validate(Naming::Svc.names(), &object);
+            let causes = MutatingAdmissionPolicyBinding.check(&object);
             assert_eq!(shown(&causes), expect, "{field}");
         };
         check("matchResources", json!({"objectSelector": {}}), &[]);

@@ -7,9 +7,9 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use quorate_meta::{Cause, Names, Value, name};
-use quorate_policy::{Environments, Problem};
+use quorate_policy::{Environments, MAX_VARIABLES, Problem};
 
-use super::match_resources;
+use super::{expressions, match_resources};
 use crate::field::Field;
 use crate::rules;
 
@@ -55,8 +55,26 @@ impl fmt::Debug for ExpressionCheck {
     }
 }
 
+/// Checks what both kinds of policies have; `check_rules` are the own checks of the rules in the
+/// constraints.
+pub(super) fn check(
+    spec: &Field<'_>,
+    check_rules: fn(&Field<'_>, &mut Vec<Cause>),
+    causes: &mut Vec<Cause>,
+) {
+    rules::optional_one_of(&spec.get("failurePolicy"), &["Fail", "Ignore"], causes);
+    let kind = spec.get("paramKind");
+    if kind.is_set() {
+        check_param_kind(&kind, causes);
+    }
+    check_constraints(&spec.get("matchConstraints"), causes);
+    check_rules(&spec.get("matchConstraints.resourceRules"), causes);
+    expressions::match_conditions(&spec.get("matchConditions"), causes);
+    expressions::variables(&spec.get("variables"), MAX_VARIABLES, causes);
+}
+
 /// Checks the `matchConstraints` of a policy, which name at least one resource.
-pub(super) fn check_constraints(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_constraints(constraints: &Field<'_>, causes: &mut Vec<Cause>) {
     if !constraints.is_set() {
         causes.push(constraints.required(""));
         return;
@@ -66,7 +84,7 @@ pub(super) fn check_constraints(constraints: &Field<'_>, causes: &mut Vec<Cause>
 }
 
 /// Checks a `paramKind`.
-pub(super) fn check_param_kind(kind: &Field<'_>, causes: &mut Vec<Cause>) {
+fn check_param_kind(kind: &Field<'_>, causes: &mut Vec<Cause>) {
     let (version, own) = (kind.get("apiVersion"), kind.get("kind"));
     rules::required(&version, causes);
     check_group_version(&version, causes);

@@ -5,13 +5,13 @@
 use std::collections::HashSet;
 
 use quorate_meta::{Cause, Names, Value, name};
-use quorate_policy::{MAX_VARIABLES, Policy};
+use quorate_policy::Policy;
 
-use super::policy_spec::{ExpressionCheck, check_constraints, check_param_kind};
-use super::{expressions, lockout, suspended};
+use super::policy_spec::{self, ExpressionCheck};
+use super::rule::Rule;
+use super::{lockout, suspended};
 use crate::field::Field;
 use crate::{conditions, rules};
-use quorate_registry::{Part, Strategy};
 
 const NO_RULES: &str = "validations or auditAnnotations must be specified";
 /// Audit annotations of one policy, at most.
@@ -36,42 +36,13 @@ impl ValidatingAdmissionPolicy {
     }
 }
 
-impl Strategy for ValidatingAdmissionPolicy {
-    fn checks_structure(&self) -> bool {
-        false
-    }
+impl Rule for ValidatingAdmissionPolicy {
+    const HAS_STATUS: bool = true;
 
-    fn is_admission_rule(&self) -> bool {
-        true
-    }
-
-    fn unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn has_status(&self) -> bool {
-        true
-    }
-
-    fn status_keeps_metadata(&self) -> bool {
-        true
-    }
-
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+    fn check(&self, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
-        rules::optional_one_of(&spec.get("failurePolicy"), &["Fail", "Ignore"], &mut causes);
-        let kind = spec.get("paramKind");
-        if kind.is_set() {
-            check_param_kind(&kind, &mut causes);
-        }
-        check_constraints(&spec.get("matchConstraints"), &mut causes);
-        expressions::match_conditions(&spec.get("matchConditions"), &mut causes);
-        expressions::variables(&spec.get("variables"), MAX_VARIABLES, &mut causes);
+        policy_spec::check(&spec, |_, _| {}, &mut causes);
         let (validations, annotations) = (spec.get("validations"), spec.get("auditAnnotations"));
         if validations.is_empty() && annotations.is_empty() {
             causes.extend([&validations, &annotations].map(|field| field.required(NO_RULES)));
@@ -82,30 +53,22 @@ impl Strategy for ValidatingAdmissionPolicy {
         causes
     }
 
-    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
-        self.expressions.check(names, None, object)
+    fn check_expressions(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<Cause> {
+        self.expressions.check(names, old, new)
     }
 
-    fn validate_update(&self, names: &Names, part: Part, old: &Value, new: &Value) -> Vec<Cause> {
-        let mut causes = self.expressions.check(names, Some(old), new);
-        if part == Part::Status {
-            check_status(&Field::root(new).get("status"), &mut causes);
+    fn check_status(&self, status: &Field<'_>, causes: &mut Vec<Cause>) {
+        for warning in status.get("typeChecking.expressionWarnings").items() {
+            rules::required(&warning.get("warning"), causes);
+            rules::required(&warning.get("fieldRef"), causes);
         }
-        causes
+        conditions::check(&status.get("conditions"), causes);
     }
 
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         let suspended = suspended::warning(names, old, new);
         suspended.into_iter().chain(lockout::of_policy(names, new)).collect()
     }
-}
-
-fn check_status(status: &Field<'_>, causes: &mut Vec<Cause>) {
-    for warning in status.get("typeChecking.expressionWarnings").items() {
-        rules::required(&warning.get("warning"), causes);
-        rules::required(&warning.get("fieldRef"), causes);
-    }
-    conditions::check(&status.get("conditions"), causes);
 }
 
 fn check_validation(validation: &Field<'_>, causes: &mut Vec<Cause>) {
@@ -158,15 +121,17 @@ fn check_annotations(list: &Field<'_>, policy: &str, causes: &mut Vec<Cause>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::admissionregistration::rule::AdmissionRule;
     use crate::rules::tests::{patched, shown};
     use quorate_meta::Naming;
+    use quorate_registry::{Part, Strategy};
     use serde_json::{Value as Json, json};
 
     #[test]
     fn statuses() {
         let check = |status: Json, expect: &[&str]| {
             let new = json!({ "status": status }).into();
-            let causes = ValidatingAdmissionPolicy::new().validate_update(
+            let causes = AdmissionRule(ValidatingAdmissionPolicy::new()).validate_update(
                 Naming::Svc.names(),
                 Part::Status,
                 &Value::Null,
@@ -190,7 +155,7 @@ mod tests {
         let base = json!({"metadata": {"name": "p"}, "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "true"}]}});
         let check = |field: &str, value: Json, expect: &[&str]| {
             let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
-            let causes = ValidatingAdmissionPolicy::new().validate(Naming::Svc.names(), &object);
+            let causes = ValidatingAdmissionPolicy::new().check(&object);
             assert_eq!(shown(&causes), expect, "{field}");
         };
         check("failurePolicy", json!("Ignore"), &[]);
@@ -250,7 +215,7 @@ mod tests {
             }})
             .into()
         };
-        let strategy = ValidatingAdmissionPolicy::new();
+        let strategy = AdmissionRule(ValidatingAdmissionPolicy::new());
         let names = Naming::Svc.names();
         let at = "Invalid spec.validations[0].expression";
         let create = |expression: &str, expect: &[&str]| {

@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use quorate_meta::{Cause, Names, Value};
+use quorate_meta::{Cause, Value};
 
 use super::binding_spec;
+use super::rule::Rule;
 use crate::field::Field;
 use crate::rules;
-use quorate_registry::Strategy;
 
 const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 
@@ -16,24 +16,8 @@ const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
 #[derive(Debug)]
 pub(super) struct ValidatingAdmissionPolicyBinding;
 
-impl Strategy for ValidatingAdmissionPolicyBinding {
-    fn checks_structure(&self) -> bool {
-        false
-    }
-
-    fn is_admission_rule(&self) -> bool {
-        true
-    }
-
-    fn unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
+impl Rule for ValidatingAdmissionPolicyBinding {
+    fn check(&self, object: &Value) -> Vec<Cause> {
         let mut causes = Vec::new();
         let spec = Field::root(object).get("spec");
         binding_spec::check(&spec, &mut causes);
@@ -62,7 +46,6 @@ fn check_actions(actions: &Field<'_>, causes: &mut Vec<Cause>) {
 mod tests {
     use super::*;
     use crate::rules::tests::{patched, shown};
-    use quorate_meta::Naming;
     use serde_json::{Value as Json, json};
 
     #[test]
@@ -70,7 +53,7 @@ mod tests {
         let base = json!({"spec": {"policyName": "p", "validationActions": ["Deny"]}});
         let check = |field: &str, value: Json, expect: &[&str]| {
             let object = patched(&base, &[(&format!("/spec/{field}"), value)]);
-            let causes = ValidatingAdmissionPolicyBinding.validate(Naming::Svc.names(), &object);
+            let causes = ValidatingAdmissionPolicyBinding.check(&object);
             assert_eq!(shown(&causes), expect, "{field}");
         };
         check("matchResources", json!({"objectSelector": {}}), &[]);

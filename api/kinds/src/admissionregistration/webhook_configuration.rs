@@ -9,9 +9,9 @@ use std::sync::OnceLock;
 use quorate_meta::{Cause, Names, Path, Value};
 use quorate_policy::{Environments, MatchConditions};
 
+use super::rule::Rule;
 use super::{lockout, suspended, webhook};
 use crate::field::Field;
-use quorate_registry::{Part, Strategy};
 
 /// The strategy of both kinds of webhook configurations.
 #[derive(Debug)]
@@ -25,6 +25,29 @@ pub(super) struct WebhookConfiguration {
 impl WebhookConfiguration {
     pub(super) const fn new(mutating: bool) -> Self {
         Self { mutating, environments: OnceLock::new() }
+    }
+}
+
+fn webhooks(configuration: &Value) -> &[Value] {
+    configuration.get("webhooks").and_then(Value::as_list).unwrap_or_default()
+}
+
+fn conditions(webhook: &Value) -> &[Value] {
+    webhook.get("matchConditions").and_then(Value::as_list).unwrap_or_default()
+}
+
+impl Rule for WebhookConfiguration {
+    fn check(&self, object: &Value) -> Vec<Cause> {
+        let mut causes = Vec::new();
+        let mut names = HashSet::new();
+        for hook in Field::root(object).get("webhooks").items() {
+            webhook::check(&hook, self.mutating, &mut causes);
+            let own = hook.get("name");
+            if !own.is_empty() && !names.insert(own.text()) {
+                causes.push(own.duplicate());
+            }
+        }
+        causes
     }
 
     /// The match conditions that do not compile. What the configuration before has of expressions may
@@ -57,53 +80,6 @@ impl WebhookConfiguration {
         }
         causes
     }
-}
-
-fn webhooks(configuration: &Value) -> &[Value] {
-    configuration.get("webhooks").and_then(Value::as_list).unwrap_or_default()
-}
-
-fn conditions(webhook: &Value) -> &[Value] {
-    webhook.get("matchConditions").and_then(Value::as_list).unwrap_or_default()
-}
-
-impl Strategy for WebhookConfiguration {
-    fn checks_structure(&self) -> bool {
-        false
-    }
-
-    fn is_admission_rule(&self) -> bool {
-        true
-    }
-
-    fn unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn validate(&self, _: &Names, object: &Value) -> Vec<Cause> {
-        let mut causes = Vec::new();
-        let mut names = HashSet::new();
-        for hook in Field::root(object).get("webhooks").items() {
-            webhook::check(&hook, self.mutating, &mut causes);
-            let own = hook.get("name");
-            if !own.is_empty() && !names.insert(own.text()) {
-                causes.push(own.duplicate());
-            }
-        }
-        causes
-    }
-
-    fn validate_create(&self, names: &Names, object: &Value) -> Vec<Cause> {
-        self.check_expressions(names, None, object)
-    }
-
-    fn validate_update(&self, names: &Names, _: Part, old: &Value, new: &Value) -> Vec<Cause> {
-        self.check_expressions(names, Some(old), new)
-    }
 
     fn warnings(&self, names: &Names, old: Option<&Value>, new: &Value) -> Vec<String> {
         let suspended = suspended::warning(names, old, new);
@@ -124,7 +100,7 @@ mod tests {
             let condition = json!({"name": "c", "expression": expression});
             let object = json!({"webhooks": [{}, {"matchConditions": [condition]}]}).into();
             let strategy = WebhookConfiguration::new(true);
-            let causes = strategy.validate_create(Naming::Svc.names(), &object);
+            let causes = strategy.check_expressions(Naming::Svc.names(), None, &object);
             assert_eq!(causes.is_empty(), expect, "{expression}");
             for cause in causes {
                 assert_eq!(cause.field, "webhooks[1].matchConditions[0].expression");
