@@ -4,6 +4,12 @@
 //! Time stands still unless a test moves it, and randomness counts, so answers repeat byte for
 //! byte.
 
+// The fuzzer has the harness as well, by its path.
+#[path = "harness/answer.rs"]
+mod answer;
+#[path = "harness/events.rs"]
+mod events;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,6 +34,9 @@ use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_store::{MemoryOptions, MemoryStore, Retention, Store};
 use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
+
+pub(crate) use answer::Answer;
+pub(crate) use events::Events;
 
 /// 2030-01-01T00:00:00Z.
 pub(crate) const START_MS: u64 = 1_893_456_000_000;
@@ -108,42 +117,6 @@ fn tokens() -> TokenOptions {
         issuers: issuer,
         max_expiration: Some(86_400),
         ..TokenOptions::default()
-    }
-}
-
-/// A finished answer.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: StatusCode,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Bytes,
-}
-
-impl Answer {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|e| panic!("{e}: {}", self.text()))
-    }
-
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
-    }
-
-    /// The names of a list's items.
-    pub(crate) fn names(&self) -> Vec<String> {
-        assert_eq!(self.status, 200, "{}", self.text());
-        let items = self.json()["items"].as_array().unwrap().clone();
-        items.iter().map(|item| item["metadata"]["name"].as_str().unwrap().to_owned()).collect()
-    }
-
-    pub(crate) fn version(&self) -> String {
-        self.json()["metadata"]["resourceVersion"]
-            .as_str()
-            .unwrap_or_else(|| panic!("{}", self.text()))
-            .to_owned()
     }
 }
 
@@ -391,51 +364,6 @@ impl Server {
     pub(crate) async fn watch_as(&self, path: &str, accept: &str) -> Events {
         let (status, _, body) = self.open(Method::GET, path, &[("accept", accept)], "").await;
         assert_eq!(status, 200);
-        Events { body, rest: Vec::new() }
+        Events::of(body)
     }
-}
-
-/// The events of a watch.
-pub(crate) struct Events {
-    body: Body,
-    rest: Vec<u8>,
-}
-
-impl Events {
-    /// The next event; `None` at the end of the stream.
-    pub(crate) async fn next(&mut self) -> Option<Value> {
-        loop {
-            if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.rest.drain(..=end).collect();
-                return Some(serde_json::from_slice(&line).unwrap());
-            }
-            let frame = timeout(PATIENCE, self.body.frame()).await.expect("an event or the end")?;
-            self.rest.extend_from_slice(&frame.unwrap().into_data().unwrap());
-        }
-    }
-
-    /// The next events as `TYPE name`.
-    pub(crate) async fn brief(&mut self, count: usize) -> Vec<String> {
-        let mut brief = Vec::new();
-        for _ in 0..count {
-            let event = self.next().await.expect("a further event");
-            brief.push(short(&event));
-        }
-        brief
-    }
-
-    /// All events up to the end of the stream.
-    pub(crate) async fn all(&mut self) -> Vec<String> {
-        let mut all = Vec::new();
-        while let Some(event) = self.next().await {
-            all.push(short(&event));
-        }
-        all
-    }
-}
-
-fn short(event: &Value) -> String {
-    let object = &event["object"];
-    let name = object["metadata"]["name"].as_str().or(object["reason"].as_str()).unwrap_or("-");
-    format!("{} {name}", event["type"].as_str().unwrap())
 }
