@@ -1,11 +1,11 @@
-//! What is counted of lists, and of waiting for the newest state.
+//! What is counted of lists, and of reads that wait for the newest state.
 //!
 //! A list of the newest state is one of the watch cache in the words of these metrics, and one of an
 //! older state one of storage: this server has both at one place.
 
 use std::time::Duration;
 
-use quorate_metrics::{Counter, CounterSeries, Histogram, Registry};
+use quorate_metrics::{Counter, CounterSeries, Histogram, HistogramSeries, Registry, SeriesMap};
 use quorate_registry::Resource;
 
 /// The index that a list is answered by: none is.
@@ -23,6 +23,16 @@ pub(crate) struct ReadMetrics {
     stored_returned: Counter<2>,
     wait: Histogram<2>,
     consistent: Counter<4>,
+    /// The series of each resource, by group and plural name.
+    waits: SeriesMap<WaitSeries>,
+}
+
+/// What is counted of the waits for the newest state of one resource.
+#[derive(Debug)]
+struct WaitSeries {
+    wait: HistogramSeries,
+    ready: CounterSeries,
+    failed: CounterSeries,
 }
 
 /// What counts one list.
@@ -46,6 +56,7 @@ impl ReadMetrics {
             stored_returned: registry.counter("apiserver_storage_list_returned_objects_total"),
             wait: registry.histogram("apiserver_watch_cache_read_wait_seconds"),
             consistent: registry.counter("apiserver_watch_cache_consistent_read_total"),
+            waits: SeriesMap::default(),
         }
     }
 
@@ -71,9 +82,14 @@ impl ReadMetrics {
 
     /// A read of the newest state has waited so long for it, and may begin, or not.
     pub(crate) fn waited(&self, resource: &Resource, took: Duration, is_ready: bool) {
-        let success = if is_ready { "true" } else { "false" };
-        self.consistent.inc([&*resource.group, &*resource.plural, success, "false"]);
-        self.wait.observe_duration([&*resource.group, &*resource.plural], took);
+        let labels = [&*resource.group, &*resource.plural];
+        let of = |success| self.consistent.with([labels[0], labels[1], success, "false"]);
+        let make =
+            || WaitSeries { wait: self.wait.with(labels), ready: of("true"), failed: of("false") };
+        // As many resources as fit a metric are counted by name.
+        let Some(series) = self.waits.get_or_insert(&labels, make) else { return };
+        series.wait.observe_duration(took);
+        if is_ready { series.ready.inc() } else { series.failed.inc() }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::states::HistogramState;
+use super::states::{HistogramState, bucket_of};
 use crate::cells::Cells;
 
 /// What was observed for two series.
@@ -39,7 +39,7 @@ impl HistogramPair {
             return;
         }
         let SharedHistogram { cells, bounds } = &*self.shared;
-        let bucket = bounds.partition_point(|bound| *bound < value);
+        let bucket = bucket_of(bounds, value);
         let cells = cells.own();
         cells.add(1 + bucket, 1);
         cells.add_f64(0, value);

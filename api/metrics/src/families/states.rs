@@ -71,12 +71,20 @@ impl GaugeState {
     }
 }
 
+/// The bucket that a value falls into. Most durations fall into the first.
+pub(super) fn bucket_of(bounds: &[f64], value: f64) -> usize {
+    match bounds.first() {
+        Some(first) if value > *first => bounds.partition_point(|bound| *bound < value),
+        _ => 0,
+    }
+}
+
 impl HistogramState {
     pub(super) fn observe(&self, value: f64) {
         if !value.is_finite() {
             return;
         }
-        let bucket = self.bounds.partition_point(|bound| *bound < value);
+        let bucket = bucket_of(&self.bounds, value);
         let cells = self.cells.own();
         cells.add(1 + bucket, 1);
         cells.add_f64(0, value);
