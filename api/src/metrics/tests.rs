@@ -168,3 +168,53 @@ fn a_kind_of_request_that_was_seen_before_allocates_nothing() {
     count();
     assert_eq!(allocation_counter::measure(count).count_total, 0);
 }
+
+#[test]
+fn calls_to_webhooks_are_counted() {
+    use quorate_webhook::{CallEnd, CallMetrics};
+    let registry = Registry::default();
+    let metrics = RestClientMetrics::new(&registry);
+    let call = CallEnd {
+        host: "hook:443",
+        status: Some(StatusCode::OK),
+        sent: 100,
+        received: 300,
+        took: Duration::from_millis(250),
+    };
+    metrics.ended(&call);
+    metrics.ended(&CallEnd { status: None, received: 0, ..call });
+    metrics.sent_again("hook:443");
+    let check = |name: &str, expect: &[&str]| {
+        assert_eq!(series(&registry, &format!("rest_client_{name}")), expect, "{name}");
+    };
+    check("requests_total", &["200,POST,hook:443 = 1", "<error>,POST,hook:443 = 1"]);
+    check("request_duration_seconds", &["POST,hook:443 = 2 0.5"]);
+    check("request_size_bytes", &["POST,hook:443 = 2 200"]);
+    check("response_size_bytes", &["POST,hook:443 = 2 300"]);
+    check("request_retries_total", &["<error>,POST,hook:443 = 1"]);
+}
+
+#[test]
+fn match_conditions_are_counted() {
+    use quorate_admission::webhook::{
+        ConditionsOutcome, ConditionsResult, WebhookMetrics, WebhookType,
+    };
+    let registry = Registry::default();
+    let metrics = WebhookCalls::new(&registry);
+    for outcome in [ConditionsOutcome::Hold, ConditionsOutcome::Exclude, ConditionsOutcome::Fail] {
+        metrics.conditions_evaluated(&ConditionsResult {
+            webhook: "w",
+            webhook_type: WebhookType::Validating,
+            operation: quorate_registry::AdmissionOperation::Create,
+            outcome,
+            took: Duration::from_millis(500),
+        });
+    }
+    let check = |name: &str, expect: &str| {
+        let name = format!("apiserver_admission_match_condition_{name}");
+        assert_eq!(series(&registry, &name), [expect], "{name}");
+    };
+    check("evaluation_seconds", "w,webhook,validating,CREATE = 3 1.5");
+    check("exclusions_total", "w,webhook,validating,CREATE = 1");
+    check("evaluation_errors_total", "w,webhook,validating,CREATE = 1");
+}

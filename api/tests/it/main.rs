@@ -43,6 +43,7 @@ mod limit_ranges;
 mod list;
 mod metrics;
 mod modes;
+mod moving_metrics;
 mod negotiation;
 mod node_tokens;
 mod nodes;
