@@ -42,6 +42,27 @@ impl Source {
         self.view.store(Arc::new(view));
     }
 
+    /// The batches after a revision, from the ring if it has them; none when it is the newest.
+    pub(super) fn changes(
+        &self,
+        after: Revision,
+        max_bytes: usize,
+    ) -> Result<Vec<Arc<Batch>>, HistoryError> {
+        let view = self.view();
+        let newest = view.snapshot.revision();
+        if after >= newest {
+            return Ok(Vec::new());
+        }
+        let mut bytes = 0;
+        let kept = view.ring.from(after.next()).take_while(|batch| {
+            let first_or_fits = bytes < max_bytes;
+            bytes += batch.footprint();
+            first_or_fits && batch.revision <= newest
+        });
+        let batches: Vec<_> = kept.cloned().collect();
+        if batches.is_empty() { self.read_history(after, max_bytes) } else { Ok(batches) }
+    }
+
     /// The next batches from the history, contiguous and shown by the view already; at least one,
     /// for the caller knows that the view shows something newer than `after`.
     pub(super) fn read_history(

@@ -133,6 +133,27 @@ impl Serving {
         self.shared.past.at(at, &self.source)
     }
 
+    /// The changes after a revision in their order, contiguous, about `max_bytes` of
+    /// [`Batch::footprint`] and at least one; none when it is the newest. From memory while the ring
+    /// has them, from the history otherwise, whose reading takes its caller's thread.
+    ///
+    /// # Errors
+    /// [`HistoryError::Compacted`] when it is older than [`Serving::oldest`].
+    pub fn changes(
+        &self,
+        after: Revision,
+        max_bytes: usize,
+    ) -> Result<Vec<Arc<Batch>>, HistoryError> {
+        self.source.changes(after, max_bytes)
+    }
+
+    /// When the newest change was, milliseconds since the Unix epoch, if it is still in memory.
+    #[must_use]
+    pub fn newest_ms(&self) -> Option<u64> {
+        let view = self.source.view();
+        Some(view.ring.from(view.snapshot.revision()).next()?.time_ms)
+    }
+
     /// Returns once [`Serving::snapshot`] shows this revision or a newer one.
     pub async fn applied(&self, at: Revision) {
         self.shared.waiters.wait(at, || self.revision()).await;
