@@ -11,6 +11,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::errors::{InitializeError, RaftError};
+use quorate_archive::{Archive, ArchiveStatus};
+use quorate_env::blocking;
 use quorate_store::{
     Error, HistoryError, Limits, NodeId, Outcome, Past, Revision, Snapshot, Status, Store, Txn,
     Watch,
@@ -130,6 +132,12 @@ impl Replica {
         Positions::of(&self.opened.raft, &self.opened.installs)
     }
 
+    /// How this member's archive is, where it keeps one. Never waits.
+    #[must_use]
+    pub fn archive(&self) -> Option<ArchiveStatus> {
+        self.opened.store.archive.as_ref().map(Archive::status)
+    }
+
     /// What a command line would ask over the network.
     pub async fn ask(&self, request: AdminRequest) -> Result<AdminAnswer, AdminError> {
         Box::pin(self.opened.admin.answer(Envelope { hops: 0, request })).await
@@ -193,6 +201,9 @@ impl Replica {
         }
         if let Err(error) = self.opened.log.close().await {
             tracing::warn!(%error, "the log could not be closed");
+        }
+        if let Some(archive) = &self.opened.store.archive {
+            blocking(|| archive.close());
         }
     }
 }

@@ -3,9 +3,10 @@
 //! Invariants: nothing is global, so several members run in one process; everything outside is
 //! reached through the seams in [`ReplicaOptions`]. Reading order: `options`, `open`, `handle`,
 //! then `store` (what callers see), `proposals` and `proposal_batches` (writes on the leader),
-//! `forward` (writes elsewhere), `read_index` and `read_round` (reads), `service` (the calls of
-//! peers).
+//! `forward` (writes elsewhere), `read_index` and `read_round` (reads), `archive` (the past), `service`
+//! (the calls of peers).
 
+mod archive;
 mod background;
 mod batch_window;
 mod config;
@@ -27,5 +28,6 @@ mod watchdog;
 
 pub use handle::{Replica, StopReport};
 pub use open::ReplicaOpenError;
-pub use options::{Compaction, MemberOptions, ReplicaOptions, Timing};
+pub use options::{ArchiveSettings, Compaction, MemberOptions, ReplicaOptions, Timing};
 pub use positions::Positions;
+pub use quorate_archive::ArchiveStatus;

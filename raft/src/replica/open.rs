@@ -18,6 +18,7 @@ use tonic::transport::Server;
 use tonic::transport::server::Router;
 use tower::layer::util::{Identity, Stack};
 
+use super::archive;
 use super::background::BackgroundTasks;
 use super::config::config;
 use super::forward::Forwarder;
@@ -222,6 +223,7 @@ fn store(
     let clock = options.env.clock.clone();
     let proposals = Arc::new(Proposals::new(options.limits, raft.clone(), clock, serving.clone()));
     ReplicaStore {
+        archive: archive::start(options, &serving),
         raft,
         serving,
         forwarder: Arc::new(Forwarder::new(links)),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use quorate_archive::{BULK_WAIT, DEFAULT_ARCHIVE_BYTES, DEFAULT_ARCHIVE_RETENTION};
 use quorate_env::disk::Disk;
 use quorate_env::{Env, Fatal};
 use quorate_store::{Limits, NodeId};
@@ -43,6 +44,8 @@ pub struct ReplicaOptions {
     pub timing: Timing,
     /// How much log to keep.
     pub compaction: Compaction,
+    /// The archive, where one is kept.
+    pub archive: Option<ArchiveSettings>,
     /// Signals that the disk has failed. The process must stop then.
     pub fatal: Fatal,
 }
@@ -93,7 +96,34 @@ impl ReplicaOptions {
             limits: Limits::default(),
             timing: Timing::default(),
             compaction: Compaction::default(),
+            archive: None,
             fatal,
+        }
+    }
+}
+
+/// Where the archive is and how far it reaches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchiveSettings {
+    /// Its own folder. Created when absent; may be removed while the member is stopped.
+    pub directory: PathBuf,
+    /// How far back it reaches.
+    pub retention: Duration,
+    /// Bytes on disk beyond which the oldest goes before its time.
+    pub bytes: u64,
+    /// How long a change waits for others to be archived with it.
+    pub bulk_wait: Duration,
+}
+
+impl ArchiveSettings {
+    /// The usual ones.
+    #[must_use]
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            retention: DEFAULT_ARCHIVE_RETENTION,
+            bytes: DEFAULT_ARCHIVE_BYTES,
+            bulk_wait: BULK_WAIT,
         }
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::async_runtime::WatchReceiver;
+use quorate_archive::Archive;
 use quorate_store::{
     Error, HistoryError, Limits, NotApplied, Outcome, Past, Revision, Serving, Snapshot, Status,
     Store, Txn, Watch,
@@ -33,6 +34,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// What a member serves and proposes.
 pub(super) struct ReplicaStore {
+    /// What was, where an archive is kept.
+    pub(super) archive: Option<Archive>,
     pub(super) raft: Arc<RaftNode>,
     pub(super) serving: Serving,
     pub(super) forwarder: Arc<Forwarder>,
@@ -143,7 +146,7 @@ impl Store for ReplicaStore {
     }
 
     fn past(&self) -> Option<Arc<dyn Past>> {
-        None
+        self.archive.as_ref().map(Archive::past)
     }
 
     fn status(&self) -> Status {

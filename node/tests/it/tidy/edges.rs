@@ -28,8 +28,14 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule { name: "quorate-env", uses: &[], tests: &[], modules: None },
     CrateRule { name: "quorate-store", uses: &["quorate-env"], tests: &[], modules: None },
     CrateRule {
-        name: "quorate-raft",
+        name: "quorate-archive",
         uses: &["quorate-env", "quorate-store"],
+        tests: &[],
+        modules: None,
+    },
+    CrateRule {
+        name: "quorate-raft",
+        uses: &["quorate-archive", "quorate-env", "quorate-store"],
         tests: &[],
         modules: None,
     },

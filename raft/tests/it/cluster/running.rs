@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use quorate_env::disk::SystemDisk;
 use quorate_env::{Network, SystemEnv};
 use quorate_raft::admin::{AdminAnswer, AdminRequest, JoinRequest, JoinToken, join};
-use quorate_raft::replica::{Compaction, MemberOptions, ReplicaOpenError, ReplicaOptions, Timing};
+use quorate_raft::replica::{
+    ArchiveSettings, Compaction, MemberOptions, ReplicaOpenError, ReplicaOptions, Timing,
+};
 use quorate_raft::state_machine;
 use quorate_raft::types::Peer;
 use quorate_raft::{ClusterId, Credentials, PeerTls, Replica, Role};
@@ -34,6 +37,8 @@ pub(crate) struct Tuning {
     pub(crate) timing: Timing,
     /// How far the members are from each other; without it they are on one machine.
     pub(crate) distance: Option<Distance>,
+    /// Whether they keep an archive.
+    pub(crate) archive: bool,
 }
 
 /// Members of one cluster, by number.
@@ -169,6 +174,10 @@ impl Cluster {
             (options.log.first_segment_bytes, options.log.segment_bytes) = (bytes / 8, bytes / 8);
         }
         options.state.retention = self.tuning.retention;
+        options.archive = self.tuning.archive.then(|| ArchiveSettings {
+            bulk_wait: Duration::ZERO,
+            ..ArchiveSettings::new(self.folder(node).join("archive"))
+        });
         options
     }
 

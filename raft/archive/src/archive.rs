@@ -1,0 +1,158 @@
+//! The archive's handle: opening what there is, starting the writer, and the past to read.
+//!
+//! Invariants: whatever is found in the folder, a start does not fail for it: what cannot be used is
+//! said and dropped. Dropping the handle ends the writer.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use quorate_store::{Past, Serving};
+
+use crate::contents::Contents;
+use crate::engine::Engine;
+use crate::era::Era;
+use crate::options::{ArchiveOptions, ArchiveStatus};
+use crate::past::ArchivePast;
+use crate::shared::{EndGuard, Shared, is_damage};
+use crate::slice::Slice;
+use crate::writer::{self, Writer};
+
+/// How often a table is tried that is still open elsewhere.
+const LOCKED_TRIES: u32 = 100;
+/// Between two tries.
+const LOCKED_PAUSE: Duration = Duration::from_millis(20);
+
+/// A running archive.
+#[derive(Debug)]
+pub struct Archive {
+    shared: Arc<Shared>,
+    past: Arc<ArchivePast>,
+    serving: Serving,
+}
+
+impl Archive {
+    /// Opens what there is and begins to follow what is served.
+    ///
+    /// # Errors
+    /// What the disk says when it cannot be asked at all, or no thread can be started.
+    pub fn start(options: ArchiveOptions, serving: Serving) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        let mut contents = open(&*options.engine, &options.owner, &shared)?;
+        if contents.slices.is_empty() {
+            contents.archived = serving.oldest();
+            contents.archived_ms = first_ms(&serving);
+        }
+        shared.publish(contents);
+        let past = Arc::new(ArchivePast { shared: Arc::clone(&shared), serving: serving.clone() });
+        let disk = Arc::clone(&options.disk);
+        let guard = EndGuard(Arc::clone(&shared));
+        let writer = Writer {
+            options,
+            serving: serving.clone(),
+            shared: Arc::clone(&shared),
+            is_joined: false,
+            waiting_since: None,
+        };
+        let run = async move {
+            writer.run();
+            drop(guard);
+        };
+        disk.spawn("archive", Box::pin(run))?;
+        Ok(Self { shared, past, serving })
+    }
+
+    /// What was.
+    #[must_use]
+    pub fn past(&self) -> Arc<dyn Past> {
+        Arc::clone(&self.past) as Arc<dyn Past>
+    }
+
+    /// Ends the writer; what is archived stays readable.
+    pub fn close(&self) {
+        self.shared.close();
+    }
+
+    /// How it is.
+    #[must_use]
+    pub fn status(&self) -> ArchiveStatus {
+        let contents = self.shared.contents();
+        let (oldest, oldest_ms) = contents.oldest();
+        ArchiveStatus {
+            bytes: writer::bytes(&contents),
+            eras: contents.slices.iter().filter(|slice| slice.number == 1).count(),
+            oldest,
+            oldest_ms,
+            archived: contents.archived,
+            lag: self.serving.revision().get().saturating_sub(contents.archived.get()),
+            gaps: contents.gaps(),
+            written: self.shared.written.load(Ordering::Relaxed),
+            failures: self.shared.failures.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl Drop for Archive {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// When the first transaction was that is kept elsewhere; zero where every one is.
+fn first_ms(serving: &Serving) -> u64 {
+    let oldest = serving.oldest();
+    if oldest == quorate_store::Revision::ZERO {
+        return 0;
+    }
+    let first = serving.changes(oldest, 1).ok();
+    first.and_then(|batches| Some(batches.first()?.time_ms)).unwrap_or_default()
+}
+
+/// Opens an era, which a member that has just stopped in this process may still have open.
+fn open_era(
+    engine: &dyn Engine,
+    name: &str,
+    owner: &str,
+    shared: &Shared,
+) -> io::Result<Vec<Slice>> {
+    for _ in 0..LOCKED_TRIES {
+        match Era::open(engine, name, owner) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => shared.pause(LOCKED_PAUSE),
+            opened => return opened,
+        };
+    }
+    Era::open(engine, name, owner)
+}
+
+/// The eras that can be used.
+fn open(engine: &dyn Engine, owner: &str, shared: &Shared) -> io::Result<Contents> {
+    let mut slices: Vec<Slice> = Vec::new();
+    for name in engine.names()? {
+        let last = slices.last().map(|slice| slice.info.last).unwrap_or_default();
+        let opened = match open_era(engine, &name, owner, shared) {
+            Ok(opened) if opened.is_empty() => Err("it is empty".to_owned()),
+            Ok(opened) if opened[0].info.after < last => {
+                Err("it is older than the one before it".to_owned())
+            }
+            Err(error) if !is_damage(&error) => {
+                tracing::error!(era = %name, %error, "a part of the archive cannot be opened");
+                shared.count_failure();
+                continue;
+            }
+            other => other.map_err(|error| error.to_string()),
+        };
+        match opened {
+            Ok(opened) => slices.extend(opened),
+            Err(reason) => {
+                tracing::warn!(era = %name, %reason, "a part of the archive is dropped");
+                shared.count_failure();
+                if let Err(error) = engine.remove(&name) {
+                    tracing::warn!(era = %name, %error, "it cannot be removed");
+                }
+            }
+        }
+    }
+    let archived = slices.last().map(|slice| slice.info.last).unwrap_or_default();
+    Ok(Contents { slices, archived, archived_ms: 0 })
+}

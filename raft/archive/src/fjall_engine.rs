@@ -1,0 +1,213 @@
+//! The engine on disk: a folder and a database of the crate fjall for each table.
+//!
+//! A database of its own (14 ms to open, one sleeping thread, 100 KiB of memory) keeps damage inside
+//! the table that has it: fjall opens a database whole or not at all, and one failed compaction ends
+//! the writing of all its keyspaces. Records only come by ingestion, so fjall's own journal stays
+//! empty; blocks are large and compressed, so that versions of one object, which are neighbours,
+//! share what they have in common. Invariants: every block is checked when it is read; a panic over
+//! damaged bytes is an error like any other. fjall knows no seam of the disk, so what is done here
+//! goes to the file system directly.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fjall::config::{BlockSizePolicy, CompressionPolicy, PinningPolicy};
+use fjall::{CompressionType, Config, Database, Guard, Keyspace, KeyspaceCreateOptions};
+
+use crate::engine::{Engine, Record, Records, Table};
+
+/// Bytes of blocks in memory, those of all tables together.
+const CACHE_BYTES: u64 = 16 << 20;
+/// Bytes of a block before it is compressed.
+const BLOCK_BYTES: u32 = 32 << 10;
+/// Files that a table keeps open.
+const OPEN_FILES: usize = 64;
+/// Bytes of a table's memory for single writes, of which there are none.
+const MEMTABLE_BYTES: u64 = 1 << 20;
+/// The only keyspace of a database.
+const KEYSPACE: &str = "records";
+/// Nobody but the server's user reads the past of secrets.
+const MODE: u32 = 0o700;
+
+/// Tables in the folders of a folder.
+pub struct FjallEngine {
+    directory: PathBuf,
+    /// Whose cache all of them use.
+    shared: Config,
+}
+
+impl FjallEngine {
+    /// The tables in this folder, which is made when it is not there.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn open(directory: impl Into<PathBuf>) -> io::Result<Self> {
+        let directory = directory.into();
+        fs::DirBuilder::new().recursive(true).mode(MODE).create(&directory)?;
+        fs::set_permissions(&directory, fs::Permissions::from_mode(MODE))?;
+        let shared = Database::builder(&directory).cache_size(CACHE_BYTES).into_config();
+        Ok(Self { directory, shared })
+    }
+}
+
+impl fmt::Debug for FjallEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FjallEngine").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl Engine for FjallEngine {
+    fn names(&self) -> io::Result<Vec<String>> {
+        let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().into_string().ok());
+        let names: io::Result<Vec<_>> = fs::read_dir(&self.directory)?.map(name).collect();
+        let mut names: Vec<String> = names?.into_iter().flatten().collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn Table>> {
+        let directory = self.directory.join(name);
+        let builder = Database::builder(&directory);
+        let mut config = builder.worker_threads(1).max_cached_files(Some(OPEN_FILES)).into_config();
+        config.cache = self.shared.cache.clone();
+        let (database, keyspace) = sound(|| {
+            let database = Database::open(config)?;
+            let keyspace = database.keyspace(KEYSPACE, keyspace_options)?;
+            Ok((database, keyspace))
+        })?;
+        let given_up = AtomicBool::new(false);
+        Ok(Arc::new(FjallTable {
+            directory,
+            database: Some(database),
+            keyspace: Some(keyspace),
+            given_up,
+        }))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        remove_folder(&self.directory.join(name))
+    }
+}
+
+fn keyspace_options() -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .data_block_size_policy(BlockSizePolicy::all(BLOCK_BYTES))
+        .data_block_compression_policy(CompressionPolicy::all(CompressionType::Lz4))
+        .index_block_pinning_policy(PinningPolicy::all(false))
+        .filter_block_pinning_policy(PinningPolicy::all(false))
+        .max_memtable_size(MEMTABLE_BYTES)
+}
+
+fn remove_folder(directory: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => fs::remove_file(directory),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+/// What fjall says as the errors of a disk; its panics, which damaged files may cause, too.
+fn sound<T>(work: impl FnOnce() -> fjall::Result<T>) -> io::Result<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(fjall::Error::Io(error))) => Err(error),
+        Ok(Err(fjall::Error::Storage(fjall::LsmError::Io(error)))) => Err(error),
+        Ok(Err(fjall::Error::Locked)) => Err(io::ErrorKind::WouldBlock.into()),
+        Ok(Err(error)) => Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
+        Err(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "a file cannot be understood")),
+    }
+}
+
+struct FjallTable {
+    directory: PathBuf,
+    /// Both are there until the table is dropped.
+    database: Option<Database>,
+    keyspace: Option<Keyspace>,
+    given_up: AtomicBool,
+}
+
+impl FjallTable {
+    fn keyspace(&self) -> &Keyspace {
+        self.keyspace.as_ref().expect("it is there until the table is dropped")
+    }
+}
+
+impl fmt::Debug for FjallTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FjallTable").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl Drop for FjallTable {
+    fn drop(&mut self) {
+        drop((self.keyspace.take(), self.database.take()));
+        if self.given_up.load(Ordering::Relaxed)
+            && let Err(error) = remove_folder(&self.directory)
+        {
+            tracing::warn!(directory = %self.directory.display(), %error, "cannot remove a part of the archive");
+        }
+    }
+}
+
+fn pair(guard: Guard) -> io::Result<Record> {
+    let (key, value) = sound(|| guard.into_inner())?;
+    Ok((key.to_vec(), value.to_vec()))
+}
+
+/// An iterator whose panics are errors.
+struct Sound<I>(I);
+
+impl<I: Iterator<Item = Guard>> Iterator for Sound<I> {
+    type Item = io::Result<Record>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match sound(|| Ok(self.0.next())) {
+            Ok(next) => next.map(pair),
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+impl Table for FjallTable {
+    fn get(&self, key: &[u8]) -> io::Result<Option<Vec<u8>>> {
+        Ok(sound(|| self.keyspace().get(key))?.map(|value| value.to_vec()))
+    }
+
+    fn scan(&self, from: &[u8], to: &[u8]) -> Records {
+        if from >= to {
+            return Box::new(std::iter::empty());
+        }
+        Box::new(Sound(self.keyspace().range(from..to)))
+    }
+
+    fn scan_back(&self, from: &[u8], to: &[u8]) -> Records {
+        if from >= to {
+            return Box::new(std::iter::empty());
+        }
+        Box::new(Sound(self.keyspace().range(from..to).rev()))
+    }
+
+    fn ingest(&self, records: &mut dyn Iterator<Item = Record>) -> io::Result<()> {
+        sound(|| {
+            let mut ingestion = self.keyspace().start_ingestion()?;
+            for (key, value) in records {
+                ingestion.write(key, value)?;
+            }
+            ingestion.finish()
+        })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.keyspace().disk_space()
+    }
+
+    fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,8 @@
+//! The archive against the memory store's past, on both engines, whole and hurt.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+mod expiry;
+mod faults;
+mod model;
+mod support;
