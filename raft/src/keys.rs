@@ -14,6 +14,8 @@ use crate::cluster::ClusterId;
 
 /// The largest node id given out.
 pub(crate) const LAST_NODE: &[u8] = b"s/members/last";
+/// What comes before all that is about members.
+pub(crate) const MEMBERS: &[u8] = b"s/members/";
 /// What comes before a token's id.
 pub(crate) const TOKENS: &[u8] = b"s/tokens/";
 

@@ -130,9 +130,20 @@ async fn remake_log(
         }
     }
     disk.sync_dir(&directory).map_err(failed)?;
-    let mut log = Log::open(log_options(options, marker.new)).await?;
+    begin_log(options, marker.new, marker.term, applied).await
+}
+
+/// Makes a log in an empty folder: it is empty after `applied`, and holds the cluster's first vote.
+pub(super) async fn begin_log(
+    options: &RecoveryOptions,
+    cluster: ClusterId,
+    term: u64,
+    applied: Option<LogId>,
+) -> Result<(), RecoveryError> {
+    let failed = |source| RecoveryError::Io { path: options.directory.join("log"), source };
+    let mut log = Log::open(log_options(options, cluster)).await?;
     let filled = async {
-        log.save_vote(&Vote::new(marker.term, options.node)).await?;
+        log.save_vote(&Vote::new(term, options.node)).await?;
         if let Some(applied) = applied {
             log.purge(applied).await?;
         }

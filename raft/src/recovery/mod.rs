@@ -13,16 +13,20 @@
 //!   from being opened in between, and executing the recovery again finishes it.
 //!
 //! The order is marker, log into state, state to the new cluster, new log, what the caller keeps,
-//! marker gone. Reading order: `plan` (what there is), `execute`, `marker`. Offline: nothing here
-//! opens a port.
+//! marker gone. Reading order: `plan` (what there is), `execute`, `marker`; `found` makes the first
+//! member of a cluster from a backup, `inspection` looks. Offline: nothing here opens a port.
 
 mod error;
 mod execute;
+mod found;
+mod inspection;
 mod marker;
 mod plan;
 
 pub use error::RecoveryError;
 pub use execute::{Recovered, execute};
+pub use found::{Founding, found, restored_revision};
+pub use inspection::{Inspection, inspect, state_format};
 pub(crate) use marker::is_begun;
 pub use plan::{LostMember, Plan, Recovery, RecoveryOptions};
 

@@ -85,7 +85,7 @@ pub struct Recovery {
     pub(super) last: LogId,
     /// The highest term that it knows.
     pub(super) term: u64,
-    plan: Plan,
+    pub(super) plan: Plan,
 }
 
 impl Recovery {

@@ -303,6 +303,11 @@ fn upgraded(owner: Owner, disk: &dyn Disk, path: &Path) -> io::Result<Owner> {
     Ok(next)
 }
 
+/// The format of a folder, as it is on disk; `None` when nothing is.
+pub(crate) fn stored_format(disk: &dyn Disk, path: &Path) -> io::Result<Option<u32>> {
+    Ok(OWNER.read(disk, path)?.map(|owner| owner.format))
+}
+
 /// The owner of a new folder.
 fn created(
     disk: &dyn Disk,

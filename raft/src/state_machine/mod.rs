@@ -37,8 +37,9 @@ mod snapshot;
 
 pub use checksum::Checksum;
 pub use error::StateOpenError;
+pub(crate) use folder::stored_format;
 pub use machine::{DiskUsage, SnapshotBuilder, StateMachine};
-pub(crate) use offline::{NewCluster, Offline};
+pub(crate) use offline::{FoundedState, NewCluster, Offline};
 pub use options::{
     CHECKPOINT_BYTES, SEGMENT_BYTES, Saving, StateIdentity, StateMachineOptions, WARM_BYTES,
 };

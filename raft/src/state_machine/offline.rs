@@ -21,7 +21,7 @@ use super::options::{StateIdentity, StateMachineOptions};
 use super::progress::Position;
 use crate::cluster::ClusterId;
 use crate::keys;
-use crate::types::{LogEntry, Peer, StoredMembership};
+use crate::types::{LogEntry, LogId, Peer, StoredMembership};
 
 /// A member's state that only recovery looks at.
 pub(crate) struct Offline {
@@ -46,6 +46,20 @@ pub(crate) struct NewCluster {
     pub(crate) certain: Revision,
     /// Where the new cluster's revisions begin.
     pub(crate) revision: Revision,
+}
+
+/// What a state that was restored is the beginning of.
+pub(crate) struct FoundedState {
+    /// The only voter.
+    pub(crate) node: NodeId,
+    /// Its addresses.
+    pub(crate) peer: Peer,
+    /// Where revisions go on.
+    pub(crate) revision: Revision,
+    /// The clock of the state.
+    pub(crate) time_ms: u64,
+    /// The entry that stands for all that led here.
+    pub(crate) log_id: LogId,
 }
 
 impl Offline {
@@ -116,6 +130,26 @@ impl Offline {
         let voters = Membership::new(vec![[node].into()], BTreeMap::from([(node, peer)]));
         position.membership =
             StoredMembership::new(position.progress.log_id, voters.map_err(io::Error::other)?);
+        self.write_generation(cluster, Snapshot::of(revision, objects), &position)?;
+        self.live.position = position;
+        Ok(())
+    }
+
+    /// Makes it hold these objects, durably: the beginning of a new cluster, with no history before.
+    pub(crate) fn found(
+        &mut self,
+        target: FoundedState,
+        objects: BTreeMap<Bytes, Entry>,
+    ) -> io::Result<()> {
+        let FoundedState { node, peer, revision, time_ms, log_id } = target;
+        let mut position = Position::default();
+        objects.iter().for_each(|(key, entry)| position.progress.count(key, entry));
+        (position.progress.revision, position.progress.oldest) = (revision, revision);
+        (position.progress.time_ms, position.progress.log_id) = (time_ms, Some(log_id));
+        let voters = Membership::new(vec![[node].into()], BTreeMap::from([(node, peer)]));
+        position.membership =
+            StoredMembership::new(Some(log_id), voters.map_err(io::Error::other)?);
+        let cluster = self.identity.cluster;
         self.write_generation(cluster, Snapshot::of(revision, objects), &position)?;
         self.live.position = position;
         Ok(())

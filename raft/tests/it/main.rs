@@ -6,6 +6,7 @@ mod conformance;
 mod contract;
 mod distance;
 mod failover;
+mod formats;
 mod joining;
 mod log;
 mod membership;
