@@ -8,8 +8,8 @@
 mod tests;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 use quorate_controllers::Cluster;
 use quorate_env::Env;
@@ -19,6 +19,7 @@ use quorate_webhook::{Clients, Outside};
 use rustls::pki_types::CertificateDer;
 
 use crate::audit::Audit;
+use crate::backup_pages::BackupPages;
 use crate::continue_token::Tokens;
 use crate::discovery::Discovery;
 use crate::fanout::Fanout;
@@ -113,6 +114,8 @@ pub struct Api {
     pub lifecycle: Lifecycle,
     /// The checks behind `/livez` and `/readyz`; components register theirs here.
     pub health: Health,
+    /// What makes the pages under `/backup`; set by a node that has them.
+    pub backup_pages: OnceLock<Arc<dyn BackupPages>>,
     /// The audit trail, where there is one.
     pub audit: Option<Arc<Audit>>,
     /// Decides what users may do.
@@ -202,6 +205,7 @@ impl Api {
             gates: options.gates,
             kubelets: options.kubelets,
             health: Health::default(),
+            backup_pages: OnceLock::new(),
             process,
             requests: AtomicU64::new(0),
             lifecycle: Lifecycle::new(options.phase),

@@ -5,6 +5,7 @@
 //! crate never touches Raft or disks, only the store trait.
 
 pub mod audit;
+pub mod backup_pages;
 pub mod body;
 pub mod breaker_events;
 pub mod continue_token;

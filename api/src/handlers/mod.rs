@@ -8,6 +8,7 @@
 mod admission;
 mod answer;
 mod apply;
+mod backup;
 mod binding;
 mod component_status;
 mod compression;

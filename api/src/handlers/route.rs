@@ -14,7 +14,7 @@ use quorate_extensions::aggregation::is_delegated;
 use quorate_meta::Status;
 
 use super::{
-    admission, binding, connect, create, delete, deletecollection, discovery, eviction,
+    admission, backup, binding, connect, create, delete, deletecollection, discovery, eviction,
     flow_control, get, health, index, list, metrics, openapi, openid, patch, review, scale,
     token_request, update, version, watch,
 };
@@ -49,6 +49,8 @@ pub(crate) enum Route {
     Admission(admission::AdmissionPage),
     /// To a page about priority and fairness.
     FlowControl(flow_control::FlowControlPage),
+    /// To a page for backups.
+    Backup(backup::BackupPath),
     /// To a page of metrics.
     Metrics(MetricsPage),
     /// To the version.
@@ -90,6 +92,7 @@ impl Route {
             | Self::Health(..)
             | Self::Admission(_)
             | Self::FlowControl(_)
+            | Self::Backup(_)
             | Self::Metrics(_)
             | Self::Version
             | Self::Index => None,
@@ -132,6 +135,9 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
     }
     if let Some(page) = admission::AdmissionPage::find(trimmed) {
         return Some(Route::Admission(page));
+    }
+    if let Some(page) = backup::BackupPath::find(api, trimmed) {
+        return Some(Route::Backup(page));
     }
     if let Some(page) = flow_control::FlowControlPage::find(api, trimmed) {
         return Some(Route::FlowControl(page));
@@ -252,6 +258,7 @@ fn dispatch<'a>(
         }
         Route::Admission(page) => admission::handle(api, request, page).boxed(),
         Route::FlowControl(page) => ready(Ok(flow_control::handle(api, request, page))).boxed(),
+        Route::Backup(page) => backup::handle(api, request, page).boxed(),
         Route::Metrics(page) => metrics::handle(api, request, page).boxed(),
         Route::Version => ready(version::handle(api, request)).boxed(),
         Route::Index => ready(index::handle(api, request)).boxed(),

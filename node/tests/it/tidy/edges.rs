@@ -39,6 +39,12 @@ pub(super) const CRATES: &[CrateRule] = &[
         tests: &[],
         modules: None,
     },
+    CrateRule {
+        name: "quorate-backup",
+        uses: &["quorate-env", "quorate-store"],
+        tests: &[],
+        modules: None,
+    },
     CrateRule { name: "quorate-meta", uses: &[], tests: &[], modules: Some(META) },
     CrateRule {
         name: "quorate-schema",
@@ -170,6 +176,7 @@ pub(super) const CRATES: &[CrateRule] = &[
         uses: &[
             "quorate-access",
             "quorate-api",
+            "quorate-backup",
             "quorate-cel",
             "quorate-controllers",
             "quorate-env",

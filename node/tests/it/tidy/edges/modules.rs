@@ -194,6 +194,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
         "api",
         &[
             "audit",
+            "backup_pages",
             "continue_token",
             "discovery",
             "fanout",
@@ -206,6 +207,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
         ],
     ),
     ("audit", &["body", "encoding", "request_record"]),
+    ("backup_pages", &["body"]),
     ("body", &[]),
     ("breaker_events", &["api"]),
     ("continue_token", &[]),
@@ -231,6 +233,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
         "handlers",
         &[
             "api",
+            "backup_pages",
             "body",
             "continue_token",
             "discovery",
