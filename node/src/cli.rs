@@ -2,6 +2,8 @@
 
 mod access;
 mod admission;
+mod backup;
+mod backup_schedule;
 mod cel;
 mod features;
 mod kubelets;
@@ -18,6 +20,8 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use access::{Access, static_tokens};
 pub(crate) use admission::Admission;
+pub(crate) use backup::{Backup, BackupCreate, BackupPlace, BackupPrune, Fork, Inspect, Restore};
+pub(crate) use backup_schedule::BackupFlags;
 pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
 pub(crate) use features::{Features, Switches};
 pub(crate) use kubelets::Kubelets;
@@ -55,6 +59,15 @@ pub(crate) enum Command {
     /// Make a stopped node, whose quorum is lost for good, the only voter of a new cluster with its
     /// data.
     Recover(Recover),
+    /// Back a cluster up; list, verify and prune backups.
+    #[command(subcommand)]
+    Backup(Backup),
+    /// Make a new cluster of one node from a backup.
+    Restore(Restore),
+    /// Serve a throwaway cluster with the state of a backup or of a running cluster until Ctrl-C.
+    Fork(Fork),
+    /// Show what the data folder of a stopped node holds.
+    Inspect(Inspect),
     /// Show the cluster as a node sees it.
     Status(Status),
     /// List, add, promote and remove members.

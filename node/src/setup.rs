@@ -58,6 +58,17 @@ impl NewCluster {
         })
     }
 
+    /// A new cluster that goes on with the authorities and the secret of another one.
+    pub(crate) fn with_credentials(
+        naming: Naming,
+        (authority, peer_authority): (Authority, Authority),
+        secret: ClusterSecret,
+        env: &Env,
+    ) -> Self {
+        let cluster = ClusterId::generate(&*env.entropy);
+        Self { cluster, naming, authority, peer_authority, secret, now: now(env) }
+    }
+
     /// Sets up the founder `node` in its folder. The first of `founders` starts the cluster with
     /// all of them.
     pub(crate) fn set_up(
@@ -67,6 +78,31 @@ impl NewCluster {
         api: Address,
         peer: Address,
         founders: &[Founder],
+    ) -> Result<(), Error> {
+        let first = founders.first().is_some_and(|founder| founder.node == node);
+        let founders = if first { founders.to_vec() } else { vec![] };
+        self.set_up_node(dir, node, (api, peer), first, founders)
+    }
+
+    /// Sets up the only node of a cluster whose log and state are there. Its authorities' keys are in
+    /// that state already, or go from the folder into it at the first start (`with_keys`).
+    pub(crate) fn set_up_restored(
+        &self,
+        dir: &DataDir,
+        node: u64,
+        addresses: (Address, Address),
+        with_keys: bool,
+    ) -> Result<(), Error> {
+        self.set_up_node(dir, node, addresses, with_keys, vec![])
+    }
+
+    fn set_up_node(
+        &self,
+        dir: &DataDir,
+        node: u64,
+        (api, peer): (Address, Address),
+        with_keys: bool,
+        founders: Vec<Founder>,
     ) -> Result<(), Error> {
         let pki = dir.pki();
         write_public(
@@ -83,12 +119,10 @@ impl NewCluster {
         self.peer_authority
             .issue(&Subject::Peer { cluster: self.cluster, node }, self.now)?
             .write(&pki, names::PEER)?;
-        let first = founders.first().is_some_and(|founder| founder.node == node);
-        if first {
+        if with_keys {
             self.authority.identity().write(&pki, names::AUTHORITY)?;
             self.peer_authority.identity().write(&pki, names::PEER_AUTHORITY)?;
         }
-        let founders = if first { founders.to_vec() } else { vec![] };
         let Self { cluster, naming, .. } = *self;
         NodeConfig { format: FORMAT, cluster, node, naming, api, peer, founders }.write(dir)
     }

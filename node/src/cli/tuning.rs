@@ -6,7 +6,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use quorate_access::flow_control::InFlightLimits;
 
 use super::Access;
-use super::{Features, Kubelets, MetricsFlags, bytes};
+use super::{BackupFlags, Features, Kubelets, MetricsFlags, bytes};
 use crate::audit::AuditOptions;
 use crate::telemetry::LogFormat;
 
@@ -63,6 +63,8 @@ pub(crate) struct Tuning {
     pub(crate) audit: AuditOptions,
     #[command(flatten)]
     pub(crate) metrics: MetricsFlags,
+    #[command(flatten)]
+    pub(crate) backup: BackupFlags,
 }
 
 impl Tuning {
@@ -100,6 +102,7 @@ impl Tuning {
         .chain(self.features.to_args())
         .chain(self.audit.to_args())
         .chain(self.metrics.to_args())
+        .chain(self.backup.to_args())
         .collect()
     }
 }
@@ -139,6 +142,11 @@ mod tests {
             "--kubelet-client-key=c.key",
             "--kubelet-preferred-address-types=InternalIP,Hostname",
             "--kubelet-timeout=7s",
+            "--backup-to=s3://bucket/cluster",
+            "--backup-key-file=backup.key",
+            "--backup-every=6h",
+            "--backup-keep=3",
+            "--backup-with-credentials",
         ];
         let parse = |arguments: Vec<String>| {
             let all = ["quorate", "serve", "--data-dir=d"]

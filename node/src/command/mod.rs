@@ -2,14 +2,19 @@
 
 mod admission;
 mod api_client;
+pub(crate) mod backup;
 mod cel;
 mod dev;
+mod fork;
 mod init;
+mod inspect;
 mod join;
 mod kubeconfig;
 mod member;
 mod policy_test;
 mod recover;
+mod restore;
+mod restore_namespace;
 mod serve;
 mod signing_key;
 mod status;
@@ -46,6 +51,10 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::SigningAuthority(command) => {
             signing_key::run(KeyKind::Signers, command, &env).await
         }
+        Command::Backup(command) => backup::run(command, &env).await,
+        Command::Restore(options) => restore::run(&options, &env).await,
+        Command::Fork(options) => Box::pin(fork::run(&options, &env)).await,
+        Command::Inspect(options) => inspect::run(&options).await,
         Command::StorageMigrate(options) => storage_migrate::run(&options, &env).await,
         Command::Admission(command) => admission::run(&command, &env).await,
         Command::Policy(Policy::Test(options)) => policy_test::run(&options, &env).await,

@@ -5,6 +5,8 @@
 //! the replica. After a failure of the disk or of the replica only the audit log is finished.
 
 mod authorities;
+mod backup_pages;
+mod backup_schedule;
 mod certificates;
 mod health;
 mod issuer;
@@ -120,7 +122,7 @@ impl Node {
             .map_err(|error| Error::config(format_args!("cannot listen on {address}: {error}")))?;
         let server = tokio::spawn(server.run());
         tracing::info!(api = handle.address(), peers = replica.address(), "listening");
-        let mut background = wiring::background(&parts, tuning, &replica, &api, log)?;
+        let mut background = wiring::background(&parts, tuning, &replica, (&api, &metrics), log)?;
         let leader_changes = metrics.counter("quorate_raft_leader_changes_total").with([]);
         background.followers.push(tokio::spawn(count_leaders(leader_changes, replica.clone())));
         let audit = writers

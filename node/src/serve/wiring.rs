@@ -26,6 +26,8 @@ use quorate_schema::Graph;
 use quorate_store::{Limits, Retention, Store};
 use tokio::task::JoinHandle;
 
+use super::backup_pages::NodeBackupPages;
+use super::backup_schedule::BackupSchedule;
 use super::health::{Sources, Tasks};
 use super::issuer::StoreIssuer;
 use super::signer::Signer;
@@ -170,9 +172,12 @@ pub(super) fn background(
     parts: &Arc<Parts>,
     tuning: &Tuning,
     replica: &Replica,
-    api: &Arc<Api>,
+    (api, metrics): (&Arc<Api>, &Registry),
     log: LogWriter,
 ) -> Result<Background, Error> {
+    let pages = NodeBackupPages::new(parts, &api.store);
+    let set = api.backup_pages.set(Arc::new(pages));
+    debug_assert!(set.is_ok(), "the API was made just before");
     let root_ca = read_text(&parts.dir.pki().join(names::AUTHORITY_CERTIFICATE))?;
     let issuer = Arc::new(StoreIssuer { parts: parts.clone(), store: api.store.clone() });
     let signing = Some(Signing { issuer, duration: tuning.features.cluster_signing_duration });
@@ -208,6 +213,7 @@ pub(super) fn background(
     };
     let controllers =
         [tokio::spawn(recovery), tokio::spawn(controllers.run()), tokio::spawn(publication)];
+    let schedule = BackupSchedule::new(parts, &tuning.backup, &api.store, metrics)?;
     let mut followers = vec![
         tokio::spawn(informer.run()),
         tokio::spawn(token_keys::run(parts.clone(), api.clone())),
@@ -232,6 +238,7 @@ pub(super) fn background(
     sources.register().expect("the names are those of the table of checks");
     api.health.begin_grace(tuning.livez_grace_period);
     followers.extend(publisher);
+    followers.extend(schedule.map(|schedule| tokio::spawn(schedule.run())));
     if let Some(file) = &tuning.access.token_auth_file {
         followers.push(tokio::spawn(static_tokens::run(file.clone(), api)));
     }

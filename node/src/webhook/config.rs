@@ -15,13 +15,13 @@ use crate::files::read_text;
 use crate::pki::{Identity, client_config};
 
 /// Where to send.
-pub(super) struct WebhookConfig {
-    pub(super) place: Place,
+pub(crate) struct WebhookConfig {
+    pub(crate) place: Place,
     /// The header with the token.
-    pub(super) authorization: Option<HeaderValue>,
-    pub(super) tls: Arc<ClientConfig>,
+    pub(crate) authorization: Option<HeaderValue>,
+    pub(crate) tls: Arc<ClientConfig>,
     /// Where all that stands: the file itself and those that it names.
-    pub(super) files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -80,7 +80,7 @@ struct User {
 
 impl WebhookConfig {
     /// Reads the file; paths in it begin where it lies.
-    pub(super) fn read(file: &Path) -> Result<Self, Error> {
+    pub(crate) fn read(file: &Path) -> Result<Self, Error> {
         let config: KubeconfigFile = parse(&read_text(file)?)?;
         let missing = |what: &str| Error::config(format_args!("it names no {what}"));
         let context = config.contexts.iter().find(|context| context.name == config.current_context);

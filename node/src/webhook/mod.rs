@@ -23,7 +23,7 @@ use quorate_webhook::{AnswerRoom, Call, Client, ClientOptions};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::Instant;
 
-use self::config::WebhookConfig;
+pub(crate) use self::config::WebhookConfig;
 use crate::error::Error;
 use crate::file_watch::FileStamps;
 use crate::log_once::LogOnce;

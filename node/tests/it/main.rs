@@ -11,6 +11,7 @@
 mod admission;
 mod apply;
 mod audit;
+mod backup;
 mod bench;
 mod cel;
 mod certificates;

@@ -70,9 +70,6 @@ pub enum BackupError {
         /// The newest that can be restored.
         reached: Revision,
     },
-    /// It took too long.
-    #[error("{0}: no answer in time")]
-    TimedOut(String),
 }
 
 /// What is wrong with an object.

@@ -11,7 +11,7 @@ use quorate_store::Revision;
 
 use crate::error::{BackupError, Damage};
 use crate::index;
-use crate::layout::{HEADER, INDEX, SegmentId};
+use crate::layout::{HEADER, SegmentId};
 use crate::record::{Hash, Index};
 use crate::repository::{Listed, ListedBase, Repository, damaged};
 use crate::restore::{Replayed, SegmentOrder, Target, load_base};
@@ -62,7 +62,7 @@ pub async fn verify(repository: &Repository) -> Result<Verified, BackupError> {
     for name in &listed.foreign {
         findings.insert(name.clone(), Damage::Unexpected);
     }
-    let index = found(&mut findings, index::load(repository).await, INDEX)?.unwrap_or_default();
+    let index = found(&mut findings, index::load(repository).await)?.unwrap_or_default();
     // The one that was opened may have been exchanged since.
     if !listed_header(repository).await? {
         findings.insert(HEADER.to_owned(), Damage::Missing);
@@ -98,16 +98,11 @@ type Findings = BTreeMap<String, Damage>;
 fn found<T>(
     findings: &mut Findings,
     result: Result<T, BackupError>,
-    name: &str,
 ) -> Result<Option<T>, BackupError> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(BackupError::Damaged { name, damage }) => {
             findings.entry(name).or_insert(damage);
-            Ok(None)
-        }
-        Err(BackupError::WrongKey) => {
-            findings.entry(name.to_owned()).or_insert(Damage::Unauthentic);
             Ok(None)
         }
         Err(other) => Err(other),
@@ -147,7 +142,7 @@ async fn check_segments(
     let mut links = BTreeMap::new();
     for id in &listed.segments {
         let read = repository.segment(*id).await;
-        if let Some((segment, hash)) = found(findings, read, &id.name())? {
+        if let Some((segment, hash)) = found(findings, read)? {
             links.insert(*id, Link { hash, previous: segment.previous });
         }
     }
@@ -181,7 +176,7 @@ async fn check_base(
     base: &ListedBase,
     findings: &mut Findings,
 ) -> Result<Option<Replayed>, BackupError> {
-    let manifest = found(findings, repository.manifest(base.id).await, &base.id.manifest())?;
+    let manifest = found(findings, repository.manifest(base.id).await)?;
     let named: BTreeMap<_, _> = manifest
         .iter()
         .flat_map(|manifest| &manifest.parts)
@@ -197,12 +192,10 @@ async fn check_base(
             }
             (read, _) => read.map(drop),
         };
-        sound &= found(findings, read, &name)?.is_some();
+        sound &= found(findings, read)?.is_some();
     }
     match manifest {
-        Some(manifest) if sound => {
-            found(findings, load_base(repository, base.id, &manifest).await, &base.id.manifest())
-        }
+        Some(manifest) if sound => found(findings, load_base(repository, base.id, &manifest).await),
         _ => Ok(None),
     }
 }
@@ -216,7 +209,7 @@ async fn go_through(
 ) -> Result<(Revision, Revision), BackupError> {
     let from = state.revision;
     while let Some(id) = segments.following(state.revision).first().copied() {
-        let Some((segment, _)) = found(findings, repository.segment(id).await, &id.name())? else {
+        let Some((segment, _)) = found(findings, repository.segment(id).await)? else {
             break;
         };
         if let Err(damage) = state.apply(segment, Target::Newest) {

@@ -5,5 +5,6 @@
 mod bucket;
 mod damage;
 mod folder;
+mod history;
 mod s3_server;
 mod support;
