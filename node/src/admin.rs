@@ -34,20 +34,25 @@ pub(crate) struct Admin {
 impl Admin {
     /// Connects; the node must be running.
     pub(crate) async fn connect(target: &Target, env: &Env) -> Result<Self, Error> {
+        let config = NodeConfig::read(&DataDir::new(&target.data_dir))?;
+        let (node, address) = (config.node, local(&config.peer.bind));
+        Self::connect_to(target, &address, env).await.map_err(|error| {
+            Error::failed(format_args!("node {node} does not answer at {address}: {error}"))
+        })
+    }
+
+    /// Connects to another member, as the node of the data folder.
+    pub(crate) async fn connect_to(
+        target: &Target,
+        address: &str,
+        env: &Env,
+    ) -> Result<Self, Error> {
         let dir = DataDir::new(&target.data_dir);
         let config = NodeConfig::read(&dir)?;
         let tls = PeerTls::new(&pki::peer_credentials(&dir.pki())?).map_err(Error::config)?;
-        let address = local(&config.peer.bind);
-        let client =
-            AdminClient::connect(env.network.clone(), Arc::new(tls), config.cluster, &address)
-                .await;
-        let client = client.map_err(|error| {
-            Error::failed(format_args!(
-                "node {} does not answer at {address}: {error}",
-                config.node
-            ))
-        })?;
-        Ok(Self { client, config, dir })
+        let (network, tls) = (env.network.clone(), Arc::new(tls));
+        let client = AdminClient::connect(network, tls, config.cluster, address).await;
+        Ok(Self { client: client.map_err(Error::failed)?, config, dir })
     }
 
     /// Asks and waits for the answer.

@@ -35,7 +35,7 @@ pub(crate) const PEER_ADVERTISE: &str = "--peer-advertise";
 pub(crate) const MAX_FOUNDERS: u64 = 5;
 
 /// Where a node listens and what it calls itself.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Addresses {
     /// Address for clients.
     #[arg(long, default_value = "0.0.0.0:6443", value_name = "HOST:PORT")]
@@ -82,11 +82,22 @@ pub(crate) struct Join {
     #[arg(long)]
     pub(crate) data_dir: PathBuf,
     /// A join token, id.secret.
-    #[arg(long, env = "QUORATE_JOIN_TOKEN", hide_env_values = true)]
-    pub(crate) token: String,
+    #[arg(
+        long,
+        env = "QUORATE_JOIN_TOKEN",
+        hide_env_values = true,
+        required_unless_present = "member_data_dir"
+    )]
+    pub(crate) token: Option<String>,
     /// Hash of the cluster's peer authority, sha256:HEX, as printed with the token.
+    #[arg(long, required_unless_present = "member_data_dir")]
+    pub(crate) ca_hash: Option<String>,
+    /// Data folder of the member, which can be read from here: in place of token and hash.
+    #[arg(long, value_name = "DIR", conflicts_with = "ca_hash")]
+    pub(crate) member_data_dir: Option<PathBuf>,
+    /// Do nothing when the folder is set up already.
     #[arg(long)]
-    pub(crate) ca_hash: String,
+    pub(crate) if_needed: bool,
     #[command(flatten)]
     pub(crate) addresses: Addresses,
 }

@@ -9,6 +9,7 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::admin::{Admin, unexpected};
 use crate::cli::{Output, Token};
+use crate::data_dir::DataDir;
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{certificates, names};
@@ -24,8 +25,7 @@ pub(crate) async fn run(command: Token, env: &Env) -> Result<(), Error> {
                 AdminAnswer::Token(token) => token,
                 other => return Err(unexpected(&other)),
             };
-            let authority = read_text(&admin.dir.pki().join(names::PEER_AUTHORITY_CERTIFICATE))?;
-            let hash = print_hash(&authority_hash(&certificates(&authority)?[0]));
+            let hash = print_hash(&peer_authority_hash(&admin.dir)?);
             let member = &admin.config.peer.advertise;
             match query.output {
                 Output::Json => {
@@ -88,8 +88,14 @@ fn print_tokens(tokens: &[TokenInfo], output: Output) {
     }
 }
 
+/// The hash of the authority that a data folder trusts among nodes.
+pub(super) fn peer_authority_hash(dir: &DataDir) -> Result<[u8; 32], Error> {
+    let authority = read_text(&dir.pki().join(names::PEER_AUTHORITY_CERTIFICATE))?;
+    Ok(authority_hash(&certificates(&authority)?[0]))
+}
+
 /// `sha256:` and the hash in hexadecimal digits.
-fn print_hash(hash: &[u8; 32]) -> String {
+pub(super) fn print_hash(hash: &[u8; 32]) -> String {
     let digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{digits}")
 }

@@ -100,6 +100,25 @@ async fn only_a_valid_token_lets_a_node_in() {
     assert!(!list.contains(id), "{list}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_can_read_the_folder_of_a_member_needs_no_token() {
+    let mut cluster = Cluster::start(1, &[]);
+    let folder = cluster.spare("node-2");
+    let join = || {
+        let mut command = quorate(&["join", &cluster.peer_address(1), "--if-needed"]);
+        command.arg("--member-data-dir").arg(cluster.node(1)).arg("--data-dir").arg(&folder);
+        command.args(["--bind", &cluster.address(2), "--peer-bind", &cluster.peer_address(2)]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(join().starts_with("node 2 of cluster "));
+    assert!(join().ends_with("is set up already\n"));
+    cluster.serve(&folder);
+    cluster.ready(2).await;
+    assert_eq!(role(&cluster, 2), "learner");
+}
+
 /// Sets a folder up for a fourth node.
 pub(crate) fn join(cluster: &Cluster, through: u64, folder: &Path) {
     let (token, hash) = token(cluster, through);
