@@ -11,6 +11,7 @@ mod lifecycle;
 mod members;
 mod metrics;
 mod node;
+mod operator_step;
 mod policy;
 mod query;
 mod sizes;
@@ -29,6 +30,7 @@ pub(crate) use lifecycle::deprecation_warnings;
 pub(crate) use members::{Leader, Member, Token};
 pub(crate) use metrics::MetricsFlags;
 pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
+pub(crate) use operator_step::{FollowStep, OperatorStep, Pod, PodRole, SetupStep};
 pub(crate) use policy::{Policy, PolicyTest};
 pub(crate) use query::{Kubeconfig, Output, Query, Status, StorageMigrate, Target};
 pub(crate) use sizes::bytes;
@@ -76,6 +78,9 @@ pub(crate) enum Command {
     /// Move the leadership.
     #[command(subcommand)]
     Leader(Leader),
+    /// Steps of a pod: set its node up, look after it, take it out.
+    #[command(subcommand)]
+    OperatorStep(OperatorStep),
     /// Create, list and revoke join tokens.
     #[command(subcommand)]
     Token(Token),

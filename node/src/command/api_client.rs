@@ -1,13 +1,13 @@
-//! A client of the API of the node of a data folder, for commands of its operator.
+//! A client of an API: of the node of a data folder, for commands of its operator, or of the cluster that a pod runs in.
 //!
-//! Invariant: it shows a certificate that the cluster signs for this call of the command, so that
+//! Invariant: to a node it shows a certificate that the cluster signs for this call of the command, so that
 //! audit logs name the command, and what it does is authorized like every other request.
 
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use quorate_env::Env;
-use quorate_meta::{Names, Value};
+use quorate_meta::{Names, Naming, Value};
 use quorate_webhook::{Connection, HTTP_1};
 
 use super::kubeconfig::certify;
@@ -26,6 +26,8 @@ const MAX_ANSWER_BYTES: usize = 64 << 20;
 pub(super) struct ApiClient {
     connection: Connection,
     address: String,
+    /// A token to show, where that is no certificate.
+    bearer: Option<String>,
     /// The names of the cluster's profile.
     pub(super) names: &'static Names,
 }
@@ -39,7 +41,21 @@ impl ApiClient {
         let tls = pki::client_config(&authority, Some(&identity), &HTTP_1)?;
         let address = admin.config.api.advertise.clone();
         let connection = Connection::open(&*env.network, &address, tls).await?;
-        Ok(Self { connection, address, names: admin.config.naming.names() })
+        Ok(Self { connection, address, bearer: None, names: admin.config.naming.names() })
+    }
+
+    /// Connects to the API at `host:port`, which this authority (PEM) certifies, with a token.
+    pub(super) async fn with_token(
+        address: &str,
+        authority: &str,
+        token: &str,
+        env: &Env,
+    ) -> Result<Self, Error> {
+        let tls = pki::client_config(authority, None, &HTTP_1)?;
+        let connection = Connection::open(&*env.network, address, tls).await?;
+        let bearer = Some(format!("Bearer {}", token.trim()));
+        let names = Naming::Kubernetes.names();
+        Ok(Self { connection, address: address.to_owned(), bearer, names })
     }
 
     /// What is at a path.
@@ -86,7 +102,8 @@ impl ApiClient {
         }
     }
 
-    async fn send(
+    /// Sends a request and gives what is answered, whatever that is.
+    pub(super) async fn send(
         &mut self,
         method: Method,
         path: &str,
@@ -97,9 +114,12 @@ impl ApiClient {
             .method(method)
             .uri(path)
             .header("host", &self.address)
-            .header("content-type", media)
-            .body(Full::new(Bytes::from(body)))
-            .map_err(Error::config)?;
+            .header("content-type", media);
+        let request = match &self.bearer {
+            Some(token) => request.header("authorization", token),
+            None => request,
+        };
+        let request = request.body(Full::new(Bytes::from(body))).map_err(Error::config)?;
         let answer = self.connection.send(request).await.map_err(Error::failed)?;
         let status = answer.status();
         let body = Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await;
@@ -109,6 +129,6 @@ impl ApiClient {
 }
 
 /// What the server says of a request that it does not carry out.
-fn refused(status: StatusCode, body: &Value) -> Error {
+pub(super) fn refused(status: StatusCode, body: &Value) -> Error {
     Error::failed(format_args!("{status}: {}", body.str_at(&["message"]).unwrap_or_default()))
 }

@@ -11,6 +11,7 @@ mod inspect;
 mod join;
 mod kubeconfig;
 mod member;
+mod operator_step;
 mod policy_test;
 mod recover;
 mod restore;
@@ -46,6 +47,7 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::Status(options) => status::run(&options, &env).await,
         Command::Member(command) => member::run(command, &env).await,
         Command::Leader(command) => member::lead(command, &env).await,
+        Command::OperatorStep(step) => operator_step::run(step, &env).await,
         Command::Token(command) => token::run(command, &env).await,
         Command::SigningKey(command) => signing_key::run(KeyKind::Tokens, command, &env).await,
         Command::SigningAuthority(command) => {

@@ -66,7 +66,7 @@ impl Identity {
     }
 
     /// Whether this is the key of that certificate.
-    fn belongs_together(&self) -> bool {
+    pub(crate) fn belongs_together(&self) -> bool {
         let (Ok(chain), Ok(key)) = (self.chain(), self.private_key()) else {
             return false;
         };
