@@ -29,6 +29,7 @@ mod kubectl_reads;
 mod kubectl_writes;
 mod load;
 mod membership;
+mod monitoring;
 mod overload;
 mod peers;
 mod private;
