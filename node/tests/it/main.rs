@@ -15,6 +15,7 @@ mod backup;
 mod bench;
 mod cel;
 mod certificates;
+mod chart;
 mod configuration;
 mod crash;
 mod csr;

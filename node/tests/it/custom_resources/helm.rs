@@ -1,34 +1,23 @@
 //! helm with a chart that has a definition in `crds/`, and an object of it among the templates.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use super::{DEFINITION, NAME};
-use crate::support::{Cluster, Kubectl, skip};
+use crate::support::{Cluster, Helm, Kubectl};
 
-/// Where `.ci/tools` puts it, below the workspace.
-const PLACE: &str = "target/tools/helm";
 const CHART: &str = "apiVersion: v2\nname: crafts\nversion: 0.1.0\n";
 const VALUES: &str = "benches: 2\n";
 const TEMPLATE: &str = "apiVersion: craft.example.com/v1\nkind: Workshop\nmetadata: {name: kiln}\nspec:\n  trade: pottery\n  benches: {{ .Values.benches }}\n";
 
 #[test]
 fn a_chart_brings_its_definition_and_its_objects() {
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(PLACE);
-    if !program.exists() {
-        return skip(&format!("no {PLACE}; run .ci/tools"));
-    }
     let cluster = Cluster::start(1, &["--naming", "kubernetes"]);
-    let Some(kubectl) = Kubectl::find(&cluster.root()) else {
+    let (Some(kubectl), Some(helm)) = (Kubectl::find(&cluster.root()), Helm::find(&cluster.root()))
+    else {
         return;
     };
     let chart = cluster.spare("chart");
     write_chart(&chart);
-    let helm = Helm {
-        program,
-        home: cluster.spare("helm"),
-        config: cluster.root().join("admin.kubeconfig"),
-    };
     let chart = chart.to_str().unwrap();
     let benches = || kubectl.run(&["get", "wsh", "kiln", "-o", "jsonpath={.spec.benches}"]);
 
@@ -52,33 +41,4 @@ fn write_chart(folder: &Path) {
     std::fs::write(folder.join("Chart.yaml"), CHART).unwrap();
     std::fs::write(folder.join("values.yaml"), VALUES).unwrap();
     std::fs::write(folder.join("templates/kiln.yaml"), TEMPLATE).unwrap();
-}
-
-struct Helm {
-    program: PathBuf,
-    /// Where it keeps what it remembers.
-    home: PathBuf,
-    config: PathBuf,
-}
-
-impl Helm {
-    /// Runs a command that must succeed.
-    #[track_caller]
-    fn run(&self, arguments: &[&str]) {
-        let output = Command::new(&self.program)
-            .args(arguments)
-            .env("KUBECONFIG", &self.config)
-            .env("HELM_CACHE_HOME", &self.home)
-            .env("HELM_CONFIG_HOME", &self.home)
-            .env("HELM_DATA_HOME", &self.home)
-            .output()
-            .unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        assert!(
-            output.status.success(),
-            "helm {arguments:?}\n{}{}",
-            text(&output.stdout),
-            text(&output.stderr)
-        );
-    }
 }

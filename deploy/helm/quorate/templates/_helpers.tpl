@@ -1,0 +1,273 @@
+{{- define "quorate.name" -}}
+{{ default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- define "quorate.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "quorate.name" .) .Release.Name -}}
+{{ .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else -}}
+{{ printf "%s-%s" .Release.Name (include "quorate.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end -}}
+{{- end }}
+
+{{- define "quorate.headless" -}}
+{{ include "quorate.fullname" . }}-peers
+{{- end }}
+
+{{- define "quorate.registration" -}}
+{{ default (printf "%s-registration" (include "quorate.fullname" .)) .Values.registration.secretName }}
+{{- end }}
+
+{{- define "quorate.serviceAccount" -}}
+{{ default (include "quorate.fullname" .) .Values.serviceAccount.name }}
+{{- end }}
+
+{{- define "quorate.image" -}}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end }}
+{{- end }}
+
+{{- define "quorate.tlsSecret" -}}
+{{- if eq .Values.certificates.mode "certManager" -}}
+{{ include "quorate.fullname" . }}-serving
+{{- else -}}
+{{ required "certificates.secretName names the Secret with tls.crt and tls.key" .Values.certificates.secretName }}
+{{- end -}}
+{{- end }}
+
+{{/* What selects the pods of the release; add a component. */}}
+{{- define "quorate.selector" -}}
+app.kubernetes.io/name: {{ include "quorate.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "quorate.labels" -}}
+{{ include "quorate.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "quorate.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: {type: RuntimeDefault}
+{{- end }}
+
+{{- define "quorate.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+privileged: false
+capabilities: {drop: [ALL]}
+{{- end }}
+
+{{/* Arguments of every step: (dict "root" $ "role" "voter" or "api"). */}}
+{{- define "quorate.stepArgs" -}}
+{{- $root := .root -}}
+- --data-dir=/data/node
+- --role={{ .role }}
+- --registration={{ include "quorate.registration" $root }}
+{{- /* All that there can be: the same text at each scale restarts no pod. */}}
+{{- range $ordinal := until 5 }}
+- --peer={{ include "quorate.fullname" $root }}-{{ $ordinal }}.{{ include "quorate.headless" $root }}.{{ $root.Release.Namespace }}.svc.{{ $root.Values.clusterDomain }}:7443
+{{- end }}
+{{- if ne $root.Values.certificates.mode "own" }}
+- --server-certificate=/tls
+{{- end }}
+{{- end }}
+
+{{- define "quorate.serveArgs" -}}
+- serve
+- --data-dir=/data/node
+- --log-format={{ .Values.logFormat }}
+- --store-size-limit={{ .Values.store.sizeLimit }}
+- --history-duration={{ .Values.store.historyDuration }}
+- --history-size={{ .Values.store.historySize }}
+{{- if eq .Values.probes.mode "https" }}
+- --anonymous-auth
+{{- end }}
+{{- if .Values.archive.enabled }}
+- --archive
+{{- with .Values.archive.retention }}
+- --archive-retention={{ . }}
+{{- end }}
+{{- with .Values.archive.size }}
+- --archive-size={{ . }}
+{{- end }}
+{{- end }}
+{{- if .Values.backup.enabled }}
+- --backup-to={{ required "backup.to is where the backups go" .Values.backup.to }}
+- --backup-key-file=/backup-key/{{ .Values.backup.keySecret.key }}
+- --backup-every={{ .Values.backup.every }}
+- --backup-keep={{ .Values.backup.keep }}
+{{- end }}
+{{- with .Values.otlpEndpoint }}
+- --otlp-endpoint={{ . }}
+{{- end }}
+{{- with .Values.extraArgs }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "quorate.podEnv" -}}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+- name: POD_IP
+  valueFrom: {fieldRef: {fieldPath: status.podIP}}
+{{- end }}
+
+{{/* The containers of a pod: (dict "root" $ "role" R "advertise" HOST:PORT among members "resources" RESOURCES). */}}
+{{- define "quorate.containers" -}}
+{{- $root := .root -}}
+{{- $values := .root.Values -}}
+initContainers:
+  - name: setup
+    image: {{ include "quorate.image" $root }}
+    imagePullPolicy: {{ $values.image.pullPolicy }}
+    command: [/quorate]
+    args:
+      - operator-step
+      - setup
+      {{- include "quorate.stepArgs" . | nindent 6 }}
+      - --naming={{ $values.naming }}
+      - --wait={{ $values.registration.wait }}
+      - --advertise={{ include "quorate.fullname" $root }}.{{ $root.Release.Namespace }}.svc:{{ $values.service.port }}
+      - --peer-advertise={{ .peerAdvertise }}
+    env:
+      {{- include "quorate.podEnv" . | nindent 6 }}
+    resources:
+      requests: {cpu: 50m, memory: 64Mi}
+      limits: {memory: 256Mi}
+    securityContext:
+      {{- include "quorate.containerSecurity" . | nindent 6 }}
+    volumeMounts:
+      {{- include "quorate.stepMounts" $root | nindent 6 }}
+containers:
+  - name: quorate
+    image: {{ include "quorate.image" $root }}
+    imagePullPolicy: {{ $values.image.pullPolicy }}
+    command: [/quorate]
+    args:
+      {{- include "quorate.serveArgs" $root | nindent 6 }}
+    env:
+      {{- include "quorate.podEnv" . | nindent 6 }}
+      {{- with $values.extraEnv }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+    {{- if or $values.extraEnvFrom (and $values.backup.enabled $values.backup.credentialsSecret) }}
+    envFrom:
+      {{- if and $values.backup.enabled $values.backup.credentialsSecret }}
+      - secretRef: {name: {{ $values.backup.credentialsSecret }}}
+      {{- end }}
+      {{- with $values.extraEnvFrom }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+    {{- end }}
+    ports:
+      - {name: api, containerPort: 6443, protocol: TCP}
+      - {name: peer, containerPort: 7443, protocol: TCP}
+    {{- if eq $values.probes.mode "https" }}
+    startupProbe:
+      httpGet: {path: /livez, port: api, scheme: HTTPS}
+      {{- toYaml $values.probes.startup | nindent 6 }}
+    livenessProbe:
+      httpGet: {path: /livez, port: api, scheme: HTTPS}
+      {{- toYaml $values.probes.liveness | nindent 6 }}
+    readinessProbe:
+      httpGet: {path: /readyz, port: api, scheme: HTTPS}
+      {{- toYaml $values.probes.readiness | nindent 6 }}
+    {{- else }}
+    startupProbe:
+      exec: {command: [/quorate, status, --data-dir=/data/node]}
+      {{- toYaml $values.probes.startup | nindent 6 }}
+    livenessProbe:
+      exec: {command: [/quorate, status, --data-dir=/data/node]}
+      {{- toYaml $values.probes.liveness | nindent 6 }}
+    readinessProbe:
+      exec: {command: [/quorate, status, --ready, --data-dir=/data/node]}
+      {{- toYaml $values.probes.readiness | nindent 6 }}
+    {{- end }}
+    {{- if eq .role "voter" }}
+    lifecycle:
+      preStop:
+        exec:
+          command:
+            - /quorate
+            - operator-step
+            - leave
+            {{- include "quorate.stepArgs" . | nindent 12 }}
+    {{- end }}
+    {{- with .resources }}
+    resources:
+      {{- toYaml . | nindent 6 }}
+    {{- end }}
+    securityContext:
+      {{- include "quorate.containerSecurity" . | nindent 6 }}
+    volumeMounts:
+      - {name: data, mountPath: /data}
+      {{- if $values.backup.enabled }}
+      - {name: backup-key, mountPath: /backup-key, readOnly: true}
+      {{- end }}
+      {{- with $values.extraVolumeMounts }}
+      {{- toYaml . | nindent 6 }}
+      {{- end }}
+  - name: follow
+    image: {{ include "quorate.image" $root }}
+    imagePullPolicy: {{ $values.image.pullPolicy }}
+    command: [/quorate]
+    args:
+      - operator-step
+      - follow
+      {{- include "quorate.stepArgs" . | nindent 6 }}
+    env:
+      {{- include "quorate.podEnv" . | nindent 6 }}
+    resources:
+      requests: {cpu: 10m, memory: 32Mi}
+      limits: {memory: 128Mi}
+    securityContext:
+      {{- include "quorate.containerSecurity" . | nindent 6 }}
+    volumeMounts:
+      {{- include "quorate.stepMounts" $root | nindent 6 }}
+{{- end }}
+
+{{- define "quorate.stepMounts" -}}
+- {name: data, mountPath: /data}
+{{- if ne .Values.certificates.mode "own" }}
+- {name: tls, mountPath: /tls, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "quorate.volumes" -}}
+{{- if ne .Values.certificates.mode "own" }}
+- name: tls
+  secret: {secretName: {{ include "quorate.tlsSecret" . }}, defaultMode: 288}
+{{- end }}
+{{- if .Values.backup.enabled }}
+- name: backup-key
+  secret:
+    secretName: {{ required "backup.keySecret.name names the Secret with the key of the repository" .Values.backup.keySecret.name }}
+    defaultMode: 288
+{{- end }}
+{{- with .Values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* (dict "root" $ "component" C "keys" [TOPOLOGY KEYS]) */}}
+{{- define "quorate.spread" -}}
+{{- range .keys }}
+- maxSkew: 1
+  topologyKey: {{ . }}
+  whenUnsatisfiable: ScheduleAnyway
+  labelSelector:
+    matchLabels:
+      {{- include "quorate.selector" $.root | nindent 6 }}
+      app.kubernetes.io/component: {{ $.component }}
+{{- end }}
+{{- end }}
