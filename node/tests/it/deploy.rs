@@ -25,6 +25,8 @@ async fn containers_outlive_a_cut_network_and_a_stopped_node() {
     step("the image is built");
     compose.up().await;
     step("three nodes are ready");
+    compose.ready(4).await;
+    step("the API node is ready");
     make_namespace(&mut compose.client(1), "load").await;
 
     let cut = compose.leader(1);
@@ -36,7 +38,7 @@ async fn containers_outlive_a_cut_network_and_a_stopped_node() {
     let written_stopped = stop_and_start(&compose, stopped).await;
     step("another node was stopped and is back");
 
-    for node in 1..=3 {
+    for node in 1..=4 {
         for (namespace, written) in [("cut", &written_cut), ("stopped", &written_stopped)] {
             assert_eq!(written.refused, []);
             written.check_is_there(&mut compose.client(node), namespace).await;

@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use super::cluster::free_port;
 use super::{Client, eventually};
 
-/// What a node is called in `deploy/compose.yaml`.
+/// What a node is called in `deploy/compose.yaml`: three voters, then an API node.
 fn service(node: u64) -> String {
-    format!("node-{node}")
+    if node > 3 { "api-1".to_owned() } else { format!("node-{node}") }
 }
 
 /// The running containers; they are removed with the test.
@@ -176,7 +176,7 @@ impl Compose {
             .args(&self.command[1..])
             .args(["-p", &self.project, "-f"])
             .arg(deploy("compose.yaml"));
-        for node in 1..=3_u16 {
+        for node in 1..=4_u16 {
             command.env(format!("QUORATE_PORT_{node}"), (self.port + node - 1).to_string());
         }
         command.env("QUORATE_IMAGE", self.image());
