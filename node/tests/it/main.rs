@@ -42,6 +42,7 @@ mod stopping;
 mod support;
 mod tidy;
 mod tokens;
+mod unit;
 mod versions;
 mod watchers;
 mod workloads;
