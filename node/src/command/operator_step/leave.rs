@@ -23,6 +23,8 @@ use crate::terminal::{print_line, print_warning};
 const LEAVING: &str = "leaving";
 /// Between two attempts.
 const RETRY: Duration = Duration::from_secs(1);
+/// How often the host is asked before the pod ends as a member.
+const HOST_ATTEMPTS: u32 = 5;
 /// What a member says to a node that has left.
 const REMOVED: &str = "was removed from cluster";
 /// What it says to the one that may not.
@@ -31,12 +33,28 @@ const LAST: &str = "is the last voter";
 /// Leaves, if the set is to have fewer pods than this one's number asks for.
 pub(super) async fn run(pod: &Pod, env: &Env) -> Result<(), Error> {
     let (set, ordinal) = ordinal(&pod.pod)?;
-    let replicas = Host::connect(pod, env).await?.replicas(set).await?;
+    let replicas = replicas(pod, set, env).await?;
     if replicas.is_none_or(|replicas| ordinal < replicas) {
         print_line("the node stays a member");
         return Ok(());
     }
     leave(pod, env).await
+}
+
+/// How many voters there are to be. The host may be away for a moment.
+async fn replicas(pod: &Pod, set: &str, env: &Env) -> Result<Option<u64>, Error> {
+    let mut attempts = 1;
+    loop {
+        let asked = match Host::connect(pod, env).await {
+            Ok(mut host) => host.replicas(set).await,
+            Err(error) => Err(error),
+        };
+        if asked.is_ok() || attempts == HOST_ATTEMPTS {
+            return asked;
+        }
+        attempts += 1;
+        sleep(RETRY).await;
+    }
 }
 
 /// Takes the pod's node out of the members. Tries until it is out: the pod's grace period bounds that.

@@ -36,16 +36,7 @@ async fn pods_found_a_cluster_once_and_it_grows_and_shrinks() {
     // Whichever comes first: only pod 0 founds.
     let early = pods.setup(1, "voter", "0s");
     assert_eq!(failure(&early), "quorate: the cluster is not founded yet");
-    // Two that take themselves for pod 0, each with a volume: one of them founds.
-    let both = [0, RIVAL].map(|pod| pods.begin_setup(pod, "voter", "0s"));
-    let ended = both.map(|step| step.wait_with_output().unwrap().status.success());
-    assert_eq!(ended.iter().filter(|founded| **founded).count(), 1);
-    let is_set_up = |pod| pods.folder(pod).join("node.json").exists();
-    assert_eq!([0, RIVAL].map(is_set_up), ended);
-    if is_set_up(RIVAL) {
-        let _ = std::fs::remove_dir(pods.folder(0));
-        std::fs::rename(pods.folder(RIVAL), pods.folder(0)).unwrap();
-    }
+    pods.found();
     success(&pods.setup(0, "voter", "0s"));
     pods.start(0, "voter");
     success(&pods.setup(1, "voter", "1m"));
@@ -119,6 +110,19 @@ impl Pods {
         let token = kubectl.run(&["create", "token", "quorate", "--namespace", NAMESPACE]);
         std::fs::write(credentials.join("token"), token).unwrap();
         Some(Self { host, kubectl, port: free_port(), running: vec![] })
+    }
+
+    /// Two that take themselves for pod 0, each with a volume: one of them founds.
+    fn found(&self) {
+        let both = [0, RIVAL].map(|pod| self.begin_setup(pod, "voter", "0s"));
+        let ended = both.map(|step| step.wait_with_output().unwrap().status.success());
+        assert_eq!(ended.iter().filter(|founded| **founded).count(), 1);
+        let is_set_up = |pod| self.folder(pod).join("node.json").exists();
+        assert_eq!([0, RIVAL].map(is_set_up), ended);
+        if is_set_up(RIVAL) {
+            let _ = std::fs::remove_dir(self.folder(0));
+            std::fs::rename(self.folder(RIVAL), self.folder(0)).unwrap();
+        }
     }
 
     fn folder(&self, pod: usize) -> PathBuf {
