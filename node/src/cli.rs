@@ -5,13 +5,16 @@ mod admission;
 mod backup;
 mod backup_schedule;
 mod cel;
+mod cluster;
 mod features;
 mod kubelets;
 mod lifecycle;
 mod members;
 mod metrics;
+mod moment;
 mod node;
 mod operator_step;
+mod past;
 mod policy;
 mod query;
 mod sizes;
@@ -24,13 +27,18 @@ pub(crate) use admission::Admission;
 pub(crate) use backup::{Backup, BackupCreate, BackupPlace, BackupPrune, Fork, Inspect, Restore};
 pub(crate) use backup_schedule::BackupFlags;
 pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
+pub(crate) use cluster::{ClusterFlags, NamespaceFlags};
 pub(crate) use features::{Features, Switches};
 pub(crate) use kubelets::Kubelets;
 pub(crate) use lifecycle::deprecation_warnings;
 pub(crate) use members::{Leader, Member, Token};
 pub(crate) use metrics::MetricsFlags;
+pub(crate) use moment::Moment;
 pub(crate) use node::{ADVERTISE, Dev, Init, Join, MAX_FOUNDERS, PEER_ADVERTISE, Recover, Serve};
 pub(crate) use operator_step::{FollowStep, OperatorStep, Pod, PodRole, SetupStep};
+pub(crate) use past::{
+    Blame, ChangeOutput, ClusterChanges, Diff, Get, History, ObjectOutput, Undelete,
+};
 pub(crate) use policy::{Policy, PolicyTest};
 pub(crate) use query::{Kubeconfig, Output, Query, Status, StorageMigrate, Target};
 pub(crate) use sizes::bytes;
@@ -98,6 +106,18 @@ pub(crate) enum Command {
     /// Rehearse admission policies.
     #[command(subcommand)]
     Policy(Policy),
+    /// Show objects as they were.
+    Get(Get),
+    /// Show every version of an object: when, who, what changed.
+    History(History),
+    /// Show what differs between two moments.
+    Diff(Diff),
+    /// Show who gave each field of an object its value, and when.
+    Blame(Blame),
+    /// Show what happened in the cluster.
+    Changes(ClusterChanges),
+    /// Bring back what was deleted: an object, a namespace with all in it, a definition with its objects.
+    Undelete(Undelete),
     /// Print a kubeconfig with a new client certificate.
     Kubeconfig(Kubeconfig),
     /// Evaluate expressions of the Common Expression Language, without a server.

@@ -7,6 +7,7 @@ mod audit;
 mod authorization;
 mod bench;
 mod cli;
+mod cluster_client;
 mod command;
 mod config;
 mod data_dir;

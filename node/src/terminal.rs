@@ -39,3 +39,8 @@ pub(crate) fn print_table<const N: usize>(heading: [&str; N], rows: &[[String; N
     line(&heading.map(str::to_owned));
     rows.iter().for_each(line);
 }
+
+/// Prints a line for the user that is no part of the answer.
+pub(crate) fn print_note(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}

@@ -12,6 +12,7 @@ mod join;
 mod kubeconfig;
 mod member;
 mod operator_step;
+mod past;
 mod policy_test;
 mod recover;
 mod restore;
@@ -60,6 +61,12 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::StorageMigrate(options) => storage_migrate::run(&options, &env).await,
         Command::Admission(command) => admission::run(&command, &env).await,
         Command::Policy(Policy::Test(options)) => policy_test::run(&options, &env).await,
+        Command::Get(options) => past::get::run(&options, &env).await,
+        Command::History(options) => past::history::run(&options, &env).await,
+        Command::Diff(options) => past::diff::run(&options, &env).await,
+        Command::Blame(options) => past::blame::run(&options, &env).await,
+        Command::Changes(options) => past::changes::run(&options, &env).await,
+        Command::Undelete(options) => Box::pin(past::undelete::run(&options, &env)).await,
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Cel(command) => cel::run(command),
         Command::Bench(options) => Box::pin(bench::run(&options, &env)).await,

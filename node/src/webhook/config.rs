@@ -3,15 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
 use quorate_webhook::{HTTP_1, Place};
 use rustls::ClientConfig;
-use serde::Deserialize;
 
 use crate::error::Error;
-use crate::files::read_text;
+use crate::kubeconfig::{KubeconfigFile, KubeconfigUser, pem};
 use crate::pki::{Identity, client_config};
 
 /// Where to send.
@@ -24,85 +21,30 @@ pub(crate) struct WebhookConfig {
     pub(crate) files: Vec<PathBuf>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-struct KubeconfigFile {
-    clusters: Vec<ClusterEntry>,
-    users: Vec<UserEntry>,
-    contexts: Vec<ContextEntry>,
-    current_context: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct ClusterEntry {
-    name: String,
-    cluster: Cluster,
-}
-
-#[derive(Debug, Deserialize)]
-struct UserEntry {
-    name: String,
-    user: User,
-}
-
-#[derive(Debug, Deserialize)]
-struct ContextEntry {
-    name: String,
-    context: ContextFields,
-}
-
-#[derive(Debug, Deserialize)]
-struct ContextFields {
-    cluster: String,
-    #[serde(default)]
-    user: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Cluster {
-    server: String,
-    certificate_authority: Option<PathBuf>,
-    certificate_authority_data: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-struct User {
-    token: Option<String>,
-    #[serde(rename = "tokenFile")]
-    token_file: Option<PathBuf>,
-    client_certificate: Option<PathBuf>,
-    client_certificate_data: Option<String>,
-    client_key: Option<PathBuf>,
-    client_key_data: Option<String>,
-}
-
 impl WebhookConfig {
     /// Reads the file; paths in it begin where it lies.
     pub(crate) fn read(file: &Path) -> Result<Self, Error> {
-        let config: KubeconfigFile = parse(&read_text(file)?)?;
+        let config = KubeconfigFile::read(file)?;
         let missing = |what: &str| Error::config(format_args!("it names no {what}"));
-        let context = config.contexts.iter().find(|context| context.name == config.current_context);
-        let context = &context.ok_or_else(|| missing("current context"))?.context;
-        let cluster = config.clusters.iter().find(|cluster| cluster.name == context.cluster);
-        let cluster = &cluster.ok_or_else(|| missing("cluster of the current context"))?.cluster;
-        let anonymous = User::default();
-        let user = match config.users.iter().find(|user| user.name == context.user) {
-            Some(named) => &named.user,
+        let context = config.context(&config.current_context);
+        let context = context.ok_or_else(|| missing("current context"))?;
+        let cluster = config.cluster(&context.cluster);
+        let cluster = cluster.ok_or_else(|| missing("cluster of the current context"))?;
+        let anonymous = KubeconfigUser::default();
+        let user = match config.user(&context.user) {
+            Some(named) => named,
             None if context.user.is_empty() => &anonymous,
             None => return Err(missing("user of the current context")),
         };
-        let text = |data: &Option<String>, path: &Option<PathBuf>| {
-            pem(data.as_deref(), path.as_deref(), file)
-        };
+        let text =
+            |data: &Option<String>, path: &Option<PathBuf>| pem(data.as_deref(), path.as_deref());
         let named = [
             &cluster.certificate_authority,
             &user.client_certificate,
             &user.client_key,
             &user.token_file,
         ];
-        let named = named.into_iter().flatten().map(|path| beside(file).join(path));
+        let named = named.into_iter().flatten().cloned();
         let files = std::iter::once(file.to_owned()).chain(named).collect();
         let authority = text(&cluster.certificate_authority_data, &cluster.certificate_authority)?;
         let authority = authority.ok_or_else(|| missing("certificate-authority"))?;
@@ -116,8 +58,7 @@ impl WebhookConfig {
         };
         let place = Place::of_url(&cluster.server).map_err(Error::config)?;
         let tls = client_config(&authority, identity.as_ref(), &HTTP_1)?;
-        let from_file =
-            pem(None, user.token_file.as_deref(), file)?.map(|text| text.trim().to_owned());
+        let from_file = pem(None, user.token_file.as_deref())?.map(|text| text.trim().to_owned());
         let token = user.token.clone().or(from_file);
         let authorization = token.map(|token| {
             let mut header = HeaderValue::from_str(&format!("Bearer {token}"))
@@ -127,34 +68,6 @@ impl WebhookConfig {
         });
         Ok(Self { place, authorization: authorization.transpose()?, tls, files })
     }
-}
-
-/// The file as it is written. Of a mistake in it only the place is told: what stands there may be a
-/// secret.
-fn parse(text: &str) -> Result<KubeconfigFile, Error> {
-    serde_saphyr::from_str(text).map_err(|error| {
-        let place = error
-            .location()
-            .map(|place| format!("line {}, column {}: ", place.line(), place.column()));
-        Error::config(format_args!(
-            "{}this is not what a kubeconfig says",
-            place.unwrap_or_default()
-        ))
-    })
-}
-
-/// A text that is given in base64 or as a file.
-fn pem(data: Option<&str>, path: Option<&Path>, file: &Path) -> Result<Option<String>, Error> {
-    if let Some(data) = data {
-        let bytes = STANDARD.decode(data).map_err(Error::config)?;
-        return String::from_utf8(bytes).map(Some).map_err(Error::config);
-    }
-    path.map(|path| read_text(&beside(file).join(path))).transpose()
-}
-
-/// The folder that a file lies in.
-fn beside(file: &Path) -> &Path {
-    file.parent().unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

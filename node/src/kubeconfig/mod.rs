@@ -1,7 +1,11 @@
-//! A kubeconfig file: the server's address and authority, and the user's certificate.
+//! Kubeconfigs: written for users of this cluster, and read to reach a cluster.
 //!
-//! Certificates and keys are embedded, so that the file works from anywhere; it is readable by its
-//! owner only.
+//! In one that is written, certificates and keys are embedded, so that the file works from anywhere; it is readable by
+//! its owner only.
+
+mod access;
+mod credential_plugin;
+mod file;
 
 use std::path::Path;
 
@@ -12,6 +16,8 @@ use serde_json::json;
 use crate::error::Error;
 use crate::files::write_private;
 use crate::pki::Identity;
+pub(crate) use access::ClusterAccess;
+pub(crate) use file::{KubeconfigFile, KubeconfigUser, pem};
 
 /// The text of a kubeconfig for one user and one server (`https://host:port`).
 pub(crate) fn text(server: &str, authority: &str, user: &str, identity: &Identity) -> String {
