@@ -32,6 +32,7 @@ mod load;
 mod membership;
 mod monitoring;
 mod overload;
+mod past;
 mod peers;
 mod private;
 mod python;
