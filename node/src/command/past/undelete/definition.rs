@@ -31,7 +31,9 @@ pub(super) async fn bring_back(
             "{title} is still being deleted: try again when it is gone"
         )));
     }
-    let (moment, past) = as_it_was(&mut restorer.session, &path, &title, as_of).await?;
+    let (moment, mut past) = as_it_was(&mut restorer.session, &path, &title, as_of).await?;
+    // Which names and versions are in use is the server's to say, whatever the user wants of its objects.
+    past.remove_at(&["status"]);
     let told = restorer.bring_back(Candidate::new(resource, past.clone())).await;
     restorer.report.add(told);
     if restorer.dry_run && present.is_none() {

@@ -30,7 +30,8 @@ pub(super) async fn bring_back(
             "{title} is still being deleted: try again when it is gone"
         )));
     }
-    let (moment, past) = as_it_was(&mut restorer.session, &path, &title, as_of).await?;
+    let (moment, mut past) = as_it_was(&mut restorer.session, &path, &title, as_of).await?;
+    past.remove_at(&["status"]);
     let candidates = contents::of_namespace(restorer, name, &moment).await;
     let told = restorer.bring_back(Candidate::new(resource, past)).await;
     restorer.report.add(told);
