@@ -113,7 +113,7 @@ impl Writer {
             return Ok(Attempt::Done(unchanged(entry, clock)));
         }
         let has_grace = strategy.grace_seconds(&object, options.grace_seconds).is_some();
-        let marks = !held && has_grace && !options.dry_run && !(terminating && had == 0);
+        let marks = !held && has_grace && !options.dry_run && (!terminating || had != 0);
         let write = Write {
             basis: self.basis(),
             ..Write::delete(target, (&object, entry.modified), options)

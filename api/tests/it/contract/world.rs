@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use http::Method;
+use quorate_env::Clock;
+use quorate_meta::Time;
 use quorate_store::{MemoryOptions, MemoryStore, Retention, Revision, ServingOptions, Store};
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -93,6 +95,10 @@ impl World {
                     .send(random, Method::DELETE, &path, &json!({ "gracePeriodSeconds": 0 }))
                     .await;
                 assert_eq!(answer.status, 200, "{}", answer.text());
+                let mut pod = answer.json();
+                pod["metadata"]["resourceVersion"] = json!((self.revision() - 1).to_string());
+                assert_eq!(pod, self.marked(&place, self.revision() - 1));
+                self.model.commit(self.revision() - 1, place.clone(), Some(pod));
                 self.model.commit(self.revision(), place, None);
             }
             2 => {
@@ -138,7 +144,18 @@ impl World {
         }
     }
 
-    /// Notes the deletions of a collection, each of which has a revision of its own that no answer
+    /// A pod as its deletion marks it before it is removed.
+    fn marked(&self, place: &Key, revision: u64) -> Value {
+        let mut pod = self.model.objects[place].clone();
+        let metadata = &mut pod["metadata"];
+        metadata["deletionTimestamp"] = json!(Time::from_ms(self.clock.now_ms()).seconds());
+        metadata["deletionGracePeriodSeconds"] = json!(0);
+        metadata["generation"] = json!(metadata["generation"].as_i64().unwrap() + 1);
+        metadata["resourceVersion"] = json!(revision.to_string());
+        pod
+    }
+
+    /// Notes the deletions of a collection, each of which has revisions of its own that no answer
     /// tells.
     fn deleted_since(&mut self, before: u64, namespace: &str) {
         let mut watch = self.store.watch(bytes::Bytes::new(), Revision::new(before)).unwrap();
@@ -158,8 +175,12 @@ impl World {
                 let place =
                     expect.iter().find(|place| key.ends_with(&format!("/{}/{}", place.0, place.1)));
                 let place = place.unwrap_or_else(|| panic!("{key} was not to be deleted")).clone();
-                gone.push(place.clone());
-                self.model.commit(batch.revision().get(), place, None);
+                let revision = batch.revision().get();
+                let after = event.current.is_some().then(|| self.marked(&place, revision));
+                if after.is_none() {
+                    gone.push(place.clone());
+                }
+                self.model.commit(revision, place, after);
             }
         }
         gone.sort();

@@ -7,7 +7,7 @@ use crate::fieldset::{FieldSet, members};
 use crate::graph::Graph;
 use crate::testing::{json, text, ty};
 
-const POD: &str = "core/v1.PodTemplateSpec";
+pub(super) const POD: &str = "core/v1.PodTemplateSpec";
 
 fn containers(containers: &str) -> String {
     format!(r#"{{"metadata":{{"name":"p"}},"spec":{{"containers":[{containers}]}}}}"#)

@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use quorate_meta::Value;
 
-use super::{Object, POD};
+use super::Object;
+use super::lists::POD;
 use crate::testing::text;
 
 /// A random body with some of a few keys, labels, finalizers and containers.
