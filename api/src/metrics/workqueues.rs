@@ -141,7 +141,7 @@ mod tests {
         check("work_duration_seconds", &["c = 2 4"]);
         check("retries_total", &["c = 1"]);
         check("longest_running_processor_seconds", &["c = 0"]);
-        // What nobody has announced is added as it begins.
+        // What was not announced is added as it begins.
         metrics.ended("c", metrics.begun("c"));
         check("adds_total", &["c = 3"]);
     }

@@ -30,7 +30,8 @@ use transport::OtlpCollector;
 
 /// Series of one metric: one more than the registry has.
 const SERIES: usize = 10_002;
-/// How long the last export may take when the node stops.
+/// How long the last export may take when the node stops. The SDK waits five seconds for one that a
+/// collector does not answer.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 /// What the metrics are called by at the collector, unless a variable says otherwise.
 const SERVICE: &str = "quorate";

@@ -21,7 +21,7 @@ use super::waiting_request::{RequestDetails, WaitingStatus};
 use super::work_estimate::WorkEstimate;
 
 /// What stands in a queue for a request.
-struct Waiter {
+struct QueuedRequest {
     /// Tells it when it has begun to execute, in nanoseconds of the level's time.
     start: oneshot::Sender<u64>,
     schema: Arc<MatchedSchema>,
@@ -31,7 +31,7 @@ struct Waiter {
 /// A priority level.
 pub(super) struct PriorityLevel {
     pub(super) name: Arc<str>,
-    queues: Mutex<QueueSet<Waiter>>,
+    queues: Mutex<QueueSet<QueuedRequest>>,
     /// When its time begins.
     origin: Instant,
 }
@@ -119,10 +119,11 @@ impl PriorityLevel {
     /// What waits in its queues.
     pub(super) fn waiting(&self) -> Vec<WaitingStatus> {
         let queues = self.queues.lock();
-        let status = |(queue, place, estimate, waiter): (usize, usize, WorkEstimate, &Waiter)| {
-            let (flow_schema, details) = (waiter.schema.name.clone(), waiter.details.clone());
-            WaitingStatus { flow_schema, queue, place, estimate, details }
-        };
+        let status =
+            |(queue, place, estimate, waiter): (usize, usize, WorkEstimate, &QueuedRequest)| {
+                let (flow_schema, details) = (waiter.schema.name.clone(), waiter.details.clone());
+                WaitingStatus { flow_schema, queue, place, estimate, details }
+            };
         queues.waiting().map(status).collect()
     }
 
@@ -141,7 +142,7 @@ pub(super) fn since(origin: Instant, at: Instant) -> u64 {
 }
 
 /// Tells requests that they execute. One that is gone gives its seats back when it finds out.
-fn tell(dispatched: Dispatched<Waiter>, now_ns: u64) {
+fn tell(dispatched: Dispatched<QueuedRequest>, now_ns: u64) {
     for waiter in dispatched {
         let _ = waiter.start.send(now_ns);
     }
@@ -181,7 +182,7 @@ impl AdmissionRequest {
             level.queues.lock().arrive(now_ns, self.hash, self.estimate, || {
                 let (start, receiver) = oneshot::channel();
                 called = Some(receiver);
-                Waiter { start, schema: schema.clone(), details: details() }
+                QueuedRequest { start, schema: schema.clone(), details: details() }
             });
         tell(dispatched, now_ns);
         let started = match (arrival, called) {

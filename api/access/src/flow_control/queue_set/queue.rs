@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::status::QueueStatus;
 use crate::flow_control::work_estimate::WorkEstimate;
 
 /// How long a request is taken to execute, before that is known.
@@ -34,6 +35,23 @@ impl<W> Queue<W> {
     /// Whether it has no request that waits or executes.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.executing == 0
+    }
+
+    /// How it stands.
+    pub(super) fn status(&self) -> QueueStatus {
+        let sum = |seats: fn(WorkEstimate) -> u32| {
+            let seats = self.waiting.iter().map(|waiting| seats(waiting.estimate));
+            seats.fold(0, u32::saturating_add)
+        };
+        QueueStatus {
+            waiting: self.waiting.len(),
+            executing: self.executing,
+            seats_in_use: self.seats_in_use,
+            next_dispatch: self.next_dispatch,
+            initial_seats: sum(|estimate| estimate.initial_seats),
+            max_seats: sum(WorkEstimate::max_seats),
+            work: self.work_waiting,
+        }
     }
 
     /// Whether nothing refers to it.

@@ -1,6 +1,7 @@
 //! How each queue of a queue set stands, for its operators.
 
-use super::{Queue, QueueSet};
+use super::QueueSet;
+use super::queue::Queue;
 use crate::flow_control::work_estimate::WorkEstimate;
 
 /// One queue.
@@ -36,23 +37,5 @@ impl<W> QueueSet<W> {
             let places = queue.waiting.iter().enumerate();
             places.map(move |(place, waiting)| (at, place, waiting.estimate, &waiting.waiter))
         })
-    }
-}
-
-impl<W> Queue<W> {
-    fn status(&self) -> QueueStatus {
-        let sum = |seats: fn(WorkEstimate) -> u32| {
-            let seats = self.waiting.iter().map(|waiting| seats(waiting.estimate));
-            seats.fold(0, u32::saturating_add)
-        };
-        QueueStatus {
-            waiting: self.waiting.len(),
-            executing: self.executing,
-            seats_in_use: self.seats_in_use,
-            next_dispatch: self.next_dispatch,
-            initial_seats: sum(|estimate| estimate.initial_seats),
-            max_seats: sum(WorkEstimate::max_seats),
-            work: self.work_waiting,
-        }
     }
 }

@@ -10,14 +10,14 @@ use crate::metrics::{PodSecurityResult, PodSecurityTarget};
 use crate::snapshot_view::SnapshotView;
 
 /// The write whose evaluations are counted.
-pub(super) struct Counted<'c> {
+pub(super) struct CountedEvaluation<'c> {
     pub(super) view: &'c SnapshotView<'c>,
     pub(super) attributes: &'c Attributes<'c>,
     /// `pod` or `controller`.
     pub(super) resource: &'static str,
 }
 
-impl Counted<'_> {
+impl CountedEvaluation<'_> {
     /// A standard was evaluated in a mode.
     pub(super) fn evaluated(&self, mode: &'static str, standard: Standard, allows: bool) {
         let version = match standard.version {

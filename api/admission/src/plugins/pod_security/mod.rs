@@ -26,7 +26,7 @@ use quorate_meta::{Status, Value, quoted};
 use crate::plugin::Plugin;
 use crate::snapshot_view::{SnapshotView, forbidden};
 use checks::{in_detail, violations};
-use counting::Counted;
+use counting::CountedEvaluation;
 use level::{Policy, Standard};
 use pod::Pod;
 use quorate_registry::error::Error;
@@ -112,7 +112,7 @@ fn check_pod(
         .inspect_err(|_| counting::failed(view, attributes, "pod", true))?;
     let pod = Pod::new(view.names, new);
     let found = violations(policy.enforce, &pod);
-    let count = Counted { view, attributes, resource: "pod" };
+    let count = CountedEvaluation { view, attributes, resource: "pod" };
     count.evaluated("enforce", policy.enforce, found.is_empty());
     if !found.is_empty() {
         let standard = quoted(&policy.enforce.to_string());
@@ -146,7 +146,7 @@ fn check_workload(
     match policy_of(view, namespace) {
         Ok(policy) => {
             let warning = warning(policy.warn, &Pod::new(view.names, template));
-            let count = Counted { view, attributes, resource: "controller" };
+            let count = CountedEvaluation { view, attributes, resource: "controller" };
             count.evaluated("warn", policy.warn, warning.is_none());
             terms.warnings.extend(warning);
         }

@@ -98,7 +98,7 @@ pub(in crate::tidy) const METRICS: &[(&str, &[&str])] = &[
     ("samples", &["series_map", "table"]),
     ("series_map", &[]),
     ("table", &[]),
-    ("tests", &["options", "registry", "samples", "series_map", "table"]),
+    ("tests", &["families", "options", "registry", "samples", "series_map", "table"]),
 ];
 pub(in crate::tidy) const ACCESS: &[(&str, &[&str])] = &[
     ("authentication", &[]),
@@ -111,11 +111,11 @@ pub(in crate::tidy) const ADMISSION: &[(&str, &[&str])] = &[
     ("metrics", &[]),
     ("mutation", &[]),
     ("plugin", &["snapshot_view"]),
-    ("plugins", &["plugin", "rules", "snapshot_view", "tests"]),
+    ("plugins", &["metrics", "plugin", "rules", "snapshot_view", "tests"]),
     ("policy", &["matching", "metrics", "mutation", "snapshot_view", "tests"]),
     ("quota_lock", &[]),
     ("rules", &["tests"]),
-    ("snapshot_view", &[]),
+    ("snapshot_view", &["metrics"]),
     ("tests", &[]),
     ("webhook", &["matching", "mutation", "snapshot_view"]),
 ];
@@ -145,7 +145,7 @@ pub(in crate::tidy) const CONTROLLERS: &[(&str, &[&str])] = &[
     ("conditions", &["context"]),
     ("context", &["cluster", "work_meter"]),
     ("custom_api_services", &["context"]),
-    ("definitions", &["conditions", "context", "retry_queue"]),
+    ("definitions", &["conditions", "context", "retry_queue", "work_meter"]),
     ("event_expiry", &["context"]),
     ("flow_schemas", &["conditions", "context", "retry_queue"]),
     ("garbage", &["context"]),
@@ -360,10 +360,11 @@ pub(in crate::tidy) const CEL: &[(&str, &[&str])] = &[
     ("value", &["ast", "eval", "library", "record", "types"]),
 ];
 pub(in crate::tidy) const WEBHOOK: &[(&str, &[&str])] = &[
-    ("client", &["connection", "error", "place", "pool", "status"]),
-    ("clients", &["client", "connection", "error", "place", "server_verifier", "tls"]),
+    ("client", &["connection", "error", "metrics", "place", "pool", "status"]),
+    ("clients", &["client", "connection", "error", "metrics", "place", "server_verifier", "tls"]),
     ("connection", &["error"]),
     ("error", &[]),
+    ("metrics", &[]),
     ("place", &["connection"]),
     ("pool", &["connection"]),
     ("server_verifier", &["trust_anchor"]),
