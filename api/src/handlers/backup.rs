@@ -56,12 +56,7 @@ pub(super) async fn handle(
 }
 
 fn page(request: &Request<'_>, path: BackupPath) -> Result<BackupPage, Error> {
-    let query = &request.info.query;
-    let revision = |name: &str| {
-        let text = query.get(name);
-        let wrong = || Status::bad_request(format!("{name}: must be a revision"));
-        text.map(|text| text.parse().map(Revision::new).map_err(|_| wrong())).transpose()
-    };
+    let revision = |name| revision(request, name);
     Ok(match path {
         BackupPath::Identity => BackupPage::Identity,
         BackupPath::Credentials => BackupPage::Credentials,
@@ -71,7 +66,7 @@ fn page(request: &Request<'_>, path: BackupPath) -> Result<BackupPage, Error> {
                 after.ok_or_else(|| Status::bad_request("after: must be a revision"))?,
             )
         }
-        BackupPath::State => match (revision("revision")?, query.get("after")) {
+        BackupPath::State => match (revision("revision")?, request.info.query.get("after")) {
             (None, None) => BackupPage::State(None),
             (Some(at), Some(after)) => {
                 let after = bytes_of(after).ok_or_else(|| {
@@ -82,6 +77,15 @@ fn page(request: &Request<'_>, path: BackupPath) -> Result<BackupPage, Error> {
             _ => return Err(Status::bad_request("revision and after go together").into()),
         },
     })
+}
+
+/// A parameter that is a revision.
+fn revision(request: &Request<'_>, name: &str) -> Result<Option<Revision>, Error> {
+    let Some(text) = request.info.query.get(name) else { return Ok(None) };
+    match text.parse() {
+        Ok(number) => Ok(Some(Revision::new(number))),
+        Err(_) => Err(Status::bad_request(format!("{name}: must be a revision")).into()),
+    }
 }
 
 /// The bytes that hexadecimal digits name.

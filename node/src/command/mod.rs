@@ -54,8 +54,8 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::SigningAuthority(command) => {
             signing_key::run(KeyKind::Signers, command, &env).await
         }
-        Command::Backup(command) => backup::run(command, &env).await,
-        Command::Restore(options) => restore::run(&options, &env).await,
+        Command::Backup(command) => Box::pin(backup::run(command, &env)).await,
+        Command::Restore(options) => Box::pin(restore::run(&options, &env)).await,
         Command::Fork(options) => Box::pin(fork::run(&options, &env)).await,
         Command::Inspect(options) => inspect::run(&options).await,
         Command::StorageMigrate(options) => storage_migrate::run(&options, &env).await,

@@ -218,6 +218,8 @@ fn listed(stored: &[Stored]) -> Listed {
         }
     }
     listed.bases = bases.into_values().collect();
+    // Two of one revision: the later one is the newest.
+    listed.bases.sort_by_key(|base| (base.id.revision, base.modified_ms));
     listed.segments.sort();
     listed
 }

@@ -41,7 +41,7 @@ pub struct Restored {
     pub entries: BTreeMap<Bytes, Entry>,
     /// The cluster that it was of.
     pub identity: Identity,
-    /// What a new cluster with the old credentials needs, if the base has it.
+    /// What a new cluster with the old credentials needs, if a base has it.
     pub credentials: Option<Credentials>,
     /// The newest revision that the repository knows of, which clients may have seen.
     pub newest: Revision,
@@ -77,6 +77,10 @@ pub async fn restore(repository: &Repository, target: Target) -> Result<Restored
             {
                 let Replayed { revision, time_ms, entries } = state;
                 let identity = repository.identity();
+                let credentials = match credentials {
+                    Some(credentials) => Some(credentials),
+                    None => credentials_of_any(repository, &listed).await?,
+                };
                 return Ok(Restored { revision, time_ms, entries, identity, credentials, newest });
             }
             Ok(_) => continue,
@@ -91,6 +95,21 @@ pub async fn restore(repository: &Repository, target: Target) -> Result<Restored
         failed.get_or_insert((promised, error));
     }
     Err(failed.map_or(BackupError::NoBase, |(_, error)| error))
+}
+
+/// The cluster's secret from another base: it is the same for the cluster's whole life.
+async fn credentials_of_any(
+    repository: &Repository,
+    listed: &Listed,
+) -> Result<Option<Credentials>, BackupError> {
+    for base in listed.bases.iter().rev().filter(|base| base.complete) {
+        match repository.manifest(base.id).await {
+            Ok(Manifest { credentials: Some(credentials), .. }) => return Ok(Some(credentials)),
+            Ok(_) | Err(BackupError::Damaged { .. }) => {}
+            Err(other) => return Err(other),
+        }
+    }
+    Ok(None)
 }
 
 /// The state at the target by way of this base; `None` when the base is after it.

@@ -14,13 +14,13 @@ const DAMAGES: usize = 100;
 async fn make(folder: &Path) {
     let repository = repository(folder).await;
     let mut subject = Subject::new();
-    subject.write(60, 200_000).await;
+    subject.write(36, 200_000).await;
     subject.back_up(&repository, true).await;
     for _ in 0..8 {
         subject.write(6, 1000).await;
         subject.back_up(&repository, false).await;
     }
-    subject.write(20, 200_000).await;
+    subject.write(6, 200_000).await;
     subject.back_up(&repository, true).await;
     for _ in 0..4 {
         subject.write(6, 1000).await;
