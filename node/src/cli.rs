@@ -42,7 +42,7 @@ pub(crate) use past::{
 pub(crate) use policy::{Policy, PolicyTest};
 pub(crate) use query::{Kubeconfig, Output, Query, Status, StorageMigrate, Target};
 pub(crate) use sizes::bytes;
-pub(crate) use tuning::Tuning;
+pub(crate) use tuning::{Switch, Tuning};
 
 /// A cluster API server: the resource API on a replicated store, in one binary.
 #[derive(Debug, Parser)]

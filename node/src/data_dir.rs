@@ -13,6 +13,7 @@
 //!   node.log               what it logs, when `dev` started it
 //!   pki/                   its certificates, the authorities' certificates, the cluster secret
 //!   raft/                  log and state (quorate-raft)
+//!   archive/               the past (quorate-archive)
 //! ```
 
 use std::fs::{File, TryLockError};
@@ -72,6 +73,11 @@ impl DataDir {
     /// The log and the state.
     pub(crate) fn raft(&self) -> PathBuf {
         self.root.join("raft")
+    }
+
+    /// Every version of every object, for days.
+    pub(crate) fn archive(&self) -> PathBuf {
+        self.root.join("archive")
     }
 
     /// The output of a node that `dev` started.

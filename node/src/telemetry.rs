@@ -3,6 +3,7 @@
 //! The level comes from `QUORATE_LOG` (the usual directive syntax), else `info` and warnings only
 //! from libraries. Metrics: what the process and Raft add to those of the API, and their export.
 
+mod archive;
 mod otlp;
 mod process;
 mod raft;
@@ -16,12 +17,14 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::error::Error;
+pub(crate) use archive::observe as observe_archive;
 pub(crate) use otlp::{Otlp, ServiceIdentity};
 pub(crate) use process::observe as observe_process;
 pub(crate) use raft::{LogSyncs, count_leaders, observe as observe_raft};
 
 const VARIABLE: &str = "QUORATE_LOG";
-const DEFAULT: &str = "warn,quorate=info,quorate_raft=info,quorate_store=info,quorate_api=info";
+const DEFAULT: &str =
+    "warn,quorate=info,quorate_raft=info,quorate_archive=info,quorate_store=info,quorate_api=info";
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

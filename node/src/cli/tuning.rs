@@ -28,6 +28,15 @@ pub(crate) struct Tuning {
     /// Bytes of history beyond which the oldest goes before its time.
     #[arg(long, default_value = "4GiB", value_parser = bytes)]
     pub(crate) history_size: u64,
+    /// Whether every version of every object is archived, so that the past can be read.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) archive: Switch,
+    /// How far back the archive reaches.
+    #[arg(long, default_value = "72h", value_parser = humantime::parse_duration)]
+    pub(crate) archive_retention: Duration,
+    /// Bytes of the archive beyond which the oldest goes before its time.
+    #[arg(long, default_value = "10GiB", value_parser = bytes)]
+    pub(crate) archive_size: u64,
     /// Bytes of keys and values at which only deletes pass.
     #[arg(long, alias = "size-limit", default_value = "8GiB", value_parser = bytes)]
     pub(crate) store_size_limit: u64,
@@ -67,6 +76,16 @@ pub(crate) struct Tuning {
     pub(crate) backup: BackupFlags,
 }
 
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    /// It is.
+    #[default]
+    On,
+    /// It is not.
+    Off,
+}
+
 impl Tuning {
     /// The same as command-line arguments, for the processes that `dev` starts.
     pub(crate) fn to_args(&self) -> Vec<String> {
@@ -76,17 +95,24 @@ impl Tuning {
             livez_grace_period,
             history_duration,
             history_size,
+            archive,
+            archive_retention,
+            archive_size,
             store_size_limit,
             ..
         } = self;
         let duration = |duration: &Duration| humantime::format_duration(*duration).to_string();
         let format = log_format.to_possible_value().expect("no format is hidden");
+        let archive = archive.to_possible_value().expect("neither is hidden");
         [
             ("log-format", format.get_name().to_owned()),
             ("shutdown-delay-duration", duration(shutdown_delay_duration)),
             ("livez-grace-period", duration(livez_grace_period)),
             ("history-duration", duration(history_duration)),
             ("history-size", history_size.to_string()),
+            ("archive", archive.get_name().to_owned()),
+            ("archive-retention", duration(archive_retention)),
+            ("archive-size", archive_size.to_string()),
             ("store-size-limit", store_size_limit.to_string()),
             ("snapshot-every", self.snapshot_every.to_string()),
             ("log-keep", self.log_keep.to_string()),
@@ -119,6 +145,9 @@ mod tests {
         let given = [
             "--history-duration=90s",
             "--history-size=1MiB",
+            "--archive=off",
+            "--archive-retention=36h",
+            "--archive-size=2GiB",
             "--log-format=json",
             "--shutdown-delay-duration=1500ms",
             "--livez-grace-period=30s",
@@ -161,6 +190,7 @@ mod tests {
         let tuning = parse(given.map(str::to_owned).to_vec());
         assert_eq!(tuning.history_duration, Duration::from_secs(90));
         assert_eq!(tuning.history_size, 1 << 20);
+        assert_eq!((tuning.archive, tuning.archive_size), (Switch::Off, 2 << 30));
         assert_eq!(parse(tuning.to_args()), tuning);
     }
 }

@@ -38,7 +38,7 @@ use crate::data_dir::{DataDir, Lock};
 use crate::error::Error;
 use crate::pki;
 use crate::pki::sealed::ClusterSecret;
-use crate::telemetry::{LogWriter, Otlp, count_leaders, observe_raft};
+use crate::telemetry::{LogWriter, Otlp, count_leaders, observe_archive, observe_raft};
 
 /// How long running requests may take to finish when the node stops; with the replica's own limit
 /// below 10 s.
@@ -108,6 +108,7 @@ impl Node {
         let replica = wiring::replica(&parts, tuning, &switches.gates, &metrics).await?;
         let store: Arc<dyn Store> = Arc::new(replica.clone());
         observe_raft(&metrics, &replica);
+        observe_archive(&metrics, &replica);
         let api = wiring::api(&parts, tuning, &graph, switches, (store, metrics.clone()), audit)?;
         let options = Options {
             address: parts.config.api.bind.clone(),

@@ -17,7 +17,7 @@ use quorate_env::disk::SystemDisk;
 use quorate_kinds::builtin;
 use quorate_metrics::{HistogramExport, Registry};
 use quorate_raft::admin::CertificateSigner;
-use quorate_raft::replica::{Compaction, MemberOptions, ReplicaOptions};
+use quorate_raft::replica::{ArchiveSettings, Compaction, MemberOptions, ReplicaOptions};
 use quorate_raft::types::Peer;
 use quorate_raft::{Member, Replica, Role};
 use quorate_registry::derived::{Informer, InformerOptions};
@@ -33,7 +33,7 @@ use super::issuer::StoreIssuer;
 use super::signer::Signer;
 use super::{Background, Parts, authorities, certificates, issuer, static_tokens, token_keys};
 use crate::allocator::return_memory;
-use crate::cli::{MetricsFlags, Switches, Tuning};
+use crate::cli::{MetricsFlags, Switch, Switches, Tuning};
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{self, names};
@@ -111,6 +111,11 @@ pub(super) async fn replica(
     options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };
     options.log.observer = Some(LogSyncs::new(metrics));
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };
+    options.archive = (tuning.archive == Switch::On).then(|| ArchiveSettings {
+        retention: tuning.archive_retention,
+        bytes: tuning.archive_size,
+        ..ArchiveSettings::new(parts.dir.archive())
+    });
     if !gates.has(Feature::ListFromCacheSnapshot) {
         options.state.serving.remembered_snapshots = 0;
     }
