@@ -59,7 +59,11 @@ async fn replicas(pod: &Pod, set: &str, env: &Env) -> Result<Option<u64>, Error>
 
 /// Takes the pod's node out of the members. Tries until it is out: the pod's grace period bounds that.
 pub(super) async fn leave(pod: &Pod, env: &Env) -> Result<(), Error> {
-    let mark = DataDir::new(&pod.data_dir).path().join(LEAVING);
+    let dir = DataDir::new(&pod.data_dir);
+    if !dir.is_set_up() {
+        return Ok(());
+    }
+    let mark = dir.path().join(LEAVING);
     write_public(&mark, b"")?;
     let mut told = String::new();
     loop {
