@@ -226,7 +226,7 @@ impl SegmentOrder {
             .map(|position| self.segments[position])
             .filter(|segment| segment.last > at)
             .collect();
-        found.sort_by(|a, b| b.last.cmp(&a.last));
+        found.sort_by_key(|segment| std::cmp::Reverse(segment.last));
         found
     }
 }

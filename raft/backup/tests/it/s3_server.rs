@@ -81,7 +81,7 @@ async fn answer(
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
     let number = state.requests.fetch_add(1, Ordering::Relaxed);
     let failing = state.failing.load(Ordering::Relaxed);
-    if failing > 0 && number % failing == 0 {
+    if failing > 0 && number.is_multiple_of(failing) {
         return Ok(status(StatusCode::SERVICE_UNAVAILABLE));
     }
     let path = head.uri.path().trim_start_matches('/');
