@@ -17,7 +17,7 @@ use crate::options::{ArchiveOptions, ArchiveStatus};
 use crate::past::ArchivePast;
 use crate::shared::{EndGuard, Shared, is_damage};
 use crate::slice::Slice;
-use crate::writer::{self, Writer};
+use crate::writer::{self, START_BULKS, Writer};
 
 /// How often a table is tried that is still open elsewhere.
 const LOCKED_TRIES: u32 = 100;
@@ -33,7 +33,8 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Opens what there is and begins to follow what is served.
+    /// Opens what there is and begins to follow what is served. To be called before the store goes on.
+    /// Blocks for as long as a bulk takes.
     ///
     /// # Errors
     /// What the disk says when it cannot be asked at all, or no thread can be started.
@@ -48,13 +49,14 @@ impl Archive {
         let past = Arc::new(ArchivePast { shared: Arc::clone(&shared), serving: serving.clone() });
         let disk = Arc::clone(&options.disk);
         let guard = EndGuard(Arc::clone(&shared));
-        let writer = Writer {
+        let mut writer = Writer {
             options,
             serving: serving.clone(),
             shared: Arc::clone(&shared),
             is_joined: false,
             waiting_since: None,
         };
+        writer.catch_up(START_BULKS);
         let run = async move {
             writer.run();
             drop(guard);

@@ -7,7 +7,8 @@
 //! the log's syncs do not feel it.
 //!
 //! Invariants: bulks follow each other without a gap, unless the journal has lost what comes next,
-//! which is said; a slice that is full, or an era, is not written again. What fails is tried again
+//! which is said (after a long stop the journal may drop what was there before with the first new
+//! change, so a start archives what waits, and so does a stop); a slice that is full, or an era, is not written again. What fails is tried again
 //! later, and nothing else waits for it.
 
 use std::io;
@@ -36,6 +37,8 @@ const BURST_BYTES: usize = 1 << 20;
 const PAUSE: Duration = Duration::from_millis(5);
 /// How long a failed bulk waits.
 const RETRY: Duration = Duration::from_secs(5);
+/// Bulks that a start archives before anything else happens.
+pub(crate) const START_BULKS: usize = 2;
 /// Into how many eras the retention is divided.
 const ERAS_PER_RETENTION: u64 = 12;
 /// Into how many eras the bytes are divided, at least.
@@ -68,6 +71,19 @@ impl Writer {
                 }
             };
             self.expire();
+        }
+        self.catch_up(1);
+    }
+
+    /// Archives what waits, so many bulks at most, however short it has waited.
+    pub(crate) fn catch_up(&mut self, bulks: usize) {
+        for _ in 0..bulks {
+            self.waiting_since = Some(0);
+            match self.step() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => return self.note_failure(&error),
+            }
         }
     }
 

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use quorate_env::{Fatal, Listener};
+use quorate_archive::Archive;
+use quorate_env::{Fatal, Listener, blocking};
 use quorate_store::{NodeId, Serving};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
@@ -196,6 +197,7 @@ impl Parts {
         };
         let links = Arc::new(Links::new(dialer));
         let serving = state_machine.serving();
+        let archive = blocking(|| archive::start(options, &serving));
         let marks = Arc::new(HighWaterMarks::default());
         let network = RaftNetwork::new(links.clone(), marks.clone());
         let starting =
@@ -203,7 +205,7 @@ impl Parts {
         let raft = starting.map_err(|error| ReplicaOpenError::Raft(error.to_string()))?;
         let raft = Arc::new(RaftNode::new(options.node, options.cluster, raft));
         Ok(Self {
-            store: Arc::new(store(options, raft.clone(), links.clone(), serving)),
+            store: Arc::new(store(options, raft.clone(), links.clone(), (serving, archive))),
             raft,
             links,
             seeds,
@@ -218,12 +220,12 @@ fn store(
     options: &ReplicaOptions,
     raft: Arc<RaftNode>,
     links: Arc<Links>,
-    serving: Serving,
+    (serving, archive): (Serving, Option<Archive>),
 ) -> ReplicaStore {
     let clock = options.env.clock.clone();
     let proposals = Arc::new(Proposals::new(options.limits, raft.clone(), clock, serving.clone()));
     ReplicaStore {
-        archive: archive::start(options, &serving),
+        archive,
         raft,
         serving,
         forwarder: Arc::new(Forwarder::new(links)),

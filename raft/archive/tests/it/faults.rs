@@ -4,8 +4,9 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use quorate_archive::Archive;
+use quorate_archive::{Archive, ArchiveOptions, BULK_BYTES};
 use quorate_store::{Past, PastError, Revision, Store};
 
 use crate::support::{Pair, Step, fjall, key, options, wait, wait_archived};
@@ -153,13 +154,16 @@ fn truncated_and_with_flipped_bits() {
         let copy = folder.path().join(format!("copy-{round}"));
         copy_folder(&path, &copy);
         let file = copy.join(file.strip_prefix(&path).unwrap());
+        let is_table = file.parent().is_some_and(|folder| folder.ends_with("tables"));
         let length = fs::metadata(&file).unwrap().len();
         if length == 0 || length > LARGE_BYTES {
             continue;
         }
         let file = fs::File::options().read(true).write(true).open(file).unwrap();
         let at = number() % length;
-        if number() % 3 == 0 {
+        // Not where a table says how long its parts are: reading that, fjall asks for as much memory.
+        let at = if is_table { at / 4 } else { at };
+        if !is_table || number() % 3 == 0 {
             file.set_len(at).unwrap();
         } else {
             let mut byte = [0];
@@ -192,7 +196,12 @@ fn of_another_history_and_of_another_cluster() {
     let mut options = options(fjall(&path));
     options.owner = "another cluster".to_owned();
     let archive = pair.subject.archive(options);
-    assert_eq!((archive.status().eras, archive.status().failures), (0, 1));
+    assert_eq!(archive.status().failures, 1);
+    let expect = pair.model.past().unwrap();
+    assert_eq!(
+        known(&*archive.past(), &*expect, u64::from(WRITES)),
+        12 * (usize::from(WRITES) + 1)
+    );
 }
 
 #[test]
@@ -213,6 +222,29 @@ fn a_gap_is_said_and_not_guessed_over() {
     assert_eq!(past.changes(Revision::new(50), 1), Err(missing));
     assert_eq!(past.get(&key(1), Revision::new(60)), Err(missing));
     assert!(past.changes(Revision::new(40), 1 << 20).unwrap().len() == 10);
+}
+
+#[test]
+fn a_start_and_a_stop_archive_what_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = || ArchiveOptions {
+        bulk_wait: Duration::from_secs(3600),
+        bulk_bytes: BULK_BYTES,
+        ..options(fjall(folder.path()))
+    };
+    let mut pair = written();
+    let archive = pair.subject.archive(slow());
+    assert_eq!(archive.status().lag, 0);
+    pair.write(&step(1));
+    assert_eq!(archive.status().lag, 1);
+    drop(archive);
+    let newest = pair.subject.serving.revision();
+    *pair.subject.kept.oldest.write() = newest;
+    let archive = pair.subject.archive(slow());
+    let (status, expect) = (archive.status(), pair.model.past().unwrap());
+    assert_eq!((status.archived, status.oldest, status.failures), (newest, Revision::ZERO, 0));
+    let all = 12 * (usize::try_from(newest.get()).unwrap() + 1);
+    assert_eq!(known(&*archive.past(), &*expect, newest.get()), all);
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
