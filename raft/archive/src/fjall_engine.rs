@@ -5,7 +5,7 @@
 //! the writing of all its keyspaces. Records only come by ingestion, so fjall's own journal stays
 //! empty; blocks are large and compressed, so that versions of one object, which are neighbours,
 //! share what they have in common. Invariants: every block is checked when it is read; a panic over
-//! damaged bytes is an error like any other. fjall knows no seam of the disk, so what is done here
+//! damaged bytes is an error like any other, and what ends the process does so twice at most. fjall knows no seam of the disk, so what is done here
 //! goes to the file system directly.
 
 use std::fmt;
@@ -30,6 +30,10 @@ const BLOCK_BYTES: u32 = 32 << 10;
 const OPEN_FILES: usize = 64;
 /// Bytes of a table's memory for single writes, of which there are none.
 const MEMTABLE_BYTES: u64 = 1 << 20;
+/// Begins the names of files that say which table is being opened.
+const OPENING: &str = "opening-";
+/// How often a process may end while it opens a table; being killed is one of the reasons.
+const OPENING_TRIES: usize = 2;
 /// The only keyspace of a database.
 const KEYSPACE: &str = "records";
 /// Nobody but the server's user reads the past of secrets.
@@ -56,6 +60,23 @@ impl FjallEngine {
     }
 }
 
+impl FjallEngine {
+    /// Notes that a table is being opened: damage may make fjall ask for more memory than there is,
+    /// which ends the process. A table that has ended it often enough is damaged.
+    fn mark_opening(&self, name: &str) -> io::Result<PathBuf> {
+        let marker = self.directory.join(format!("{OPENING}{name}"));
+        let mut tries = fs::read(&marker).unwrap_or_default();
+        if tries.len() >= OPENING_TRIES {
+            fs::remove_file(&marker)?;
+            let reason = "opening it has ended the process";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        tries.push(b'.');
+        fs::write(&marker, tries)?;
+        Ok(marker)
+    }
+}
+
 impl fmt::Debug for FjallEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FjallEngine").field("directory", &self.directory).finish_non_exhaustive()
@@ -66,7 +87,8 @@ impl Engine for FjallEngine {
     fn names(&self) -> io::Result<Vec<String>> {
         let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().into_string().ok());
         let names: io::Result<Vec<_>> = fs::read_dir(&self.directory)?.map(name).collect();
-        let mut names: Vec<String> = names?.into_iter().flatten().collect();
+        let names = names?.into_iter().flatten();
+        let mut names: Vec<String> = names.filter(|name| !name.starts_with(OPENING)).collect();
         names.sort();
         Ok(names)
     }
@@ -76,11 +98,14 @@ impl Engine for FjallEngine {
         let builder = Database::builder(&directory);
         let mut config = builder.worker_threads(1).max_cached_files(Some(OPEN_FILES)).into_config();
         config.cache = self.shared.cache.clone();
-        let (database, keyspace) = sound(|| {
+        let marker = self.mark_opening(name)?;
+        let opened = sound(|| {
             let database = Database::open(config)?;
             let keyspace = database.keyspace(KEYSPACE, keyspace_options)?;
             Ok((database, keyspace))
-        })?;
+        });
+        fs::remove_file(marker)?;
+        let (database, keyspace) = opened?;
         let given_up = AtomicBool::new(false);
         Ok(Arc::new(FjallTable {
             directory,
