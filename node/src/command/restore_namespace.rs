@@ -36,7 +36,7 @@ const GIVEN: [&str; 9] = [
 ];
 
 /// An object that is to come back.
-struct Candidate {
+struct RestoredObject {
     resource: String,
     /// Of its collection.
     path: String,
@@ -90,7 +90,7 @@ pub(super) async fn run(options: &Restore, namespace: &str, env: &Env) -> Result
 }
 
 /// The namespace and its objects, in the order in which they are to come back.
-async fn candidates(source: &HttpSource, namespace: &str) -> Result<Vec<Candidate>, Error> {
+async fn candidates(source: &HttpSource, namespace: &str) -> Result<Vec<RestoredObject>, Error> {
     let own = get(source, &format!("/api/v1/namespaces/{namespace}")).await?;
     let own = own.ok_or_else(|| Error::config("the backup has no such namespace"))?;
     let (path, name) = ("/api/v1/namespaces".to_owned(), namespace.to_owned());
@@ -99,7 +99,7 @@ async fn candidates(source: &HttpSource, namespace: &str) -> Result<Vec<Candidat
     if let Some(spec) = object.as_object_mut() {
         spec.remove("spec");
     }
-    let mut all = vec![Candidate { resource: "namespaces".to_owned(), path, name, object }];
+    let mut all = vec![RestoredObject { resource: "namespaces".to_owned(), path, name, object }];
     let mut others = Vec::new();
     for (prefix, resource) in collections(source).await? {
         let path = format!("{prefix}/namespaces/{namespace}/{resource}");
@@ -117,10 +117,10 @@ async fn candidates(source: &HttpSource, namespace: &str) -> Result<Vec<Candidat
             strip(&mut object);
             let name = item["metadata"]["name"].as_str().unwrap_or_default().to_owned();
             let (resource, path) = (resource.clone(), path.clone());
-            others.push(Candidate { resource, path, name, object });
+            others.push(RestoredObject { resource, path, name, object });
         }
     }
-    let rank = |candidate: &Candidate| {
+    let rank = |candidate: &RestoredObject| {
         FIRST.iter().position(|first| *first == candidate.resource).unwrap_or(FIRST.len())
     };
     others.sort_by_key(rank);

@@ -29,7 +29,7 @@ pub struct Txn {
     /// Carried out together; no key twice.
     pub operations: Vec<Operation>,
     /// Who proposed it and how, up to [`MAX_ORIGIN_BYTES`]; kept with the revision. Opaque to the
-    /// store, and empty where nobody asks.
+    /// store, and empty where none is known.
     pub origin: Bytes,
 }
 

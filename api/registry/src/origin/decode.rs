@@ -75,9 +75,9 @@ impl Origin {
 }
 
 impl OriginUser {
-    /// Whether nobody is meant.
+    /// Whether no user is meant.
     #[must_use]
-    pub fn is_nobody(&self) -> bool {
+    pub fn is_absent(&self) -> bool {
         self.name.is_empty() && self.uid.is_empty()
     }
 

@@ -1,3 +1,5 @@
+//! Origins round trip, keep their limits, and read back whatever the bytes are.
+
 use quorate_store::MAX_ORIGIN_BYTES;
 
 use super::*;

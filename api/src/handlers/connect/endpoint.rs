@@ -14,7 +14,7 @@ use crate::kubelet::joined;
 
 /// A server, and how it is spoken to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Endpoint {
+pub(super) struct ProxyTarget {
     /// `HOST:PORT`.
     pub(super) address: String,
     pub(super) transport: Transport,
@@ -58,7 +58,7 @@ impl<'a> Id<'a> {
 }
 
 /// The server that a request is for.
-pub(super) async fn find(api: &Api, request: &Request<'_>) -> Result<Endpoint, Error> {
+pub(super) async fn find(api: &Api, request: &Request<'_>) -> Result<ProxyTarget, Error> {
     let (resource, text) = (request.resource()?, request.name()?);
     let id = Id::parse(text).ok_or_else(|| {
         Error::bad_request(format!("invalid {} request {text:?}", resource.singular))
@@ -70,7 +70,7 @@ pub(super) async fn find(api: &Api, request: &Request<'_>) -> Result<Endpoint, E
     }
 }
 
-async fn of_pod(api: &Api, request: &Request<'_>, id: Id<'_>) -> Result<Endpoint, Error> {
+async fn of_pod(api: &Api, request: &Request<'_>, id: Id<'_>) -> Result<ProxyTarget, Error> {
     let pod = object(api, request, PODS, request.namespace(), id.name).await?;
     let ip = pod.str_at(&["status", "podIP"]).unwrap_or_default();
     if !is_reached(ip) {
@@ -80,18 +80,18 @@ async fn of_pod(api: &Api, request: &Request<'_>, id: Id<'_>) -> Result<Endpoint
         "" => first_port(&pod).map_or_else(|| default_port(id.transport), |port| port.to_string()),
         port => port.to_owned(),
     };
-    Ok(Endpoint { address: joined(ip, port), transport: id.transport })
+    Ok(ProxyTarget { address: joined(ip, port), transport: id.transport })
 }
 
-async fn of_node(api: &Api, request: &Request<'_>, id: Id<'_>) -> Result<Endpoint, Error> {
+async fn of_node(api: &Api, request: &Request<'_>, id: Id<'_>) -> Result<ProxyTarget, Error> {
     let (host, port) = kubelet(api, request, id.name).await?;
     if id.port.is_empty() || id.port == port.to_string() {
-        return Ok(Endpoint { address: joined(&host, port), transport: Transport::Kubelet });
+        return Ok(ProxyTarget { address: joined(&host, port), transport: Transport::Kubelet });
     }
     if net::address(&host).is_some() && !is_reached(&host) {
         return Err(Error::bad_request("address not allowed"));
     }
-    Ok(Endpoint { address: joined(&host, id.port), transport: id.transport })
+    Ok(ProxyTarget { address: joined(&host, id.port), transport: id.transport })
 }
 
 async fn of_service(
@@ -99,7 +99,7 @@ async fn of_service(
     request: &Request<'_>,
     id: Id<'_>,
     text: &str,
-) -> Result<Endpoint, Error> {
+) -> Result<ProxyTarget, Error> {
     let (namespace, name) = (request.namespace(), id.name);
     let mut port = id.port.to_owned();
     if let Ok(number) = port.parse::<i64>() {
@@ -122,7 +122,7 @@ async fn of_service(
         };
         for address in list(subset, "addresses") {
             if let Some(ip) = proven(api, request, address).await? {
-                return Ok(Endpoint { address: joined(&ip, number), transport: id.transport });
+                return Ok(ProxyTarget { address: joined(&ip, number), transport: id.transport });
             }
         }
     }

@@ -29,7 +29,7 @@ pub(super) fn read(query: &Query, fields: &[(&'static str, Form)]) -> Result<Val
             Form::Text => query.get(name).map(Value::from),
             Form::Texts => {
                 let texts: Vec<Value> = query.all(name).map(Value::from).collect();
-                (!texts.is_empty()).then(|| Value::List(texts))
+                (!texts.is_empty()).then_some(Value::List(texts))
             }
             Form::Numbers => numbers(query, name)?,
         };

@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use quorate_meta::Status;
 use tokio::time::timeout;
 
-use super::endpoint::{self, Endpoint, Transport};
+use super::endpoint::{self, ProxyTarget, Transport};
 use super::options::Form;
 use super::{admit, chunks};
 use crate::Api;
@@ -86,7 +86,7 @@ fn directory(path: &str) -> Result<Response<Body>, Error> {
 async fn passed_on(
     api: &Api,
     request: &Request<'_>,
-    endpoint: &Endpoint,
+    endpoint: &ProxyTarget,
     target: &str,
 ) -> Result<Response<Body>, Error> {
     let failed = |why: &dyn Display| {
@@ -109,7 +109,7 @@ async fn passed_on(
 
 async fn send(
     api: &Api,
-    endpoint: &Endpoint,
+    endpoint: &ProxyTarget,
     request: HttpRequest<Full<Bytes>>,
 ) -> Result<Response<Incoming>, String> {
     let (network, address) = (&*api.env.network, &*endpoint.address);

@@ -14,11 +14,11 @@ use crate::{Batch, Entry, Event, Extent, Past, PastError, Revision, Version};
 
 #[derive(Debug, Default)]
 pub(super) struct MemoryPast {
-    kept: RwLock<Kept>,
+    kept: RwLock<Transactions>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Transactions {
     /// The transaction of revision N is at N - 1.
     batches: Vec<Arc<Batch>>,
     /// The revisions that changed each key, ascending.
@@ -36,7 +36,7 @@ impl MemoryPast {
     }
 }
 
-impl Kept {
+impl Transactions {
     fn newest(&self) -> Revision {
         self.batches.last().map_or(Revision::ZERO, |batch| batch.revision)
     }

@@ -254,7 +254,8 @@ async fn a_token_without_an_end_is_good_while_its_secret_holds_it() {
     }
     let counted = |token_use| cluster.tokens.counts().of(token_use);
     assert_eq!([TokenUse::OfSecret, TokenUse::OfInvalidSecret].map(counted), [5, 2]);
-    assert_eq!([TokenUse::Verified, TokenUse::Hit, TokenUse::Valid].map(counted), [1, 6, 0]);
+    // Verified once more at a time so late that what was verified before is too old.
+    assert_eq!([TokenUse::Verified, TokenUse::Hit, TokenUse::Valid].map(counted), [2, 5, 0]);
     cluster.put("secrets", "it", held(kind, "another")).await;
     cluster.check(&token, "Replaced");
     cluster.put("secrets", "it", held("Opaque", &token)).await;

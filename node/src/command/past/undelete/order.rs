@@ -96,9 +96,9 @@ pub(super) fn maker(candidate: &Candidate, all: &[Candidate]) -> Option<&'static
         Some("the publisher of root certificates makes it")
     } else if is_token(candidate) {
         Some("the token controller makes tokens")
-    } else if candidate.is("discovery", "EndpointSlice") && is_made_of_service(past) {
-        Some("the controller of its service makes it")
-    } else if candidate.is("", "Endpoints") && has_selecting_service(candidate, all) {
+    } else if (candidate.is("discovery", "EndpointSlice") && is_made_of_service(past))
+        || (candidate.is("", "Endpoints") && has_selecting_service(candidate, all))
+    {
         Some("the controller of its service makes it")
     } else if candidate.is("", "Pod") && annotation("/config.mirror") {
         Some("its node makes it")
