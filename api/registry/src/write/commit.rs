@@ -83,11 +83,11 @@ impl Writer {
         txn.operations.extend(terms.operations);
         let decided = txn.conditions.len();
         rules.add_to(&mut txn);
+        txn.origin = self.origin.with(&origin);
         if dry_run {
             self.store.limits().check_txn(&txn).map_err(quorate_store::Error::from)?;
             return Ok(Ok(None));
         }
-        txn.origin = self.origin.with(&origin);
         let decision = clock.run(Phase::Commit, self.store.txn(txn)).await?;
         drop(terms.quota_lock);
         Ok(match decision {
