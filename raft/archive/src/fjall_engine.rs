@@ -36,7 +36,7 @@ const OPENING: &str = "opening-";
 const OPENING_TRIES: usize = 2;
 /// The only keyspace of a database.
 const KEYSPACE: &str = "records";
-/// Nobody but the server's user reads the past of secrets.
+/// Only the server's user reads the past of secrets.
 const MODE: u32 = 0o700;
 
 /// Tables in the folders of a folder.
