@@ -33,6 +33,7 @@ use crate::metrics::{
 };
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
+use crate::refused_writes::RefusedWrites;
 use quorate_access::authentication::{Authentication, AuthenticationOptions};
 use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use quorate_access::flow_control::{FlowControl, FlowControlOptions, InFlight, InFlightLimits};
@@ -138,6 +139,8 @@ pub struct Api {
     pub(crate) discovery: Discovery,
     pub(crate) in_flight: InFlight,
     pub(crate) flow_control: Arc<FlowControl>,
+    /// The writes that this node has refused.
+    pub(crate) refused_writes: RefusedWrites,
     pub(crate) gates: Gates,
     pub(crate) formats: Formats,
     pub(crate) kubelets: KubeletClient,
@@ -184,6 +187,7 @@ impl Api {
         let admission = Admission::new(names, catalogue.clone(), store.clone());
         let admission = admission.with_policies(policies).with_webhooks(webhooks);
         let admission = Arc::new(admission.with_metrics(calls));
+        let refused_writes = RefusedWrites::new(env.clock.now_ms());
         let api = Self {
             names,
             admission,
@@ -211,6 +215,7 @@ impl Api {
             lifecycle: Lifecycle::new(options.phase),
             catalogue,
             env,
+            refused_writes,
             version: options.version,
             address: options.address,
         };

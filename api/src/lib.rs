@@ -26,6 +26,7 @@ mod discovery;
 mod fanout;
 mod handlers;
 mod openapi;
+mod refused_writes;
 mod tables;
 
 pub use api::{Api, ApiOptions, Version};

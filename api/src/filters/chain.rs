@@ -71,7 +71,9 @@ where
         Ok(response) => response,
         Err(failure) => {
             request_body::drain(&exchange, body).await;
-            error_response::render(&mut exchange, failure)
+            let response = error_response::render(&mut exchange, failure);
+            api.refused_writes.note(&exchange.record, &exchange.headers);
+            response
         }
     };
     flow_control::write_headers(&exchange, &mut response);

@@ -30,6 +30,7 @@ mod metrics;
 mod openapi;
 mod openid;
 mod options;
+mod past;
 mod patch;
 mod render;
 mod request;

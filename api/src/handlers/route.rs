@@ -15,7 +15,7 @@ use quorate_meta::Status;
 
 use super::{
     admission, backup, binding, connect, create, delete, deletecollection, discovery, eviction,
-    flow_control, get, health, index, list, metrics, openapi, openid, patch, review, scale,
+    flow_control, get, health, index, list, metrics, openapi, openid, past, patch, review, scale,
     token_request, update, version, watch,
 };
 use crate::Api;
@@ -51,6 +51,8 @@ pub(crate) enum Route {
     FlowControl(flow_control::FlowControlPage),
     /// To a page for backups.
     Backup(backup::BackupPath),
+    /// To a page about the past.
+    Past(past::PastPage),
     /// To a page of metrics.
     Metrics(MetricsPage),
     /// To the version.
@@ -77,6 +79,13 @@ impl Route {
             Self::Resource(resource) if !resource.stored => Some(Offer::Document),
             Self::Resource(_) if info.subresource.as_deref() == Some(token_request::TOKEN) => {
                 Some(Offer::Document)
+            }
+            // What is told of the past has no protobuf form.
+            Self::Past(_) => Some(Offer::CustomObjects),
+            Self::Resource(_)
+                if info.verb == Verb::Get && past::ObjectPage::find(info).is_some() =>
+            {
+                Some(Offer::CustomObjects)
             }
             // The scale of a custom object is of a built-in kind.
             Self::Resource(resource)
@@ -135,6 +144,9 @@ fn find_page(api: &Api, catalogue: &Catalogue, path: &str) -> Option<Route> {
     }
     if let Some(page) = admission::AdmissionPage::find(trimmed) {
         return Some(Route::Admission(page));
+    }
+    if let Some(page) = past::PastPage::find(trimmed) {
+        return Some(Route::Past(page));
     }
     if let Some(page) = backup::BackupPath::find(api, trimmed) {
         return Some(Route::Backup(page));
@@ -227,6 +239,7 @@ pub(crate) async fn run(
     route: Route,
     request: &Request<'_>,
 ) -> Result<Response<Body>, Error> {
+    past::refuse_misplaced(request)?;
     let deprecated = route.resource().and_then(|resource| resource.deprecation.as_ref());
     let deprecated = deprecated.map(|deprecation| deprecation.warning.clone());
     let answer = dispatch(api, route, request);
@@ -259,6 +272,7 @@ fn dispatch<'a>(
         Route::Admission(page) => admission::handle(api, request, page).boxed(),
         Route::FlowControl(page) => ready(Ok(flow_control::handle(api, request, page))).boxed(),
         Route::Backup(page) => backup::handle(api, request, page).boxed(),
+        Route::Past(page) => past::handle(api, request, page).boxed(),
         Route::Metrics(page) => metrics::handle(api, request, page).boxed(),
         Route::Version => ready(version::handle(api, request)).boxed(),
         Route::Index => ready(index::handle(api, request)).boxed(),
@@ -278,7 +292,10 @@ fn dispatch<'a>(
             connect::handle(api, request).boxed()
         }
         Route::Resource(_) => match request.info.verb {
-            Verb::Get => get::handle(api, request).boxed(),
+            Verb::Get => match past::ObjectPage::find(request.info) {
+                Some(page) => past::handle_object(api, request, page).boxed(),
+                None => get::handle(api, request).boxed(),
+            },
             Verb::List => list::handle(api, request).boxed(),
             Verb::Watch => watch::handle(api, request).boxed(),
             Verb::Create => match request.info.subresource.as_deref() {

@@ -12,9 +12,8 @@ use quorate_meta::{Cause, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
-use super::options::{At, parse_version};
 use super::render::Renderer;
-use super::{answer, apply, freshness, patch, snapshot};
+use super::{answer, apply, freshness, get, patch};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
@@ -88,13 +87,9 @@ async fn get(
     form: &Arc<Resource>,
 ) -> Result<Response<Body>, Error> {
     let (resource, name) = (request.resource()?, request.name()?);
-    let at = match parse_version(request.info.query.text("resourceVersion"))? {
-        None => At::MostRecent,
-        Some(Revision::ZERO) => At::Any,
-        Some(revision) => At::NotOlderThan(revision),
-    };
-    let snapshot = snapshot::snapshot(api, request, at).await?;
-    let entry = snapshot.get(&resource.key(request.namespace(), name));
+    let key = resource.key(request.namespace(), name);
+    let snapshot = get::state(api, request, &key).await?;
+    let entry = snapshot.get(&key);
     let missing = || Status::not_found(&resource.group_resource(), name);
     let entry = entry.ok_or_else(|| freshness::failure(api, snapshot.revision(), missing()))?;
     let object = stored_codec::decode_converted(resource, entry).await?;

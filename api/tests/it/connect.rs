@@ -95,6 +95,7 @@ async fn a_log_that_cannot_be_had() {
         ("none/log", 404, "pods \"none\" not found"),
         ("two/log", 400, "a container name must be specified for pod two, choose one of: [c d]"),
         ("loose/log?container=x", 400, "container x is not valid for pod loose"),
+        ("bound/log?asOf=1", 400, "asOf: log is not stored"),
         ("loose/log?tailLines=x", 400, "strconv.ParseInt: parsing \"x\": invalid syntax"),
         (
             "loose/log?sinceTime=x",

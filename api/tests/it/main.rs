@@ -49,6 +49,7 @@ mod node_tokens;
 mod nodes;
 mod openapi;
 mod overload;
+mod past;
 mod pod_admission;
 mod pod_security;
 mod pods;

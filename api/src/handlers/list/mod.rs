@@ -5,10 +5,12 @@
 //! What fits the first buffer is sent whole.
 
 mod cbor;
+mod of_past;
 mod order;
 mod page;
 mod protobuf;
 pub(super) mod rope;
+mod source;
 mod stream;
 mod writer;
 
@@ -27,9 +29,10 @@ use crate::handlers::component_status;
 use crate::handlers::converted::{self, Part};
 use crate::handlers::options::{At, ListOptions};
 use crate::handlers::render::{ListMeta, Renderer};
-use crate::handlers::{compression, freshness, snapshot};
+use crate::handlers::{compression, freshness, past, snapshot};
 use crate::negotiation::Media;
 use crate::respond;
+use of_past::PastList;
 use order::Span;
 use page::Page;
 use quorate_registry::error::Error;
@@ -38,10 +41,14 @@ use writer::ListWriter;
 
 pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<Body>, Error> {
     let resource = request.resource()?;
+    past::asked(request)?;
     let options = ListOptions::parse(api.names, request, resource)?;
     let writer = ListWriter::new(request, Renderer::new(api, request, resource, true)?)?;
     let prefix = resource.prefix(request.namespace());
     let scope = scope_of(&prefix, &options);
+    if let Some(list) = PastList::find(api, request, &options, &scope).await? {
+        return list.respond(api, request, options, writer).await;
+    }
     let (snapshot, position) = starting_point(api, request, &options, &scope).await?;
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
     let counts = position.as_ref().is_none_or(Position::is_inconsistent);

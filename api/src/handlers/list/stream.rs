@@ -1,4 +1,4 @@
-//! The stream of a list: its body, buffer by buffer, from a snapshot.
+//! The stream of a list: its body, buffer by buffer, from a snapshot or from the archive.
 //!
 //! Invariants: a buffer is made only when the connection asks for one; a poll looks at a bounded
 //! number of objects, so that a selector that matches little does not hold up other requests. A
@@ -16,6 +16,7 @@ use quorate_store::Snapshot;
 use quorate_wire::stored::CorruptValue;
 
 use super::rope::Rope;
+use super::source::{PastSource, Source, SourcePart};
 use super::writer::ListWriter;
 use crate::body::Chunks;
 use crate::handlers::options::Selection;
@@ -30,7 +31,7 @@ const SCAN_OBJECTS: usize = 4096;
 /// The state of a list that is being written.
 #[derive(Clone)]
 pub(super) struct ListStream {
-    snapshot: Snapshot,
+    source: Source,
     prefix: Bytes,
     /// The last key that has been looked at.
     cursor: Option<Bytes>,
@@ -58,10 +59,11 @@ impl ListStream {
         writer: Arc<ListWriter>,
         meta: ListMeta,
     ) -> Self {
+        let source = Source::Snapshot(snapshot);
         let (begun, any_item, ended) = (false, false, false);
         let ready = VecDeque::new();
         Self {
-            snapshot,
+            source,
             prefix,
             cursor: after,
             stop,
@@ -81,6 +83,19 @@ impl ListStream {
         Self { meter: Some(meter), ..self }
     }
 
+    /// A whole list of the past, from a key on.
+    pub(super) fn of_past(
+        source: PastSource,
+        (prefix, after): (Bytes, Option<Bytes>),
+        selection: Option<Selection>,
+        writer: Arc<ListWriter>,
+        meta: ListMeta,
+    ) -> Self {
+        let nothing = Snapshot::default();
+        let list = Self::new(nothing, prefix, after, None, selection, writer, meta);
+        Self { source: Source::Past(source), ..list }
+    }
+
     /// What writes the pieces.
     pub(super) fn writer(&self) -> &ListWriter {
         &self.writer
@@ -97,13 +112,14 @@ impl ListStream {
         if self.ended {
             return Ok(None);
         }
+        let SourcePart { snapshot, more } =
+            self.source.part(&self.prefix, self.cursor.as_deref())?;
         let (mut items, mut cursor) = (0, None);
-        let mut ended = true;
-        for (seen, (key, entry)) in
-            self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
+        let (mut ended, mut interrupted) = (more.is_none(), false);
+        for (seen, (key, entry)) in snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
         {
             if seen == SCAN_OBJECTS {
-                ended = false;
+                (ended, interrupted) = (false, true);
                 break;
             }
             cursor = Some(key.clone());
@@ -117,6 +133,9 @@ impl ListStream {
         }
         self.ended = ended;
         self.cursor = cursor.or(self.cursor.take());
+        if !interrupted && more.is_some() {
+            self.cursor = more;
+        }
         Ok(Some(items))
     }
 
@@ -156,13 +175,14 @@ impl ListStream {
             self.begun = true;
             self.writer.head(&self.meta, out.text())?;
         }
+        let SourcePart { snapshot, more } =
+            self.source.part(&self.prefix, self.cursor.as_deref())?;
         let (mut cursor, mut looked_at, mut items) = (None, 0, 0);
-        let mut ended = true;
-        for (seen, (key, entry)) in
-            self.snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
+        let (mut ended, mut interrupted) = (more.is_none(), false);
+        for (seen, (key, entry)) in snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
         {
             if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
-                ended = false;
+                (ended, interrupted) = (false, true);
                 break;
             }
             (cursor, looked_at) = (Some(key), looked_at + 1);
@@ -184,6 +204,9 @@ impl ListStream {
         }
         if let Some(meter) = &self.meter {
             meter.looked_at(looked_at, items);
+        }
+        if !interrupted && more.is_some() {
+            self.cursor = more;
         }
         if ended {
             self.ended = true;

@@ -6,6 +6,7 @@
 mod end;
 mod event;
 mod event_lines;
+mod of_past;
 mod pace;
 mod parts;
 mod start;

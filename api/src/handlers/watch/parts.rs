@@ -23,6 +23,8 @@ pub(super) struct Parts {
     #[expect(dead_code, reason = "kept for its end")]
     pub(super) counted: CountedWatch,
     pub(super) meter: WatchMeter,
+    /// The first object of a stream of tables brings the columns, unless one has brought them.
+    pub(super) first: bool,
 }
 
 /// The state that is told first, as additions.

@@ -13,6 +13,7 @@ use quorate_store::{HistoryError, Revision};
 
 use super::end::ResourceEnd;
 use super::event;
+use super::of_past;
 use super::parts::{Initial, Parts};
 use super::starting_seats::StartingSeats;
 use super::stream::WatchStream;
@@ -22,6 +23,7 @@ use crate::handlers::Request;
 use crate::handlers::converted::{self, Part};
 use crate::handlers::freshness;
 use crate::handlers::options::{At, Start, WatchOptions};
+use crate::handlers::past;
 use crate::handlers::render::Renderer;
 use crate::handlers::snapshot;
 use crate::metrics::WatchMeter;
@@ -33,6 +35,9 @@ pub(in crate::handlers) async fn handle(
     api: &Arc<Api>,
     request: &Request<'_>,
 ) -> Result<Response<Body>, Error> {
+    if let Some(moment) = past::asked(request)? {
+        return of_past::handle(api, request, moment).await;
+    }
     let resource = request.resource()?;
     let options = WatchOptions::parse(api.names, request, resource)?;
     let renderer = Renderer::new(api, request, resource, false)?;
@@ -48,6 +53,16 @@ pub(in crate::handlers) async fn handle(
         Err(Error::Read(status, _)) => (last_line(&renderer, &status)?, api.store.status().applied),
         Err(error) => return Err(error),
     };
+    respond_with(api, request, body, after)
+}
+
+/// The answer with the events after a revision.
+pub(super) fn respond_with(
+    api: &Api,
+    request: &Request<'_>,
+    body: Body,
+    after: Revision,
+) -> Result<Response<Body>, Error> {
     let media = match &request.format.media {
         Media::Protobuf(protobuf) => format!("{};stream=watch", protobuf.media_type()),
         Media::Cbor(_) => well_known::MEDIA_CBOR_SEQUENCE.to_owned(),
@@ -96,8 +111,19 @@ fn stream(
     };
     let selection = (!options.selection.is_everything()).then_some(options.selection);
     let (bookmarks, timeout) = (options.bookmarks, options.timeout);
-    let parts =
-        Parts { watch, initial, selection, renderer, end, bookmarks, timeout, counted, meter };
+    let first = true;
+    let parts = Parts {
+        watch,
+        initial,
+        selection,
+        renderer,
+        end,
+        bookmarks,
+        timeout,
+        counted,
+        meter,
+        first,
+    };
     Ok(Body::stream(WatchStream::new(api, parts).into_chunks()))
 }
 

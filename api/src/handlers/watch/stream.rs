@@ -87,7 +87,7 @@ impl WatchStream {
             api: api.clone(),
             watcher: api.fanout.join(),
             variant: parts.renderer.variant(),
-            first: true,
+            first: parts.first,
             deadline,
             next_bookmark,
             bookmark_period,
@@ -110,7 +110,7 @@ impl WatchStream {
     }
 
     /// The next buffer; `None` at the end.
-    async fn next(&mut self) -> Option<Bytes> {
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
         while !self.ended {
             let made = match self.parts.initial.take() {
                 Some(initial) => Ok(self.tell_initial(initial).await),
