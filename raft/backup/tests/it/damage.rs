@@ -16,7 +16,7 @@ async fn make(folder: &Path) {
     let mut subject = Subject::new();
     subject.write(36, 200_000).await;
     subject.back_up(&repository, true).await;
-    for _ in 0..8 {
+    for _ in 0..10 {
         subject.write(6, 1000).await;
         subject.back_up(&repository, false).await;
     }
