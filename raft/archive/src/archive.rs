@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::era::Era;
 use crate::options::{ArchiveOptions, ArchiveStatus};
 use crate::past::ArchivePast;
-use crate::shared::{EndGuard, Shared, is_damage};
+use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
 use crate::writer::{self, START_BULKS, Writer};
 
@@ -48,7 +48,7 @@ impl Archive {
         shared.publish(contents);
         let past = Arc::new(ArchivePast { shared: Arc::clone(&shared), serving: serving.clone() });
         let disk = Arc::clone(&options.disk);
-        let guard = EndGuard(Arc::clone(&shared));
+        let guard = shared.end_guard();
         let mut writer = Writer {
             options,
             serving: serving.clone(),

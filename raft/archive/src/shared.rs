@@ -17,12 +17,19 @@ use crate::slice::Slice;
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     contents: ArcSwap<Contents>,
-    flags: Mutex<Flags>,
-    changed: Condvar,
+    signal: Arc<Signal>,
     /// Bytes of keys and values archived since the start.
     pub(crate) written: AtomicU64,
     /// Eras that were dropped for damage since the start, and bulks that could not be written.
     pub(crate) failures: AtomicU64,
+}
+
+/// What the writer and who closes the archive tell each other. It holds no table: who has waited for
+/// the writer's end, and holds nothing else of the archive, finds every table closed.
+#[derive(Debug, Default)]
+struct Signal {
+    flags: Mutex<Flags>,
+    changed: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -34,7 +41,7 @@ struct Flags {
 }
 
 /// Held by the writer's thread: however that ends, who closes the archive is told.
-pub(crate) struct EndGuard(pub(crate) Arc<Shared>);
+pub(crate) struct EndGuard(Arc<Signal>);
 
 impl Drop for EndGuard {
     fn drop(&mut self) {
@@ -44,6 +51,11 @@ impl Drop for EndGuard {
 }
 
 impl Shared {
+    /// For the writer's thread.
+    pub(crate) fn end_guard(&self) -> EndGuard {
+        EndGuard(Arc::clone(&self.signal))
+    }
+
     /// What there is.
     pub(crate) fn contents(&self) -> Arc<Contents> {
         self.contents.load_full()
@@ -58,7 +70,7 @@ impl Shared {
     /// read now stays.
     pub(crate) fn report(&self, slice: &Slice, error: &io::Error) {
         let name = &slice.era.name;
-        let mut flags = self.flags.lock();
+        let mut flags = self.signal.flags.lock();
         if !flags.damaged.contains(name) {
             tracing::error!(era = %name, %error, "the archive cannot be read");
             if is_damage(error) {
@@ -69,7 +81,7 @@ impl Shared {
 
     /// The eras that were reported.
     pub(crate) fn take_damaged(&self) -> Vec<String> {
-        std::mem::take(&mut self.flags.lock().damaged)
+        std::mem::take(&mut self.signal.flags.lock().damaged)
     }
 
     /// Counts one.
@@ -79,20 +91,20 @@ impl Shared {
 
     /// Waits that long, or until the archive is closed. True when it is.
     pub(crate) fn pause(&self, time: Duration) -> bool {
-        let mut flags = self.flags.lock();
+        let mut flags = self.signal.flags.lock();
         if !flags.is_closing {
-            self.changed.wait_for(&mut flags, time);
+            self.signal.changed.wait_for(&mut flags, time);
         }
         flags.is_closing
     }
 
     /// Ends the writer; returns when it has ended.
     pub(crate) fn close(&self) {
-        let mut flags = self.flags.lock();
+        let mut flags = self.signal.flags.lock();
         flags.is_closing = true;
-        self.changed.notify_all();
+        self.signal.changed.notify_all();
         while !flags.has_ended {
-            self.changed.wait(&mut flags);
+            self.signal.changed.wait(&mut flags);
         }
     }
 }
