@@ -3,20 +3,26 @@
 //! Invariants: whatever is found in the folder, a start does not fail for it: what cannot be used is
 //! said and dropped. Dropping the handle ends the writer.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use quorate_store::{Past, Serving};
+use tokio::sync::mpsc;
 
+use crate::backfill::Backfill;
 use crate::contents::Contents;
 use crate::engine::Engine;
 use crate::era::Era;
-use crate::options::{ArchiveOptions, ArchiveStatus};
+use crate::fill::{Fill, MAX_FILLS};
+use crate::options::{ArchiveOptions, ArchiveStatus, BackfillOptions};
+use crate::part;
 use crate::past::ArchivePast;
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
+use crate::source::{Inventory, PastSource};
 use crate::writer::{self, START_BULKS, Writer};
 
 /// How often a table is tried that is still open elsewhere.
@@ -30,6 +36,8 @@ pub struct Archive {
     shared: Arc<Shared>,
     past: Arc<ArchivePast>,
     serving: Serving,
+    options: ArchiveOptions,
+    fills: mpsc::Sender<Fill>,
 }
 
 impl Archive {
@@ -49,12 +57,14 @@ impl Archive {
         let past = Arc::new(ArchivePast { shared: Arc::clone(&shared), serving: serving.clone() });
         let disk = Arc::clone(&options.disk);
         let guard = shared.end_guard();
+        let (fills, waiting) = mpsc::channel(MAX_FILLS);
         let mut writer = Writer {
-            options,
+            options: options.clone(),
             serving: serving.clone(),
             shared: Arc::clone(&shared),
             is_joined: false,
             waiting_since: None,
+            fills: waiting,
         };
         writer.catch_up(START_BULKS);
         let run = async move {
@@ -62,13 +72,43 @@ impl Archive {
             drop(guard);
         };
         disk.spawn("archive", Box::pin(run))?;
-        Ok(Self { shared, past, serving })
+        Ok(Self { shared, past, serving, options, fills })
     }
 
     /// What was.
     #[must_use]
     pub fn past(&self) -> Arc<dyn Past> {
         Arc::clone(&self.past) as Arc<dyn Past>
+    }
+
+    /// What fills it from the archives of other members, once it is run.
+    #[must_use]
+    pub fn backfill(&self, source: Arc<dyn PastSource>, options: BackfillOptions) -> Backfill {
+        Backfill {
+            options,
+            archive: self.options.clone(),
+            shared: Arc::clone(&self.shared),
+            past: Arc::clone(&self.past),
+            source,
+            fills: self.fills.clone(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    /// What it has that is not older than a time, milliseconds since the Unix epoch, as other members
+    /// are told. May read the disk.
+    #[must_use]
+    pub fn inventory(&self, since_ms: u64) -> Inventory {
+        let mut parts = part::parts(&self.shared.contents(), &self.serving);
+        parts.retain(|part| part.last_ms >= since_ms);
+        if let Some(first) = parts.first_mut().filter(|first| first.after_ms < since_ms)
+            && let Ok(after) = self.past.revision_at(since_ms)
+            && let Ok(after_ms) = self.past.time_of(after.next())
+        {
+            (first.after, first.after_ms) = (after.next(), after_ms);
+        }
+        parts.retain(|part| part.after_ms >= since_ms && part.after < part.last);
+        Inventory { owner: self.options.owner.clone(), parts }
     }
 
     /// Ends the writer; what is archived stays readable.
@@ -91,6 +131,9 @@ impl Archive {
             gaps: contents.gaps(),
             written: self.shared.written.load(Ordering::Relaxed),
             failures: self.shared.failures.load(Ordering::Relaxed),
+            filled: self.shared.filled.bytes.load(Ordering::Relaxed),
+            filled_transactions: self.shared.filled.transactions.load(Ordering::Relaxed),
+            fill_failures: self.shared.filled.failures.load(Ordering::Relaxed),
         }
     }
 }

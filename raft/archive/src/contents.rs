@@ -56,6 +56,33 @@ impl Contents {
         (gap.after < at && at < gap.last).then_some(gap)
     }
 
+    /// The slice that ends with this revision.
+    pub(crate) fn ending_at(&self, last: Revision) -> Option<&Slice> {
+        self.slices.get(self.place_of(last)).filter(|slice| slice.info.last == last)
+    }
+
+    /// The slice that begins after this revision.
+    pub(crate) fn beginning_at(&self, after: Revision) -> Option<&Slice> {
+        let place = self.slices.partition_point(|slice| slice.info.after < after);
+        self.slices.get(place).filter(|slice| slice.info.after == after)
+    }
+
+    /// Whether nothing of this range is there.
+    pub(crate) fn lacks(&self, range: Gap) -> bool {
+        let is_outside =
+            |slice: &Slice| slice.info.last <= range.after || slice.info.after >= range.last;
+        range.last <= self.archived && self.slices.iter().all(is_outside)
+    }
+
+    /// Has this slice, which is new or has grown, in its place.
+    pub(crate) fn put(&mut self, slice: Slice) {
+        let place = self.slices.partition_point(|other| other.info.after < slice.info.after);
+        match self.slices.get_mut(place).filter(|other| other.info.after == slice.info.after) {
+            Some(grown) => *grown = slice,
+            None => self.slices.insert(place, slice),
+        }
+    }
+
     /// How far it reaches, when this is the newest revision.
     pub(crate) fn extent(&self, newest: Revision, newest_ms: u64) -> Extent {
         let (oldest, oldest_ms) = self.oldest();

@@ -11,31 +11,42 @@
 //! merged scan.
 //!
 //! Reading order: `layout` and `record` (what is in a table), `slice`, `era`, `contents`; `bulk` and
-//! `writer` (how it gets there); `recent`, `listing` and `past` (how it is read). Not here: who may
-//! read what, and where the journal is.
+//! `writer` (how it gets there); `recent`, `listing` and `past` (how it is read); `part`, `source`,
+//! `missing`, `received`, `fill` and `backfill` (how it is filled from other members). Not here: who
+//! may read what, where the journal is, and how members are reached.
 
 mod archive;
+mod backfill;
 mod bulk;
 mod contents;
 mod engine;
 mod era;
+mod fill;
 mod fjall_engine;
 mod layout;
 mod listing;
 mod memory_engine;
+mod missing;
 mod options;
+mod part;
 mod past;
+mod received;
 mod recent;
 mod record;
 mod shared;
 mod slice;
+mod source;
 mod writer;
 
 pub use archive::Archive;
+pub use backfill::Backfill;
 pub use engine::{Engine, Record, Records, Table};
 pub use fjall_engine::FjallEngine;
 pub use memory_engine::MemoryEngine;
 pub use options::{
-    ArchiveOptions, ArchiveStatus, BULK_BYTES, BULK_WAIT, DEFAULT_ARCHIVE_BYTES,
+    ArchiveOptions, ArchiveStatus, BACKFILL_ANSWER_BYTES, BACKFILL_BYTES_PER_SECOND, BACKFILL_LOOK,
+    BACKFILL_RETRY, BULK_BYTES, BULK_WAIT, BackfillOptions, DEFAULT_ARCHIVE_BYTES,
     DEFAULT_ARCHIVE_RETENTION, SLICE_BYTES, SLICE_VERSIONS,
 };
+pub use part::Part;
+pub use source::{Inventory, PastSource, SourceError};

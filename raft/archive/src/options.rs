@@ -22,6 +22,15 @@ pub const SLICE_VERSIONS: u64 = 100_000;
 /// Bytes of keys and values after which a slice is full.
 pub const SLICE_BYTES: u64 = 256 << 20;
 
+/// Between two looks for what is missing.
+pub const BACKFILL_LOOK: Duration = Duration::from_secs(10);
+/// How long what no member could give waits until the members are asked again.
+pub const BACKFILL_RETRY: Duration = Duration::from_secs(60);
+/// Bytes of [`quorate_store::Batch::footprint`] that are fetched in a second.
+pub const BACKFILL_BYTES_PER_SECOND: u64 = 4 << 20;
+/// Bytes of the same that are asked for at once.
+pub const BACKFILL_ANSWER_BYTES: usize = 2 << 20;
+
 /// How an archive is kept.
 #[derive(Debug, Clone)]
 pub struct ArchiveOptions {
@@ -71,6 +80,30 @@ impl ArchiveOptions {
     }
 }
 
+/// How an archive is filled from other members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackfillOptions {
+    /// See [`BACKFILL_LOOK`].
+    pub look: Duration,
+    /// See [`BACKFILL_RETRY`].
+    pub retry: Duration,
+    /// See [`BACKFILL_BYTES_PER_SECOND`].
+    pub bytes_per_second: u64,
+    /// See [`BACKFILL_ANSWER_BYTES`].
+    pub answer_bytes: usize,
+}
+
+impl Default for BackfillOptions {
+    fn default() -> Self {
+        Self {
+            look: BACKFILL_LOOK,
+            retry: BACKFILL_RETRY,
+            bytes_per_second: BACKFILL_BYTES_PER_SECOND,
+            answer_bytes: BACKFILL_ANSWER_BYTES,
+        }
+    }
+}
+
 /// How an archive is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArchiveStatus {
@@ -92,4 +125,10 @@ pub struct ArchiveStatus {
     pub written: u64,
     /// Eras dropped for damage since the start, and bulks that could not be written.
     pub failures: u64,
+    /// Bytes of keys and values filled from other members since the start.
+    pub filled: u64,
+    /// Transactions filled from other members since the start.
+    pub filled_transactions: u64,
+    /// Times that another member gave nothing, or something that was refused, since the start.
+    pub fill_failures: u64,
 }

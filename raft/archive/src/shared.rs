@@ -11,6 +11,7 @@ use arc_swap::ArcSwap;
 use parking_lot::{Condvar, Mutex};
 
 use crate::contents::Contents;
+use crate::fill::FillCounts;
 use crate::slice::Slice;
 
 /// What both hold.
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) written: AtomicU64,
     /// Eras that were dropped for damage since the start, and bulks that could not be written.
     pub(crate) failures: AtomicU64,
+    /// What came from other members.
+    pub(crate) filled: FillCounts,
 }
 
 /// What the writer and who closes the archive tell each other. It holds no table: who has waited for

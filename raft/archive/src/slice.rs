@@ -28,6 +28,11 @@ pub(crate) struct Slice {
 pub(crate) type Known = io::Result<Option<Option<Entry>>>;
 
 impl Slice {
+    /// Whether nothing is in it yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.info.last == self.info.after
+    }
+
     /// What the key held at this revision of the slice, or just before it began.
     pub(crate) fn at(&self, key: &[u8], at: Revision) -> Known {
         let Some(base) = self.base(key)? else { return Ok(None) };
@@ -133,8 +138,13 @@ impl Slice {
     }
 
     fn version(&self, key: &[u8], revision: Revision) -> io::Result<Option<Entry>> {
+        self.find(key, revision)?.ok_or_else(damaged)
+    }
+
+    /// The version of a key that this revision of the slice made; `Ok(None)` when it made none.
+    pub(crate) fn find(&self, key: &[u8], revision: Revision) -> Known {
         let found = self.era.table.get(&layout::version(self.number, key, revision))?;
-        record::decode_version(revision, found.ok_or_else(damaged)?)
+        found.map(|found| record::decode_version(revision, found)).transpose()
     }
 
     /// The keys from this one on that changed in the slice, and what they held before it.

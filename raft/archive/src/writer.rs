@@ -17,12 +17,15 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use quorate_store::{Batch, Revision, Serving};
+use tokio::sync::mpsc;
 
 use crate::bulk::Bulk;
 use crate::contents::Contents;
 use crate::engine::Record;
 use crate::era::Era;
+use crate::fill::{Fill, FillError};
 use crate::options::ArchiveOptions;
+use crate::received::check_changes;
 use crate::record::{FORMAT, SliceInfo};
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
@@ -53,6 +56,8 @@ pub(crate) struct Writer {
     pub(crate) is_joined: bool,
     /// Since when something waits, milliseconds since the Unix epoch.
     pub(crate) waiting_since: Option<u64>,
+    /// What another member gave ([`crate::backfill`]).
+    pub(crate) fills: mpsc::Receiver<Fill>,
 }
 
 impl Writer {
@@ -70,6 +75,7 @@ impl Writer {
                     RETRY
                 }
             };
+            self.fill();
             self.expire();
         }
         self.catch_up(1);
@@ -120,43 +126,86 @@ impl Writer {
 
     fn archive(&self, batches: &[Arc<Batch>]) -> io::Result<()> {
         let mut contents = Contents::clone(&self.shared.contents());
-        let mut slice = self.slice_for(&contents, &batches[0])?;
-        let bulk = Bulk::new(&slice, batches)?;
-        let written = bulk.info.written - slice.info.written;
-        let mut records = Paced { records: bulk.records(), shared: &self.shared, bytes: 0 };
-        slice.era.table.ingest(&mut records)?;
-        slice.info = bulk.info.clone();
+        let after_ms = match contents.archived == Revision::ZERO {
+            true => 0,
+            false => batches[0].time_ms,
+        };
+        let slice = self.slice_for(&contents, (contents.archived, after_ms), &batches[0])?;
+        let (slice, written) = self.write(slice, batches)?;
         contents.archived = slice.info.last;
-        contents.slices.retain(|other| other.info.after != slice.info.after);
-        contents.slices.push(slice);
+        contents.put(slice);
         self.shared.publish(contents);
         self.shared.written.fetch_add(written, Ordering::Relaxed);
         Ok(())
     }
 
-    /// The slice that this batch goes into: the last one, or the next.
-    fn slice_for(&self, contents: &Contents, first: &Batch) -> io::Result<Slice> {
-        let last = contents.slices.last();
+    /// The slice with these batches, and how many bytes of keys and values they have.
+    fn write(&self, mut slice: Slice, batches: &[Arc<Batch>]) -> io::Result<(Slice, u64)> {
+        let bulk = Bulk::new(&slice, batches)?;
+        let written = bulk.info.written - slice.info.written;
+        let mut records = Paced { records: bulk.records(), shared: &self.shared, bytes: 0 };
+        slice.era.table.ingest(&mut records)?;
+        slice.info = bulk.info.clone();
+        Ok((slice, written))
+    }
+
+    /// Takes in what another member gave, if something waits.
+    fn fill(&mut self) {
+        let Ok(fill) = self.fills.try_recv() else { return };
+        let filled = self.take_in(&fill);
+        // Without a receiver the back-fill has ended.
+        fill.done.send(filled).ok();
+    }
+
+    fn take_in(&self, fill: &Fill) -> Result<(), FillError> {
+        let Fill { batches, range, after_ms, is_continued, .. } = fill;
+        let mut contents = Contents::clone(&self.shared.contents());
+        let is_joined = contents.ending_at(range.after).is_some();
+        if !contents.lacks(*range) || (*is_continued && !is_joined) {
+            return Err(FillError::Overtaken);
+        }
+        // A filter over what was received belongs here: what comes after this is archived.
+        let slice = self.slice_for(&contents, (range.after, *after_ms), &batches[0])?;
+        let (is_new, table) = (slice.is_empty(), Arc::clone(&slice.era.table));
+        let written = check_changes(&slice, batches)
+            .and_then(|()| Ok(self.write(slice.clone(), batches)?))
+            .inspect_err(|error| match error {
+                FillError::Disk(error) => self.shared.report(&slice, error),
+                _ if is_new && slice.number == 1 => table.give_up(),
+                _ => {}
+            });
+        let (slice, written) = written?;
+        contents.put(slice);
+        self.shared.publish(contents);
+        self.shared.filled.add(batches.len(), written);
+        Ok(())
+    }
+
+    /// The slice for what follows on a revision: the one that ends there, or the next. The time is
+    /// that of the revision, for where no slice says it.
+    fn slice_for(
+        &self,
+        contents: &Contents,
+        (after, after_ms): (Revision, u64),
+        first: &Batch,
+    ) -> io::Result<Slice> {
         let next = |after_ms| SliceInfo {
             format: FORMAT,
             owner: self.options.owner.clone(),
-            after: contents.archived,
+            after,
             after_ms,
             first_ms: first.time_ms,
-            last: contents.archived,
+            last: after,
             last_ms: after_ms,
             versions: 0,
             written: 0,
         };
         let begin = |after_ms| {
-            let era = Era::create(&*self.options.engine, contents.archived)?;
+            let era = Era::create(&*self.options.engine, after)?;
             Ok(Slice { era, number: 1, info: next(after_ms) })
         };
-        let Some(last) = last.filter(|last| last.info.last == contents.archived) else {
-            return begin(match contents.archived == Revision::ZERO {
-                true => 0,
-                false => first.time_ms,
-            });
+        let Some(last) = contents.ending_at(after) else {
+            return begin(after_ms);
         };
         if self.is_over(contents, &last.era, first.time_ms) {
             return begin(last.info.last_ms);
@@ -248,6 +297,7 @@ impl Writer {
         let (first, last) = (names(contents.slices.first()), names(contents.slices.last()));
         if error.kind() == io::ErrorKind::StorageFull && first != last {
             // The log needs the room more.
+            self.note_dropped(&contents, &contents.slices[0].era);
             self.drop_eras(|era| Some(&era.name) == first.as_ref());
         } else if is_damage(error) {
             self.drop_eras(|era| Some(&era.name) == last.as_ref());
@@ -270,8 +320,16 @@ impl Writer {
                 return;
             }
             tracing::info!(era = %first.era.name, "the oldest part of the archive is dropped");
+            self.note_dropped(&contents, &first.era);
             self.drop_eras(|era| era.name == first.era.name);
         }
+    }
+
+    /// What is dropped for want of room, or for its age, is not fetched again.
+    fn note_dropped(&self, contents: &Contents, era: &Arc<Era>) {
+        let of_era = contents.slices.iter().filter(|slice| Arc::ptr_eq(&slice.era, era));
+        let last = of_era.map(|slice| slice.info.last).max().unwrap_or_default();
+        self.shared.filled.note_dropped(last);
     }
 
     fn drop_eras(&self, is_dropped: impl Fn(&Era) -> bool) {
