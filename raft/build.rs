@@ -25,6 +25,8 @@ fn main() {
         .method(method("forward", "Forward").client_streaming().server_streaming().build())
         .method(method("admin", "Admin").build())
         .method(method("join", "Join").build())
+        .method(method("archive_inventory", "ArchiveInventory").build())
+        .method(method("archive_changes", "ArchiveChanges").build())
         .build();
     Builder::new().compile(&[service]);
 }

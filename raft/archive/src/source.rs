@@ -35,8 +35,8 @@ pub trait PastSource: Send + Sync + fmt::Debug + 'static {
     /// See [`SourceError`].
     async fn inventory(&self, member: NodeId, since_ms: u64) -> Result<Inventory, SourceError>;
 
-    /// The member's transactions after a revision, about `max_bytes` of
-    /// [`Batch::footprint`] and at least one.
+    /// The member's transactions after a revision, about `max_bytes` of [`Batch::footprint`] and at
+    /// least one; none where it does not have the next one.
     ///
     /// # Errors
     /// See [`SourceError`].

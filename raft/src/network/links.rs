@@ -1,7 +1,7 @@
 //! The links of one node to all its peers, by address and purpose.
 //!
 //! Invariant: what must be prompt (votes, heartbeats) never shares a connection with what may be
-//! large (entries, snapshots). Links are kept for the life of the node; their number is bounded by
+//! large (entries, snapshots, the past). Links are kept for the life of the node; their number is bounded by
 //! the members it ever had.
 
 use std::collections::HashMap;
@@ -22,6 +22,8 @@ pub(crate) enum Purpose {
     Snapshot,
     /// Forwarded transactions and read indexes.
     Forward,
+    /// The past, for a member that lacks a part of it.
+    Archive,
 }
 
 /// All links.

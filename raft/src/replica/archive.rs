@@ -12,7 +12,8 @@ use super::options::{ArchiveSettings, ReplicaOptions};
 
 /// Starts the archive, if one is to be kept and can be.
 pub(super) fn start(options: &ReplicaOptions, serving: &Serving) -> Option<Archive> {
-    let ArchiveSettings { directory, retention, bytes, bulk_wait } = options.archive.as_ref()?;
+    let ArchiveSettings { directory, retention, bytes, bulk_wait, .. } =
+        options.archive.as_ref()?;
     let start = || {
         let engine = Arc::new(FjallEngine::open(directory)?);
         let owner = format!("{} {}", options.cluster, options.state.identity.naming);

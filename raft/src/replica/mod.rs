@@ -3,10 +3,11 @@
 //! Invariants: nothing is global, so several members run in one process; everything outside is
 //! reached through the seams in [`ReplicaOptions`]. Reading order: `options`, `open`, `handle`,
 //! then `store` (what callers see), `proposals` and `proposal_batches` (writes on the leader),
-//! `forward` (writes elsewhere), `read_index` and `read_round` (reads), `archive` (the past), `service`
-//! (the calls of peers).
+//! `forward` (writes elsewhere), `read_index` and `read_round` (reads), `archive` (the past), `backfill`
+//! (the past that another member has), `service` (the calls of peers).
 
 mod archive;
+mod backfill;
 mod background;
 mod batch_window;
 mod config;
@@ -30,4 +31,4 @@ pub use handle::{Replica, StopReport};
 pub use open::ReplicaOpenError;
 pub use options::{ArchiveSettings, Compaction, MemberOptions, ReplicaOptions, Timing};
 pub use positions::Positions;
-pub use quorate_archive::ArchiveStatus;
+pub use quorate_archive::{ArchiveStatus, BackfillOptions};

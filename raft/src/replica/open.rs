@@ -20,6 +20,7 @@ use tonic::transport::server::Router;
 use tower::layer::util::{Identity, Stack};
 
 use super::archive;
+use super::backfill::{ArchiveService, MemberArchives};
 use super::background::BackgroundTasks;
 use super::config::config;
 use super::forward::Forwarder;
@@ -140,6 +141,7 @@ pub(super) async fn open(options: ReplicaOptions) -> Result<Opened, ReplicaOpenE
     let address = listener.address();
     let (admin, mut background) = serve_peers(&options, &parts, listener, receiver);
     background.tasks.push(check_rollback(&options, &parts).await?);
+    background.tasks.extend(fill_archive(&options, &parts));
     let Parts { raft, store, installs, .. } = parts;
     background.tasks.push(tokio::spawn(compact_by_size(raft.clone(), log.clone())));
     background.tasks.push(tokio::spawn(watch_applying(
@@ -261,6 +263,7 @@ fn serve_peers(
         seeds: seeds.clone(),
         marks: marks.clone(),
         gate: gate.clone(),
+        archive: Arc::new(ArchiveService::new(store.clone())),
     };
     let server = tokio::spawn(serve(router(service), accepted));
     let reads =
@@ -268,6 +271,14 @@ fn serve_peers(
     let proposals = store.proposals.clone();
     let writes = tokio::spawn(async move { proposals.run().await });
     (admin, BackgroundTasks { closing, tasks: vec![server, reads, writes] })
+}
+
+/// Fills the archive, where one is kept, from those of the other members.
+fn fill_archive(options: &ReplicaOptions, parts: &Parts) -> Option<tokio::task::JoinHandle<()>> {
+    let settings = options.archive.as_ref()?;
+    let source = Arc::new(MemberArchives::new(parts.raft.clone(), parts.links.clone()));
+    let backfill = parts.store.archive.as_ref()?.backfill(source, settings.backfill);
+    Some(tokio::spawn(backfill.run()))
 }
 
 /// Asks the other voters whether the disk is an older copy of itself. The task goes on asking those

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_archive::{BULK_WAIT, DEFAULT_ARCHIVE_BYTES, DEFAULT_ARCHIVE_RETENTION};
+use quorate_archive::{
+    BULK_WAIT, BackfillOptions, DEFAULT_ARCHIVE_BYTES, DEFAULT_ARCHIVE_RETENTION,
+};
 use quorate_env::disk::Disk;
 use quorate_env::{Env, Fatal};
 use quorate_store::{Limits, NodeId};
@@ -113,6 +115,8 @@ pub struct ArchiveSettings {
     pub bytes: u64,
     /// How long a change waits for others to be archived with it.
     pub bulk_wait: Duration,
+    /// How it is filled from other members.
+    pub backfill: BackfillOptions,
 }
 
 impl ArchiveSettings {
@@ -124,6 +128,7 @@ impl ArchiveSettings {
             retention: DEFAULT_ARCHIVE_RETENTION,
             bytes: DEFAULT_ARCHIVE_BYTES,
             bulk_wait: BULK_WAIT,
+            backfill: BackfillOptions::default(),
         }
     }
 }

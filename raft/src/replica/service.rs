@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 
+use super::backfill::ArchiveService;
 use super::forward::message::{ForwardRequest, ForwardResponse};
 use super::forward::serve;
 use super::snapshot_installs::SnapshotInstalls;
@@ -44,6 +45,7 @@ pub(super) struct PeerService {
     pub(super) seeds: Arc<TaskSeeds>,
     pub(super) marks: Arc<HighWaterMarks>,
     pub(super) gate: Arc<StartGate>,
+    pub(super) archive: Arc<ArchiveService>,
 }
 
 /// Answers of a stream of entries that the connection has not taken yet.
@@ -142,6 +144,16 @@ impl Peer for PeerService {
     async fn join(&self, request: Request<Bytes>) -> UnaryReply {
         let answer = self.admin.join(decode(request.get_ref())?).await;
         Ok(Response::new(encode(&answer)))
+    }
+
+    async fn archive_inventory(&self, request: Request<Bytes>) -> UnaryReply {
+        self.admit(&request)?;
+        self.archive.inventory(request.get_ref()).await.map(Response::new)
+    }
+
+    async fn archive_changes(&self, request: Request<Bytes>) -> UnaryReply {
+        self.admit(&request)?;
+        self.archive.changes(request.get_ref()).await.map(Response::new)
     }
 }
 

@@ -44,6 +44,7 @@ pub use options::{
     CHECKPOINT_BYTES, SEGMENT_BYTES, Saving, StateIdentity, StateMachineOptions, WARM_BYTES,
 };
 pub use progress::{Position, Progress};
+pub(crate) use record::{decode_history, encode_history};
 pub use snapshot::{
     Frames, Incoming, MAX_FRAME_BYTES, Outgoing, Snapshot, SnapshotData, SnapshotError,
     SnapshotReceiver,

@@ -35,7 +35,7 @@ pub(super) fn decode_object(record: &[u8]) -> Option<Entry> {
 }
 
 /// Writes a batch's history record over `buffer`.
-pub(super) fn encode_history(batch: &Batch, buffer: &mut Vec<u8>) {
+pub(crate) fn encode_history(batch: &Batch, buffer: &mut Vec<u8>) {
     buffer.clear();
     buffer.extend_from_slice(&batch.time_ms.to_le_bytes());
     buffer.extend_from_slice(&(batch.footprint() as u64).to_le_bytes());
@@ -47,7 +47,7 @@ pub(super) fn encode_history(batch: &Batch, buffer: &mut Vec<u8>) {
 }
 
 /// Reads a history record whole. `None` when it is damaged.
-pub(super) fn decode_history(revision: Revision, record: &[u8]) -> Option<Batch> {
+pub(crate) fn decode_history(revision: Revision, record: &[u8]) -> Option<Batch> {
     let (time_ms, _) = history_header(record)?;
     let (changes, rest) =
         postcard::take_from_bytes::<Vec<Change>>(&record[HISTORY_HEADER_BYTES..]).ok()?;
