@@ -19,4 +19,7 @@ pub(crate) fn observe(registry: &Registry, replica: &Replica) {
     count("quorate_archive_oldest_timestamp_seconds", |status| status.oldest_ms / 1000);
     count("quorate_archive_written_bytes_total", |status| status.written);
     count("quorate_archive_failures_total", |status| status.failures);
+    count("quorate_archive_backfilled_bytes_total", |status| status.filled);
+    count("quorate_archive_backfilled_transactions_total", |status| status.filled_transactions);
+    count("quorate_archive_backfill_failures_total", |status| status.fill_failures);
 }

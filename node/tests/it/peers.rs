@@ -168,6 +168,8 @@ async fn calls_without_a_certificate(caller: &Caller) -> usize {
         "Snapshot",
         "Forward",
         "Admin",
+        "ArchiveInventory",
+        "ArchiveChanges",
         "../Peer/Join",
     ];
     for method in methods {
@@ -209,6 +211,9 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
         FAILED_PRECONDITION,
         "a node is heard, but must name its cluster"
     );
+    for method in ["ArchiveInventory", "ArchiveChanges"] {
+        assert_eq!(caller.call(Some(&peer), method).await, FAILED_PRECONDITION, "{method}");
+    }
     let mut count = 0;
     for (what, wrong) in [
         ("the administrator's", identity(&pki, "admin")),
@@ -246,5 +251,5 @@ async fn only_nodes_get_in_at_the_port_of_nodes() {
         count += 1;
     }
     println!("{count} attempts at the port of nodes, none got in");
-    assert_eq!(count, 19);
+    assert_eq!(count, 21);
 }

@@ -125,10 +125,12 @@ impl Backfill {
                     let is_ours = inventory.owner == self.archive.owner;
                     match is_ours && part::are_sound(&inventory.parts) {
                         true => found.push((member, inventory)),
-                        false => tracing::error!(
-                            member,
-                            "a member says impossible things of its archive"
-                        ),
+                        // It keeps none.
+                        false if inventory == Inventory::default() => {}
+                        false => {
+                            tracing::error!(member, "what a member says of its archive is refused");
+                            self.shared.filled.failures.fetch_add(1, Ordering::Relaxed);
+                        }
                     }
                 }
                 Err(error @ SourceError::Unimplemented) => {

@@ -1,5 +1,6 @@
 //! Integration tests of the replicated store, in one binary.
 
+mod backfill;
 mod cluster;
 mod compaction;
 mod conformance;

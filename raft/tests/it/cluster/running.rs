@@ -10,7 +10,8 @@ use quorate_env::disk::SystemDisk;
 use quorate_env::{Network, SystemEnv};
 use quorate_raft::admin::{AdminAnswer, AdminRequest, JoinRequest, JoinToken, join};
 use quorate_raft::replica::{
-    ArchiveSettings, Compaction, MemberOptions, ReplicaOpenError, ReplicaOptions, Timing,
+    ArchiveSettings, BackfillOptions, Compaction, MemberOptions, ReplicaOpenError, ReplicaOptions,
+    Timing,
 };
 use quorate_raft::state_machine;
 use quorate_raft::types::Peer;
@@ -176,6 +177,11 @@ impl Cluster {
         options.state.retention = self.tuning.retention;
         options.archive = self.tuning.archive.then(|| ArchiveSettings {
             bulk_wait: Duration::ZERO,
+            backfill: BackfillOptions {
+                look: Duration::from_millis(50),
+                retry: Duration::from_millis(200),
+                ..BackfillOptions::default()
+            },
             ..ArchiveSettings::new(self.folder(node).join("archive"))
         });
         options
