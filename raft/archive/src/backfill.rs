@@ -21,11 +21,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
 use crate::fill::{Fill, FillError};
-use crate::missing::{Chunk, Room, UNKNOWN_MS, missing, next_chunk};
+use crate::missing::{Chunk, Room, missing, next_chunk};
 use crate::options::{ArchiveOptions, BackfillOptions};
-use crate::part;
+use crate::part::{self, UNKNOWN_MS};
 use crate::past::ArchivePast;
-use crate::received::{Position, compare_events, is_same_batch};
+use crate::received::{Position, compare_left, compare_previous, is_same_batch};
 use crate::shared::Shared;
 use crate::source::{Inventory, PastSource, SourceError};
 
@@ -198,7 +198,7 @@ impl Backfill {
         batches: Vec<Arc<Batch>>,
     ) -> Result<(), FillError> {
         let (Some(first), Some(last)) = (batches.first(), batches.last()) else { return Ok(()) };
-        blocking(|| self.check_ends(chunk, first, last))?;
+        blocking(|| self.check_ends(chunk, &batches))?;
         let first_ms = first.time_ms;
         let range = Gap { after: from.revision, last: last.revision };
         let after_ms = match from.time_ms {
@@ -214,15 +214,13 @@ impl Backfill {
     }
 
     /// Compares what joins what is here with that.
-    fn check_ends(&self, chunk: &Chunk, first: &Batch, last: &Batch) -> Result<(), FillError> {
-        let Gap { after, last: end } = chunk.missing;
-        if first.revision == after.next() {
-            let known = |key: &[u8]| self.past.get(key, after);
-            compare_events(first, |event| event.previous.as_ref(), known)?;
+    fn check_ends(&self, chunk: &Chunk, batches: &[Arc<Batch>]) -> Result<(), FillError> {
+        let Gap { after, last } = chunk.missing;
+        if let Some(first) = batches.first().filter(|first| first.revision == after.next()) {
+            compare_previous(first, |key| self.past.get(key, after))?;
         }
-        if last.revision == end {
-            let known = |key: &[u8]| self.past.get(key, end);
-            compare_events(last, |event| event.current.as_ref(), known)?;
+        if batches.last().is_some_and(|batch| batch.revision == last) {
+            compare_left(batches, |key| self.past.get(key, last))?;
         }
         Ok(())
     }
@@ -237,7 +235,7 @@ impl Backfill {
         let before_last = Revision::new(last.get() - 1);
         if let Some(batch) = self.batch_after(chunk.member, before_last).await? {
             let known = |key: &[u8]| self.past.get(key, last);
-            let agree = blocking(|| compare_events(&batch, |event| event.current.as_ref(), known))?;
+            let agree = blocking(|| compare_left(&[batch], known))?;
             if agree > 0 {
                 return Ok(());
             }

@@ -49,4 +49,5 @@ pub use options::{
     DEFAULT_ARCHIVE_RETENTION, SLICE_BYTES, SLICE_VERSIONS,
 };
 pub use part::Part;
+pub use record::FORMAT;
 pub use source::{Inventory, PastSource, SourceError};

@@ -10,13 +10,11 @@ use std::sync::Arc;
 use quorate_store::{Gap, NodeId, Revision};
 
 use crate::contents::Contents;
-use crate::part::Part;
+use crate::part::{Part, UNKNOWN_MS};
 use crate::source::Inventory;
 
 /// The part of the archive's bytes that a back-fill leaves free: the newest era needs it soon.
 const FREE_PART: u64 = 8;
-/// In place of a time that is not known.
-pub(crate) const UNKNOWN_MS: u64 = 0;
 
 /// A range to fetch from one member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,10 +59,11 @@ pub(crate) fn next_chunk(
 ) -> Option<Chunk> {
     let gaps = missing(contents, room);
     let (part, mut chunk) = gaps.into_iter().find_map(|gap| newest_of(gap, members))?;
-    if let Some(before) = contents.ending_at(chunk.range.after) {
-        chunk.after_ms = before.info.last_ms;
-    }
-    if chunk.after_ms < room.since_ms || chunk.range.last <= room.dropped {
+    let is_old = match contents.ending_at(chunk.range.after) {
+        Some(before) => before.info.last_ms < room.since_ms,
+        None => part.is_older_than(room.since_ms),
+    };
+    if is_old || chunk.range.last <= room.dropped {
         return None;
     }
     let share = room.bytes / FREE_PART;

@@ -10,12 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::contents::Contents;
 
+/// In place of a time that is not known.
+pub(crate) const UNKNOWN_MS: u64 = 0;
+
 /// A contiguous range of transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The revision before its first transaction.
     pub after: Revision,
-    /// When that was, milliseconds since the Unix epoch.
+    /// When that was, milliseconds since the Unix epoch; [`UNKNOWN_MS`] where nothing says it.
     pub after_ms: u64,
     /// Its last transaction.
     pub last: Revision,
@@ -23,6 +26,14 @@ pub struct Part {
     pub last_ms: u64,
     /// Bytes on disk that it takes; zero for what is not archived yet.
     pub bytes: u64,
+}
+
+impl Part {
+    /// Whether it begins before this time, as far as is known.
+    pub(crate) fn is_older_than(&self, since_ms: u64) -> bool {
+        let is_unknown = self.after_ms == UNKNOWN_MS && self.after > Revision::ZERO;
+        self.after_ms < since_ms && !is_unknown
+    }
 }
 
 /// All parts, oldest first.
@@ -37,10 +48,7 @@ pub(crate) fn parts(contents: &Contents, serving: &Serving) -> Vec<Part> {
     let (after, last) = (contents.archived, serving.revision());
     if last > after {
         let last_ms = serving.newest_ms().unwrap_or_default().max(contents.archived_ms());
-        let after_ms = match contents.archived_ms() {
-            0 if after > Revision::ZERO => last_ms,
-            known => known,
-        };
+        let after_ms = contents.archived_ms();
         parts.push(Part { after, after_ms, last, last_ms, bytes: 0 });
     }
     parts

@@ -4,7 +4,7 @@
 //! each change is of a state that the changes before it have left. A value may be empty instead of
 //! what it was: that is what a purge leaves of it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -13,6 +13,8 @@ use quorate_store::{Batch, Entry, Event, MAX_KEY_BYTES, MAX_ORIGIN_BYTES, PastEr
 
 use crate::fill::FillError;
 use crate::slice::Slice;
+
+const ANOTHER_HISTORY: &str = "it does not agree with what is here: another history";
 
 /// Where the next batch has to go on, and until when it may be.
 #[derive(Debug, Clone, Copy)]
@@ -139,19 +141,35 @@ pub(crate) fn is_same_batch(one: &Batch, other: &Batch) -> bool {
         && one.events.iter().zip(other.events.iter()).all(same_event)
 }
 
-/// Compares one end of each event with what is known of it here. How many agree.
-pub(crate) fn compare_events(
-    batch: &Batch,
-    side: impl Fn(&Event) -> Option<&Entry>,
+/// Compares what these batches leave of each key with what is known of it here. How many agree.
+pub(crate) fn compare_left(
+    batches: &[Arc<Batch>],
     known: impl Fn(&[u8]) -> Result<Option<Entry>, PastError>,
 ) -> Result<usize, FillError> {
+    let mut seen: HashSet<&Bytes> = HashSet::new();
     let mut agree = 0;
-    for event in batch.events.iter() {
-        let Ok(entry) = known(&event.key) else { continue };
-        if !is_same(entry.as_ref(), side(event)) {
-            return Err(refused(batch, "it does not agree with what is here: another history"));
+    for batch in batches.iter().rev() {
+        for event in batch.events.iter().filter(|event| seen.insert(&event.key)) {
+            let Ok(entry) = known(&event.key) else { continue };
+            if !is_same(entry.as_ref(), event.current.as_ref()) {
+                return Err(refused(batch, ANOTHER_HISTORY));
+            }
+            agree += 1;
         }
-        agree += 1;
     }
     Ok(agree)
+}
+
+/// Compares what a batch has changed with what is known of it here.
+pub(crate) fn compare_previous(
+    batch: &Batch,
+    known: impl Fn(&[u8]) -> Result<Option<Entry>, PastError>,
+) -> Result<(), FillError> {
+    for event in batch.events.iter() {
+        let Ok(entry) = known(&event.key) else { continue };
+        if !is_same(entry.as_ref(), event.previous.as_ref()) {
+            return Err(refused(batch, ANOTHER_HISTORY));
+        }
+    }
+    Ok(())
 }

@@ -28,9 +28,11 @@ pub(crate) struct Slice {
 pub(crate) type Known = io::Result<Option<Option<Entry>>>;
 
 impl Slice {
-    /// Whether nothing is in it yet.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.info.last == self.info.after
+    /// Has its era removed, if that has nothing yet.
+    pub(crate) fn abandon(&self) {
+        if self.number == 1 && self.info.last == self.info.after {
+            self.era.table.give_up();
+        }
     }
 
     /// What the key held at this revision of the slice, or just before it began.

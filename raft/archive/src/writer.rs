@@ -3,8 +3,7 @@
 //! It follows the store as a watcher does: what is newer than the archive is read from the store's
 //! ring in memory, or from the journal when the archive is far behind. So nothing waits in memory
 //! for the archive, and the task that applies does not know of it. A bulk is as much as has come
-//! within [`crate::BULK_WAIT`], or [`crate::BULK_BYTES`]; it is written with small pauses, so that
-//! the log's syncs do not feel it.
+//! within [`crate::BULK_WAIT`], or [`crate::BULK_BYTES`].
 //!
 //! Invariants: bulks follow each other without a gap, unless the journal has lost what comes next,
 //! which is said (after a long stop the journal may drop what was there before with the first new
@@ -12,16 +11,17 @@
 //! later, and nothing else waits for it.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures::future;
 use quorate_store::{Batch, Revision, Serving};
 use tokio::sync::mpsc;
 
 use crate::bulk::Bulk;
 use crate::contents::Contents;
-use crate::engine::Record;
 use crate::era::Era;
 use crate::fill::{Fill, FillError};
 use crate::options::ArchiveOptions;
@@ -34,10 +34,6 @@ use crate::slice::Slice;
 const TICK: Duration = Duration::from_millis(500);
 /// The same where changes are archived sooner.
 const SHORTEST_TICK: Duration = Duration::from_millis(5);
-/// Bytes that are written without a pause.
-const BURST_BYTES: usize = 1 << 20;
-/// The pause after them.
-const PAUSE: Duration = Duration::from_millis(5);
 /// How long a failed bulk waits.
 const RETRY: Duration = Duration::from_secs(5);
 /// Bulks that a start archives before anything else happens.
@@ -54,18 +50,18 @@ pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     /// The archive's end was compared with the journal.
     pub(crate) is_joined: bool,
-    /// Since when something waits, milliseconds since the Unix epoch.
-    pub(crate) waiting_since: Option<u64>,
+    /// How long something has waited, as the writer's own pauses count it: clocks jump.
+    pub(crate) waited: Option<Duration>,
     /// What another member gave ([`crate::backfill`]).
     pub(crate) fills: mpsc::Receiver<Fill>,
 }
 
 impl Writer {
     /// Works until the archive is closed.
-    pub(crate) fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         let tick = TICK.min(self.options.bulk_wait.max(SHORTEST_TICK));
         let mut wait = tick;
-        while !self.shared.pause(wait) {
+        while !self.pause(wait).await {
             self.drop_damaged();
             wait = match self.step() {
                 Ok(true) => Duration::ZERO,
@@ -81,10 +77,18 @@ impl Writer {
         self.catch_up(1);
     }
 
+    /// Waits that long, or until the archive is closed. True when it is.
+    async fn pause(&mut self, time: Duration) -> bool {
+        let closing = pin!(self.shared.closing.cancelled());
+        future::select(closing, self.options.disk.pause(time)).await;
+        self.waited = self.waited.map(|waited| waited.saturating_add(time));
+        self.shared.closing.is_cancelled()
+    }
+
     /// Archives what waits, so many bulks at most, however short it has waited.
     pub(crate) fn catch_up(&mut self, bulks: usize) {
         for _ in 0..bulks {
-            self.waiting_since = Some(0);
+            self.waited = Some(Duration::MAX);
             match self.step() {
                 Ok(true) => {}
                 Ok(false) => return,
@@ -105,22 +109,19 @@ impl Writer {
         self.skip_what_is_lost();
         let archived = self.shared.contents().archived;
         if newest <= archived {
-            self.waiting_since = None;
+            self.waited = None;
             return Ok(false);
         }
         let read = self.serving.changes(archived, self.options.bulk_bytes);
         let batches = read.map_err(|error| io::Error::other(error.to_string()))?;
         let bytes: usize = batches.iter().map(|batch| batch.footprint()).sum();
-        let now = self.options.clock.now_ms();
-        let since = *self.waiting_since.get_or_insert(now);
-        let has_waited =
-            u128::from(now.saturating_sub(since)) >= self.options.bulk_wait.as_millis();
+        let has_waited = *self.waited.get_or_insert_default() >= self.options.bulk_wait;
         let is_full = bytes >= self.options.bulk_bytes;
         if batches.is_empty() || !(is_full || has_waited) {
             return Ok(false);
         }
         self.archive(&batches)?;
-        self.waiting_since = None;
+        self.waited = None;
         Ok(is_full)
     }
 
@@ -131,22 +132,12 @@ impl Writer {
             false => batches[0].time_ms,
         };
         let slice = self.slice_for(&contents, (contents.archived, after_ms), &batches[0])?;
-        let (slice, written) = self.write(slice, batches)?;
+        let (slice, written) = write(&slice, batches)?;
         contents.archived = slice.info.last;
         contents.put(slice);
         self.shared.publish(contents);
         self.shared.written.fetch_add(written, Ordering::Relaxed);
         Ok(())
-    }
-
-    /// The slice with these batches, and how many bytes of keys and values they have.
-    fn write(&self, mut slice: Slice, batches: &[Arc<Batch>]) -> io::Result<(Slice, u64)> {
-        let bulk = Bulk::new(&slice, batches)?;
-        let written = bulk.info.written - slice.info.written;
-        let mut records = Paced { records: bulk.records(), shared: &self.shared, bytes: 0 };
-        slice.era.table.ingest(&mut records)?;
-        slice.info = bulk.info.clone();
-        Ok((slice, written))
     }
 
     /// Takes in what another member gave, if something waits.
@@ -166,16 +157,10 @@ impl Writer {
         }
         // A filter over what was received belongs here: what comes after this is archived.
         let slice = self.slice_for(&contents, (range.after, *after_ms), &batches[0])?;
-        let (is_new, table) = (slice.is_empty(), Arc::clone(&slice.era.table));
-        let written = check_changes(&slice, batches)
-            .and_then(|()| Ok(self.write(slice.clone(), batches)?))
-            .inspect_err(|error| match error {
-                FillError::Disk(error) => self.shared.report(&slice, error),
-                _ if is_new && slice.number == 1 => table.give_up(),
-                _ => {}
-            });
-        let (slice, written) = written?;
-        contents.put(slice);
+        check_changes(&slice, batches).inspect_err(|_| slice.abandon())?;
+        let (grown, written) =
+            write(&slice, batches).inspect_err(|error| self.shared.report(&slice, error))?;
+        contents.put(grown);
         self.shared.publish(contents);
         self.shared.filled.add(batches.len(), written);
         Ok(())
@@ -320,12 +305,14 @@ impl Writer {
                 return;
             }
             tracing::info!(era = %first.era.name, "the oldest part of the archive is dropped");
-            self.note_dropped(&contents, &first.era);
+            if !is_old {
+                self.note_dropped(&contents, &first.era);
+            }
             self.drop_eras(|era| era.name == first.era.name);
         }
     }
 
-    /// What is dropped for want of room, or for its age, is not fetched again.
+    /// What is dropped for want of room is not fetched again.
     fn note_dropped(&self, contents: &Contents, era: &Arc<Era>) {
         let of_era = contents.slices.iter().filter(|slice| Arc::ptr_eq(&slice.era, era));
         let last = of_era.map(|slice| slice.info.last).max().unwrap_or_default();
@@ -345,29 +332,19 @@ impl Writer {
     }
 }
 
+/// The slice with these batches, and how many bytes of keys and values they have.
+fn write(slice: &Slice, batches: &[Arc<Batch>]) -> io::Result<(Slice, u64)> {
+    let write = || {
+        let bulk = Bulk::new(slice, batches)?;
+        slice.era.table.ingest(&mut bulk.records())?;
+        let grown = Slice { info: bulk.info.clone(), ..slice.clone() };
+        Ok((grown, bulk.info.written - slice.info.written))
+    };
+    write().inspect_err(|_| slice.abandon())
+}
+
 /// Bytes on disk of all eras.
 pub(crate) fn bytes(contents: &Contents) -> u64 {
     let firsts = contents.slices.iter().filter(|slice| slice.number == 1);
     firsts.map(|slice| slice.era.table.bytes()).sum()
-}
-
-/// Records, with pauses.
-struct Paced<'a, I> {
-    records: I,
-    shared: &'a Shared,
-    bytes: usize,
-}
-
-impl<I: Iterator<Item = Record>> Iterator for Paced<'_, I> {
-    type Item = Record;
-
-    fn next(&mut self) -> Option<Record> {
-        let record = self.records.next()?;
-        self.bytes += record.0.len() + record.1.len();
-        if self.bytes >= BURST_BYTES {
-            self.bytes = 0;
-            self.shared.pause(PAUSE);
-        }
-        Some(record)
-    }
 }

@@ -15,7 +15,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..120)
 }
 
-fn check(found: &dyn Past, expect: &dyn Past, newest: u64) {
+pub(crate) fn check(found: &dyn Past, expect: &dyn Past, newest: u64) {
     let future = Revision::new(newest + 1);
     assert_eq!(found.extent(), expect.extent());
     assert_eq!(found.get(b"q", future), expect.get(b"q", future));
