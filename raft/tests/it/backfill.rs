@@ -73,6 +73,7 @@ fn tuning() -> Tuning {
     Tuning {
         archive: true,
         retention: Retention { time_ms: u64::MAX, bytes: JOURNAL_BYTES },
+        journal_segment_bytes: Some(JOURNAL_BYTES / 4),
         compaction: Compaction { every: 50, keep: 0 },
         ..Tuning::default()
     }

@@ -34,6 +34,8 @@ pub(crate) struct Tuning {
     pub(crate) compaction: Compaction,
     /// What the log may take on disk; with small segments.
     pub(crate) log_bytes: Option<u64>,
+    /// What a segment of the journal may take on disk.
+    pub(crate) journal_segment_bytes: Option<u64>,
     /// How often they beat.
     pub(crate) timing: Timing,
     /// How far the members are from each other; without it they are on one machine.
@@ -175,6 +177,9 @@ impl Cluster {
             (options.log.first_segment_bytes, options.log.segment_bytes) = (bytes / 8, bytes / 8);
         }
         options.state.retention = self.tuning.retention;
+        if let Some(bytes) = self.tuning.journal_segment_bytes {
+            options.state.segment_bytes = bytes;
+        }
         options.archive = self.tuning.archive.then(|| ArchiveSettings {
             bulk_wait: Duration::ZERO,
             backfill: BackfillOptions {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use quorate_archive::{Archive, ArchiveOptions, BackfillOptions, Engine, MemoryEngine};
-use quorate_store::{Past, Revision, Store};
+use quorate_store::{Revision, Store};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::model;
