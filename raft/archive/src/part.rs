@@ -18,7 +18,7 @@ pub(crate) const UNKNOWN_MS: u64 = 0;
 pub struct Part {
     /// The revision before its first transaction.
     pub after: Revision,
-    /// When that was, milliseconds since the Unix epoch; [`UNKNOWN_MS`] where nothing says it.
+    /// When that was, milliseconds since the Unix epoch; zero where nothing says it.
     pub after_ms: u64,
     /// Its last transaction.
     pub last: Revision,
