@@ -113,3 +113,99 @@ fn bytes_of(part: &Part, range: Gap) -> u64 {
         / revisions(part.after, part.last);
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::era::Era;
+    use crate::memory_engine::MemoryEngine;
+    use crate::record::{FORMAT, SliceInfo};
+    use crate::slice::Slice;
+
+    use super::*;
+
+    /// Ranges of revisions; what happened at one happened at that time.
+    type Ranges<'a> = &'a [(u64, u64)];
+
+    const ROOM: Room = Room { since_ms: 0, dropped: Revision::ZERO, bytes: 8000 };
+    /// Of a revision in a part of another member.
+    const BYTES: u64 = 10;
+
+    fn contents(ranges: Ranges<'_>, archived: u64) -> Contents {
+        let engine = MemoryEngine::default();
+        let slice = |(after, last): &(u64, u64)| {
+            let (after_ms, last_ms) = (*after, *last);
+            let (after, last) = (Revision::new(*after), Revision::new(*last));
+            let info = SliceInfo {
+                format: FORMAT,
+                owner: String::new(),
+                after,
+                after_ms,
+                first_ms: after_ms + 1,
+                last,
+                last_ms,
+                versions: 1,
+                written: 1,
+            };
+            Slice { era: Era::create(&engine, after).unwrap(), number: 1, info }
+        };
+        let slices = ranges.iter().map(slice).collect();
+        Contents { slices, archived: Revision::new(archived), archived_ms: archived }
+    }
+
+    fn inventory(ranges: Ranges<'_>) -> Inventory {
+        let part = |(after, last): &(u64, u64)| Part {
+            after: Revision::new(*after),
+            after_ms: *after,
+            last: Revision::new(*last),
+            last_ms: *last,
+            bytes: (last - after) * BYTES,
+        };
+        Inventory { owner: String::new(), parts: ranges.iter().map(part).collect() }
+    }
+
+    fn check(
+        (here, archived): (Ranges<'_>, u64),
+        there: &[Ranges<'_>],
+        room: Room,
+        expect: Option<(NodeId, u64, u64)>,
+    ) {
+        let members: Vec<_> = (1..).zip(there.iter().map(|ranges| inventory(ranges))).collect();
+        let found = next_chunk(&contents(here, archived), &members, room);
+        let found =
+            found.map(|Chunk { member, range, .. }| (member, range.after.get(), range.last.get()));
+        assert_eq!(found, expect, "{here:?} {there:?}");
+    }
+
+    #[test]
+    fn the_newest_that_is_missing_comes_first() {
+        let there: Ranges<'_> = &[(0, 50), (50, 120)];
+        check((&[(0, 100)], 100), &[there], ROOM, None);
+        check((&[(80, 100)], 100), &[there], ROOM, Some((1, 50, 80)));
+        check((&[(50, 100)], 100), &[there], ROOM, Some((1, 0, 50)));
+        check((&[(0, 30), (60, 100)], 100), &[there], ROOM, Some((1, 50, 60)));
+        check((&[(0, 30), (60, 100)], 110), &[there], ROOM, Some((1, 100, 110)));
+        check((&[], 100), &[there], ROOM, Some((1, 50, 100)));
+        check((&[(80, 100)], 100), &[], ROOM, None);
+        check((&[(80, 100)], 100), &[&[(80, 120)]], ROOM, None);
+    }
+
+    #[test]
+    fn the_member_that_has_the_most_of_it_is_asked() {
+        let here: (Ranges<'_>, u64) = (&[(80, 100)], 100);
+        check(here, &[&[(0, 60)], &[(70, 120)]], ROOM, Some((2, 70, 80)));
+        check(here, &[&[(70, 90)], &[(40, 90)], &[(40, 99)]], ROOM, Some((2, 40, 80)));
+    }
+
+    #[test]
+    fn nothing_comes_that_would_go_at_once() {
+        let (here, there): ((Ranges<'_>, u64), Ranges<'_>) = ((&[(80, 100)], 100), &[(20, 90)]);
+        let room = |since_ms, dropped, bytes| Room { since_ms, dropped, bytes };
+        let at = Revision::new;
+        check(here, &[there], room(20, at(79), 8000), Some((1, 20, 80)));
+        check(here, &[there], room(21, at(0), 8000), None);
+        check(here, &[there], room(0, at(80), 8000), None);
+        // Of 400 bytes 350 are free for the 600 of the part.
+        check(here, &[there], room(0, at(0), 400), Some((1, 45, 80)));
+        check(here, &[there], room(0, at(0), 0), None);
+    }
+}
