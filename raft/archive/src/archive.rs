@@ -95,13 +95,14 @@ impl Archive {
     pub fn inventory(&self, since_ms: u64) -> Inventory {
         let mut parts = part::parts(&self.shared.contents(), &self.serving);
         parts.retain(|part| part.last_ms >= since_ms);
-        if let Some(first) = parts.first_mut().filter(|first| first.is_older_than(since_ms))
+        if let Some(first) = parts.first_mut().filter(|first| first.first_ms < since_ms)
             && let Ok(after) = self.past.revision_at(since_ms)
-            && let Ok(after_ms) = self.past.time_of(after.next())
+            && let Ok(after_ms) = self.past.time_of(after)
+            && let Ok(first_ms) = self.past.time_of(after.next())
         {
-            (first.after, first.after_ms) = (after.next(), after_ms);
+            (first.after, first.after_ms, first.first_ms) = (after, after_ms, first_ms);
         }
-        parts.retain(|part| !part.is_older_than(since_ms) && part.after < part.last);
+        parts.retain(|part| part.first_ms >= since_ms && part.after < part.last);
         Inventory { owner: self.options.owner.clone(), parts }
     }
 

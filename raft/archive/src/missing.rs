@@ -59,11 +59,9 @@ pub(crate) fn next_chunk(
 ) -> Option<Chunk> {
     let gaps = missing(contents, room);
     let (part, mut chunk) = gaps.into_iter().find_map(|gap| newest_of(gap, members))?;
-    let is_old = match contents.ending_at(chunk.range.after) {
-        Some(before) => before.info.last_ms < room.since_ms,
-        None => part.is_older_than(room.since_ms),
-    };
-    if is_old || chunk.range.last <= room.dropped {
+    let before = contents.ending_at(chunk.range.after).filter(|_| part.after < chunk.range.after);
+    let first_ms = before.map_or(part.first_ms, |before| before.info.last_ms);
+    if first_ms < room.since_ms || chunk.range.last <= room.dropped {
         return None;
     }
     let share = room.bytes / FREE_PART;
@@ -156,6 +154,7 @@ mod tests {
         let part = |(after, last): &(u64, u64)| Part {
             after: Revision::new(*after),
             after_ms: *after,
+            first_ms: after + 1,
             last: Revision::new(*last),
             last_ms: *last,
             bytes: (last - after) * BYTES,
@@ -201,8 +200,8 @@ mod tests {
         let (here, there): ((Ranges<'_>, u64), Ranges<'_>) = ((&[(80, 100)], 100), &[(20, 90)]);
         let room = |since_ms, dropped, bytes| Room { since_ms, dropped, bytes };
         let at = Revision::new;
-        check(here, &[there], room(20, at(79), 8000), Some((1, 20, 80)));
-        check(here, &[there], room(21, at(0), 8000), None);
+        check(here, &[there], room(21, at(79), 8000), Some((1, 20, 80)));
+        check(here, &[there], room(22, at(0), 8000), None);
         check(here, &[there], room(0, at(80), 8000), None);
         // Of 400 bytes 350 are free for the 600 of the part.
         check(here, &[there], room(0, at(0), 400), Some((1, 45, 80)));

@@ -20,6 +20,8 @@ pub struct Part {
     pub after: Revision,
     /// When that was, milliseconds since the Unix epoch; zero where nothing says it.
     pub after_ms: u64,
+    /// When its first transaction was, or a time before that.
+    pub first_ms: u64,
     /// Its last transaction.
     pub last: Revision,
     /// When that was, milliseconds since the Unix epoch.
@@ -28,34 +30,35 @@ pub struct Part {
     pub bytes: u64,
 }
 
-impl Part {
-    /// Whether it begins before this time, as far as is known.
-    pub(crate) fn is_older_than(&self, since_ms: u64) -> bool {
-        let is_unknown = self.after_ms == UNKNOWN_MS && self.after > Revision::ZERO;
-        self.after_ms < since_ms && !is_unknown
-    }
-}
-
 /// All parts, oldest first.
 pub(crate) fn parts(contents: &Contents, serving: &Serving) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for era in contents.slices.chunk_by(|one, next| Arc::ptr_eq(&one.era, &next.era)) {
         let (first, last) = (&era[0].info, &era[era.len() - 1].info);
-        let (after, after_ms) = (first.after, first.after_ms);
-        let bytes = era[0].era.table.bytes();
-        parts.push(Part { after, after_ms, last: last.last, last_ms: last.last_ms, bytes });
+        parts.push(Part {
+            after: first.after,
+            after_ms: first.after_ms,
+            first_ms: first.first_ms,
+            last: last.last,
+            last_ms: last.last_ms,
+            bytes: era[0].era.table.bytes(),
+        });
     }
     let (after, last) = (contents.archived, serving.revision());
     if last > after {
         let last_ms = serving.newest_ms().unwrap_or_default().max(contents.archived_ms());
         let after_ms = contents.archived_ms();
-        parts.push(Part { after, after_ms, last, last_ms, bytes: 0 });
+        let first_ms = if after_ms == UNKNOWN_MS { last_ms } else { after_ms };
+        parts.push(Part { after, after_ms, first_ms, last, last_ms, bytes: 0 });
     }
     parts
 }
 
 /// Whether these can be the parts of an archive.
 pub(crate) fn are_sound(parts: &[Part]) -> bool {
-    let is_range = |part: &Part| part.after < part.last && part.after_ms <= part.last_ms;
+    let is_range = |part: &Part| {
+        let times = [part.after_ms, part.first_ms, part.last_ms];
+        part.after < part.last && times.is_sorted()
+    };
     parts.iter().all(is_range) && parts.is_sorted_by(|one, next| one.last <= next.after)
 }

@@ -62,12 +62,13 @@ impl Other {
             let last = Revision::new((after + self.part).min(newest));
             let after = Revision::new(after);
             let time = |at| self.past.time_of(at).unwrap();
+            let (after_ms, first_ms, last_ms) = (time(after), time(after.next()), time(last));
             let bytes = (last.get() - after.get()) * BYTES_OF_A_TRANSACTION;
-            Part { after, after_ms: time(after), last, last_ms: time(last), bytes }
+            Part { after, after_ms, first_ms, last, last_ms, bytes }
         };
         let from = match since_ms {
             0 => 0,
-            _ => self.past.revision_at(since_ms).unwrap().get() + 1,
+            _ => self.past.revision_at(since_ms).unwrap().get(),
         };
         let step = usize::try_from(self.part).unwrap();
         let mut parts: Vec<Part> = (from..newest).step_by(step).map(part).collect();
