@@ -1,7 +1,6 @@
 //! A back-fill takes no more than there is room and time for.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use quorate_archive::{Archive, ArchiveOptions, MemoryEngine};
@@ -12,6 +11,8 @@ use super::source::{BYTES_OF_A_TRANSACTION, Other, Source};
 use crate::support::{Pair, Step, key, options, wait, wait_archived};
 
 const WRITES: u8 = 200;
+/// Looks without anything new after which a back-fill is taken to be over: many of its own.
+const LOOKS: u32 = 60;
 /// Revisions in a part of the other member.
 const PART: u64 = 10;
 
@@ -31,14 +32,12 @@ fn filled(archive: &Archive, pair: &Pair) {
     wait_archived(archive, &pair.subject);
     let source = Source::new([Other::new(pair.model.past().unwrap(), PART)]);
     let _filling = fill(archive, &source);
-    let (mut seen, mut since) = (0, 0);
+    let (mut seen, mut looks) = (0, 0);
     wait("all is filled for which there is room", || {
-        let (count, rounds) =
-            (archive.status().filled_transactions, source.rounds.load(Ordering::Relaxed));
-        if count != seen {
-            (seen, since) = (count, rounds);
-        }
-        seen > 0 && rounds > since + 4
+        let count = archive.status().filled_transactions;
+        looks = if count == seen { looks + 1 } else { 0 };
+        seen = count;
+        seen > 0 && looks > LOOKS
     });
 }
 
