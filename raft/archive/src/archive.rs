@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::era::Era;
 use crate::options::{ArchiveOptions, ArchiveStatus};
 use crate::past::ArchivePast;
+use crate::rewrite::Rewriter;
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
 use crate::writer::{self, START_BULKS, Writer};
@@ -48,6 +49,7 @@ impl Archive {
             serving: serving.clone(),
             shared: Arc::clone(&shared),
             is_joined: false,
+            rewriter: Rewriter::default(),
             waited: None,
         };
         writer.catch_up(START_BULKS);
@@ -85,6 +87,7 @@ impl Archive {
             gaps: contents.gaps(),
             written: self.shared.written.load(Ordering::Relaxed),
             failures: self.shared.failures.load(Ordering::Relaxed),
+            rewritten: self.shared.rewritten.load(Ordering::Relaxed),
         }
     }
 }

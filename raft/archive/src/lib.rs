@@ -11,8 +11,8 @@
 //! merged scan.
 //!
 //! Reading order: `layout` and `record` (what is in a table), `slice`, `era`, `contents`; `bulk` and
-//! `writer` (how it gets there); `recent`, `listing` and `past` (how it is read). Not here: who may
-//! read what, and where the journal is.
+//! `writer` (how it gets there); `recent`, `listing` and `past` (how it is read); `purges` and `rewrite`
+//! (how what was purged leaves it). Not here: who may read what, and where the journal is.
 
 mod archive;
 mod bulk;
@@ -25,8 +25,10 @@ mod listing;
 mod memory_engine;
 mod options;
 mod past;
+mod purges;
 mod recent;
 mod record;
+mod rewrite;
 mod shared;
 mod slice;
 mod writer;

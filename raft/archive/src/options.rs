@@ -92,4 +92,6 @@ pub struct ArchiveStatus {
     pub written: u64,
     /// Eras dropped for damage since the start, and bulks that could not be written.
     pub failures: u64,
+    /// Eras written anew without what was purged, since the start.
+    pub rewritten: u64,
 }

@@ -24,6 +24,7 @@ use crate::contents::Contents;
 use crate::era::Era;
 use crate::options::ArchiveOptions;
 use crate::record::{FORMAT, SliceInfo};
+use crate::rewrite::{Rewriter, is_same};
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
 
@@ -47,6 +48,7 @@ pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     /// The archive's end was compared with the journal.
     pub(crate) is_joined: bool,
+    pub(crate) rewriter: Rewriter,
     /// How long something has waited, as the writer's own pauses count it: clocks jump.
     pub(crate) waited: Option<Duration>,
 }
@@ -67,6 +69,9 @@ impl Writer {
                 }
             };
             self.expire();
+            if wait != RETRY && self.rewrite() {
+                wait = Duration::ZERO;
+            }
         }
         self.catch_up(1);
     }
@@ -77,6 +82,24 @@ impl Writer {
         future::select(closing, self.options.disk.pause(time)).await;
         self.waited = self.waited.map(|waited| waited.saturating_add(time));
         self.shared.closing.is_cancelled()
+    }
+
+    /// Writes an era anew that has what was purged. True when another one may have it too.
+    fn rewrite(&mut self) -> bool {
+        let purges = self.shared.purges(&self.serving);
+        match self.rewriter.step(&self.options, &self.shared, &purges) {
+            Ok(more) => more,
+            // Room is made as for a bulk.
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                self.note_failure(&error);
+                false
+            }
+            Err(error) => {
+                self.shared.count_failure();
+                tracing::warn!(%error, "what was purged is still on the disk; it is tried again");
+                false
+            }
+        }
     }
 
     /// Archives what waits, so many bulks at most, however short it has waited.
@@ -108,6 +131,8 @@ impl Writer {
         }
         let read = self.serving.changes(archived, self.options.bulk_bytes);
         let batches = read.map_err(|error| io::Error::other(error.to_string()))?;
+        let purges = self.shared.purges(&self.serving);
+        let batches: Vec<_> = batches.iter().map(|batch| purges.purge_batch(batch)).collect();
         let bytes: usize = batches.iter().map(|batch| batch.footprint()).sum();
         let has_waited = *self.waited.get_or_insert_default() >= self.options.bulk_wait;
         let is_full = bytes >= self.options.bulk_bytes;
@@ -196,7 +221,7 @@ impl Writer {
         let Ok(theirs) = self.serving.changes(before, 1) else { return };
         let ours = last.batches(before).next();
         if let (Some(theirs), Some(Ok(ours))) = (theirs.first(), &ours)
-            && **theirs == *ours
+            && is_same(ours, theirs)
         {
             return;
         }

@@ -5,4 +5,5 @@
 mod expiry;
 mod faults;
 mod model;
+mod purge;
 mod support;
