@@ -132,8 +132,7 @@ fn tables_have(engine: &dyn Engine, values: &[Bytes]) -> bool {
     };
     engine.names().unwrap().iter().any(|name| {
         let table = engine.open(name).unwrap();
-        let found = table.scan(b"", &[0xff; 9]).any(|record| has(&record.unwrap().1));
-        found
+        table.scan(b"", &[0xff; 9]).any(|record| has(&record.unwrap().1))
     })
 }
 
