@@ -15,6 +15,7 @@ use quorate_store::{
 
 use crate::contents::Contents;
 use crate::listing::{Held, Merge, SliceState, Source};
+use crate::purges;
 use crate::recent::Recent;
 use crate::shared::Shared;
 use crate::slice::Slice;
@@ -351,6 +352,6 @@ impl Past for ArchivePast {
     }
 
     fn count_purged(&self, purge: &Purge) -> Result<PurgeCount, PastError> {
-        self.view().count_purged(purge)
+        purges::count(&self.view(), purge)
     }
 }

@@ -96,39 +96,37 @@ fn is_covered(contents: &Contents, modified: Revision) -> bool {
     }
 }
 
-impl View<'_> {
-    /// See [`quorate_store::Past::count_purged`].
-    pub(crate) fn count_purged(&self, purge: &Purge) -> Result<PurgeCount, PastError> {
-        let (mut objects, mut versions) = (HashSet::new(), 0);
-        let mut count = |key: Bytes, modified: Revision| {
-            if self.purges.taking(&key, modified).is_none() {
-                objects.insert(key);
-                versions += 1;
+/// See [`quorate_store::Past::count_purged`].
+pub(crate) fn count(view: &View<'_>, purge: &Purge) -> Result<PurgeCount, PastError> {
+    let (mut objects, mut versions) = (HashSet::new(), 0);
+    let mut add = |key: Bytes, modified: Revision| {
+        if view.purges.taking(&key, modified).is_none() {
+            objects.insert(key);
+            versions += 1;
+        }
+    };
+    for slice in &view.contents.slices {
+        for found in taken(slice, purge) {
+            let found = view.sound(slice, found)?;
+            // The table may have more by now than these contents say.
+            let is_here = found.modified <= slice.info.last;
+            if is_here && !(found.is_base && is_covered(&view.contents, found.modified)) {
+                add(found.key, found.modified);
             }
-        };
-        for slice in &self.contents.slices {
-            for found in taken(slice, purge) {
-                let found = self.sound(slice, found)?;
-                // The table may have more by now than these contents say.
-                let is_here = found.modified <= slice.info.last;
-                if is_here && !(found.is_base && is_covered(&self.contents, found.modified)) {
-                    count(found.key, found.modified);
+        }
+    }
+    let archived = view.contents.archived;
+    view.recent.walk(archived, |batch| {
+        for event in batch.events.iter().filter(|event| purge.names(&event.key)) {
+            let older = event.previous.as_ref();
+            let older = older.filter(|entry| !is_covered(&view.contents, entry.modified));
+            for entry in event.current.iter().chain(older) {
+                if !entry.value.is_empty() && purge.takes(&event.key, entry.modified) {
+                    add(event.key.clone(), entry.modified);
                 }
             }
         }
-        let archived = self.contents.archived;
-        self.recent.walk(archived, |batch| {
-            for event in batch.events.iter().filter(|event| purge.names(&event.key)) {
-                let older = event.previous.as_ref();
-                let older = older.filter(|entry| !is_covered(&self.contents, entry.modified));
-                for entry in event.current.iter().chain(older) {
-                    if !entry.value.is_empty() && purge.takes(&event.key, entry.modified) {
-                        count(event.key.clone(), entry.modified);
-                    }
-                }
-            }
-            true
-        })?;
-        Ok(PurgeCount { objects: objects.len(), versions })
-    }
+        true
+    })?;
+    Ok(PurgeCount { objects: objects.len(), versions })
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{Entry, Revision};
+use crate::Revision;
 
 /// The prefix of the keys of purges.
 pub const PURGES: &[u8] = b"u/";
@@ -81,13 +81,6 @@ impl Purge {
     #[must_use]
     pub fn takes(&self, key: &[u8], modified: Revision) -> bool {
         modified <= self.upto && self.names(key) && self.kept.get(key) != Some(&modified)
-    }
-}
-
-impl Entry {
-    /// The entry without its value.
-    pub(crate) fn purge(&mut self) {
-        self.value = Bytes::new();
     }
 }
 

@@ -113,7 +113,7 @@ impl Purges {
     pub fn without_purged(&self, key: &[u8], entry: Option<Entry>) -> Option<Entry> {
         let mut entry = entry?;
         if self.taking(key, entry.modified).is_some() {
-            entry.purge();
+            entry.value = Bytes::new();
         }
         Some(entry)
     }
