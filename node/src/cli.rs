@@ -2,6 +2,7 @@
 
 mod access;
 mod admission;
+mod archive;
 mod backup;
 mod backup_schedule;
 mod cel;
@@ -25,6 +26,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use access::{Access, static_tokens};
 pub(crate) use admission::Admission;
+pub(crate) use archive::{ArchiveCommand, ArchivePurge};
 pub(crate) use backup::{Backup, BackupCreate, BackupPlace, BackupPrune, Fork, Inspect, Restore};
 pub(crate) use backup_schedule::BackupFlags;
 pub(crate) use cel::{Cel, CelEnvironment, Eval, Run};
@@ -120,6 +122,9 @@ pub(crate) enum Command {
     Changes(ClusterChanges),
     /// Bring back what was deleted: an object, a namespace with all in it, a definition with its objects.
     Undelete(Undelete),
+    /// Delete older versions of objects from the past for good.
+    #[command(subcommand)]
+    Archive(ArchiveCommand),
     /// Print a kubeconfig with a new client certificate.
     Kubeconfig(Kubeconfig),
     /// Evaluate expressions of the Common Expression Language, without a server.

@@ -62,6 +62,11 @@ pub enum Key<'a> {
     /// A write that admission has judged is bound to the revision that it had before the first phase,
     /// so that what commits was judged by all of those that are in force then. The value is empty.
     AdmissionRules,
+    /// `u/ID`: what was purged from the past, see `quorate_store::Purge`. `ID` is a random one.
+    Purge {
+        /// Which one.
+        id: &'a str,
+    },
     /// `s/NAME`: data of the nodes themselves (tokens, certificates, sealed keys). `NAME` may hold
     /// further `/`.
     System {
@@ -86,6 +91,7 @@ impl<'a> Key<'a> {
             Self::LiveDefinition { name } => join(b"d", &[name]),
             Self::Allocation { class, name } => join(b"h", &[class, name]),
             Self::AdmissionRules => Bytes::from_static(ADMISSION_RULES),
+            Self::Purge { id } => join(b"u", &[id]),
             Self::System { name } => join(b"s", &[name]),
         }
     }
@@ -109,6 +115,7 @@ impl<'a> Key<'a> {
                 let whole = !class.is_empty() && !name.is_empty() && !name.contains('/');
                 whole.then_some(Self::Allocation { class, name })
             }
+            "u" => (!rest.is_empty() && !rest.contains('/')).then_some(Self::Purge { id: rest }),
             "s" => (!rest.is_empty()).then_some(Self::System { name: rest }),
             _ => None,
         }
@@ -188,6 +195,7 @@ mod tests {
         check(Key::LiveDefinition { name: "ws.x.example" }, "d/ws.x.example");
         check(Key::Allocation { class: "address", name: "fd00::1" }, "h/address/fd00::1");
         check(Key::AdmissionRules, "a/rules");
+        check(Key::Purge { id: "a" }, "u/a");
         check(Key::System { name: "tokens/a" }, "s/tokens/a");
     }
 
@@ -209,6 +217,8 @@ mod tests {
             "h/address/a/b",
             "a/",
             "a/rules/b",
+            "u/",
+            "u/a/b",
             "x/y",
         ] {
             assert_eq!(Key::parse(key.as_bytes()), None, "{key}");

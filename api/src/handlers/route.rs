@@ -118,6 +118,7 @@ pub(crate) fn find(api: &Api, catalogue: &Catalogue, info: &RequestInfo) -> Resu
         find_page(api, catalogue, &info.path).ok_or_else(|| no_page(api, catalogue, &info.path))?;
     let is_served = match route {
         Route::Admission(page) => info.verb == page.verb(),
+        Route::Past(page) => page.serves(info.verb),
         // Probes of every method are answered the same.
         Route::Health(..) => true,
         Route::Metrics(page) => metrics::serves(page, info.verb),

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use quorate_meta::Status;
-use quorate_store::{HistoryError, Revision, Snapshot};
+use quorate_store::{HistoryError, Purges, Revision, Snapshot};
 use tokio::time::{Instant, timeout};
 
 use super::freshness;
@@ -40,6 +40,13 @@ pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result
         }
         At::Exact(revision) => {
             wait_for(api, request, revision).await?;
+            // What was purged since counts as forgotten.
+            if let Ok(resource) = request.resource() {
+                let prefix = resource.prefix(request.namespace());
+                if Purges::since(&api.store.snapshot(), &prefix, revision).is_some() {
+                    return Err(failure(api, Status::list_expired()));
+                }
+            }
             api.store.snapshot_at(revision).map_err(|error| match error {
                 HistoryError::Compacted { .. } => failure(api, Status::list_expired()),
                 other => other.into(),

@@ -29,7 +29,7 @@ pub(crate) use signing_key::Rotation;
 use quorate_env::SystemEnv;
 
 use crate::bench;
-use crate::cli::{Command, Policy};
+use crate::cli::{ArchiveCommand, Command, Policy};
 use crate::error::Error;
 use crate::signing_keys::KeyKind;
 
@@ -64,6 +64,7 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::Blame(options) => past::blame::run(&options, &env).await,
         Command::Changes(options) => past::changes::run(&options, &env).await,
         Command::Undelete(options) => Box::pin(past::undelete::run(&options, &env)).await,
+        Command::Archive(ArchiveCommand::Purge(options)) => past::purge::run(&options, &env).await,
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Cel(command) => cel::run(command),
         Command::Bench(options) => Box::pin(bench::run(&options, &env)).await,

@@ -19,6 +19,7 @@ use crate::fill::{Fill, MAX_FILLS};
 use crate::options::{ArchiveOptions, ArchiveStatus, BackfillOptions};
 use crate::part;
 use crate::past::ArchivePast;
+use crate::rewrite::Rewriter;
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
 use crate::source::{Inventory, PastSource};
@@ -57,6 +58,7 @@ impl Archive {
             serving: serving.clone(),
             shared: Arc::clone(&shared),
             is_joined: false,
+            rewriter: Rewriter::default(),
             waited: None,
             fills: waiting,
         };
@@ -129,6 +131,7 @@ impl Archive {
             filled: self.shared.filled.bytes.load(Ordering::Relaxed),
             filled_transactions: self.shared.filled.transactions.load(Ordering::Relaxed),
             fill_failures: self.shared.filled.failures.load(Ordering::Relaxed),
+            rewritten: self.shared.rewritten.load(Ordering::Relaxed),
         }
     }
 }

@@ -17,6 +17,26 @@ const VERSIONS: u8 = 2;
 /// What each key that they changed held before, by key.
 const BASES: u8 = 3;
 
+/// A section whose records have entries, or another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Section {
+    /// See [`version`].
+    Versions,
+    /// See [`base`].
+    Bases,
+    /// What has no entries.
+    Other,
+}
+
+/// The section of a record's key.
+pub(crate) fn section_of(key: &[u8]) -> Section {
+    match key.get(4) {
+        Some(&VERSIONS) => Section::Versions,
+        Some(&BASES) => Section::Bases,
+        _ => Section::Other,
+    }
+}
+
 fn section(slice: u32, section: u8) -> Vec<u8> {
     let mut key = Vec::with_capacity(96);
     key.extend_from_slice(&slice.to_be_bytes());
@@ -27,6 +47,11 @@ fn section(slice: u32, section: u8) -> Vec<u8> {
 /// The record about the slice itself.
 pub(crate) fn info(slice: u32) -> Vec<u8> {
     section(slice, INFO)
+}
+
+/// Whether a key is that of a record about a slice.
+pub(crate) fn is_info(key: &[u8]) -> bool {
+    key.get(4) == Some(&INFO)
 }
 
 /// The transaction of a revision.
@@ -99,6 +124,19 @@ pub(crate) fn escape(key: &[u8], into: &mut Vec<u8>) {
     }
 }
 
+/// The key that the versions have so.
+pub(crate) fn unescape(escaped: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(escaped.len());
+    let mut bytes = escaped.iter();
+    while let Some(byte) = bytes.next() {
+        key.push(*byte);
+        if *byte == 0 {
+            bytes.next();
+        }
+    }
+    key
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +153,7 @@ mod tests {
                 let mut escaped = Vec::new();
                 escape(key, &mut escaped);
                 assert_eq!(escaped_key_of(&version), Some(&escaped[..]));
+                assert_eq!(unescape(&escaped), key);
                 versions.push(version);
             }
         }

@@ -12,8 +12,9 @@
 //!
 //! Reading order: `layout` and `record` (what is in a table), `slice`, `era`, `contents`; `bulk` and
 //! `writer` (how it gets there); `recent`, `listing` and `past` (how it is read); `part`, `source`,
-//! `missing`, `received`, `fill` and `backfill` (how it is filled from other members). Not here: who
-//! may read what, where the journal is, and how members are reached.
+//! `missing`, `received`, `fill` and `backfill` (how it is filled from other members); `purges` and
+//! `rewrite` (how what was purged leaves it). Not here: who may read what, where the journal is, and
+//! how members are reached.
 
 mod archive;
 mod backfill;
@@ -30,9 +31,11 @@ mod missing;
 mod options;
 mod part;
 mod past;
+mod purges;
 mod received;
 mod recent;
 mod record;
+mod rewrite;
 mod shared;
 mod slice;
 mod source;

@@ -51,11 +51,15 @@ impl SliceState {
         let mut passed = 0;
         loop {
             let is_next = |record: &io::Result<Record>| match record {
-                Ok((version, _)) => layout::escaped_key_of(version) == Some(&self.escaped[..]),
+                Ok((version, _)) => layout::escaped_key_of(version) <= Some(&self.escaped[..]),
                 Err(_) => true,
             };
             let Some(record) = self.versions.next_if(is_next) else { return Ok(newest) };
             let (version, value) = record?;
+            // A bulk that came after the bases were looked at may have brought other keys.
+            if layout::escaped_key_of(&version) != Some(&self.escaped[..]) {
+                continue;
+            }
             let revision = layout::revision_of(&version).ok_or_else(damaged)?;
             if revision <= self.at {
                 newest = Some((revision, value));

@@ -131,4 +131,6 @@ pub struct ArchiveStatus {
     pub filled_transactions: u64,
     /// Times that another member gave nothing, or something that was refused, since the start.
     pub fill_failures: u64,
+    /// Eras written anew without what was purged, since the start.
+    pub rewritten: u64,
 }

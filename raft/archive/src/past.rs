@@ -9,10 +9,13 @@ use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use quorate_store::{Batch, Entry, Extent, Past, PastError, Revision, Serving, Version};
+use quorate_store::{
+    Batch, Entry, Extent, Past, PastError, Purge, PurgeCount, Purges, Revision, Serving, Version,
+};
 
 use crate::contents::Contents;
 use crate::listing::{Held, Merge, SliceState, Source};
+use crate::purges;
 use crate::recent::Recent;
 use crate::shared::Shared;
 use crate::slice::Slice;
@@ -29,17 +32,21 @@ impl fmt::Debug for ArchivePast {
     }
 }
 
-/// Both at one moment.
-struct View<'a> {
+/// Both at one moment, and what was purged of them.
+pub(crate) struct View<'a> {
     shared: &'a Shared,
-    recent: Recent,
-    contents: Arc<Contents>,
+    pub(crate) recent: Recent,
+    pub(crate) contents: Arc<Contents>,
+    pub(crate) purges: Arc<Purges>,
 }
 
 impl ArchivePast {
     fn view(&self) -> View<'_> {
         let recent = Recent::now(&self.serving);
-        View { shared: &self.shared, recent, contents: self.shared.contents() }
+        let contents = self.shared.contents();
+        // Read last, so that what the contents have lost already is known to be purged.
+        let purges = self.shared.purges(&self.serving);
+        View { shared: &self.shared, recent, contents, purges }
     }
 
     /// The same for what was at this revision, if that can be told.
@@ -61,7 +68,7 @@ impl ArchivePast {
 }
 
 impl View<'_> {
-    fn sound<T>(&self, slice: &Slice, read: io::Result<T>) -> Result<T, PastError> {
+    pub(crate) fn sound<T>(&self, slice: &Slice, read: io::Result<T>) -> Result<T, PastError> {
         read.map_err(|error| {
             self.shared.report(slice, &error);
             PastError::Unreadable
@@ -125,7 +132,11 @@ impl View<'_> {
             if !key.starts_with(prefix) || found.len() == limit {
                 break;
             }
-            if let Some(entry) = entry.filter(|_| after.is_none_or(|after| key.as_ref() > after)) {
+            let is_told = |entry: &Entry| {
+                after.is_none_or(|after| key.as_ref() > after)
+                    && self.purges.taking(&key, entry.modified).is_none()
+            };
+            if let Some(entry) = entry.filter(is_told) {
                 found.push((key, entry));
             }
         }
@@ -305,7 +316,8 @@ impl Past for ArchivePast {
     }
 
     fn get(&self, key: &[u8], at: Revision) -> Result<Option<Entry>, PastError> {
-        self.view_of(at)?.get(key, at)
+        let view = self.view_of(at)?;
+        view.purges.readable(key, view.get(key, at)?)
     }
 
     fn range(
@@ -326,10 +338,20 @@ impl Past for ArchivePast {
     ) -> Result<Vec<Version>, PastError> {
         let view = self.view();
         let before = before.min(view.recent.revision().next());
-        view.versions(key, before, limit)
+        let mut found = view.versions(key, before, limit)?;
+        for version in &mut found {
+            version.entry = view.purges.without_purged(key, version.entry.take());
+        }
+        Ok(found)
     }
 
     fn changes(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, PastError> {
-        self.view_of(after)?.changes(after, max_bytes)
+        let view = self.view_of(after)?;
+        let found = view.changes(after, max_bytes)?;
+        Ok(found.iter().map(|batch| view.purges.purge_batch(batch)).collect())
+    }
+
+    fn count_purged(&self, purge: &Purge) -> Result<PurgeCount, PastError> {
+        purges::count(&self.view(), purge)
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
+use quorate_store::{Purges, Serving};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::contents::Contents;
@@ -18,6 +19,8 @@ use crate::slice::Slice;
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     contents: ArcSwap<Contents>,
+    /// What was known of purges when they were asked for last.
+    purges: ArcSwap<Purges>,
     /// The writer is to end. It holds no table, as the next one: what waits for the writer's end,
     /// and holds nothing else of the archive, finds every table closed.
     pub(crate) closing: CancellationToken,
@@ -31,6 +34,8 @@ pub(crate) struct Shared {
     pub(crate) failures: AtomicU64,
     /// What came from other members.
     pub(crate) filled: FillCounts,
+    /// Eras that were written anew without what was purged, since the start.
+    pub(crate) rewritten: AtomicU64,
 }
 
 impl Shared {
@@ -47,6 +52,19 @@ impl Shared {
     /// Shows what there is from now on.
     pub(crate) fn publish(&self, contents: Contents) {
         self.contents.store(Arc::new(contents));
+    }
+
+    /// The purges that the newest state has.
+    pub(crate) fn purges(&self, serving: &Serving) -> Arc<Purges> {
+        let known = self.purges.load_full();
+        match known.refreshed(&serving.snapshot()) {
+            None => known,
+            Some(newer) => {
+                let newer = Arc::new(newer);
+                self.purges.store(Arc::clone(&newer));
+                newer
+            }
+        }
     }
 
     /// Reading this slice has failed. An era that is damaged is dropped; one that only could not be

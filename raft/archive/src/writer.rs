@@ -27,6 +27,7 @@ use crate::fill::{Fill, FillError};
 use crate::options::ArchiveOptions;
 use crate::received::check_changes;
 use crate::record::{FORMAT, SliceInfo};
+use crate::rewrite::{Rewriter, is_same};
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
 
@@ -50,6 +51,7 @@ pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     /// The archive's end was compared with the journal.
     pub(crate) is_joined: bool,
+    pub(crate) rewriter: Rewriter,
     /// How long something has waited, as the writer's own pauses count it: clocks jump.
     pub(crate) waited: Option<Duration>,
     /// What another member gave ([`crate::backfill`]).
@@ -73,6 +75,9 @@ impl Writer {
             };
             self.fill();
             self.expire();
+            if wait != RETRY && self.rewrite() {
+                wait = Duration::ZERO;
+            }
         }
         self.catch_up(1);
     }
@@ -83,6 +88,24 @@ impl Writer {
         future::select(closing, self.options.disk.pause(time)).await;
         self.waited = self.waited.map(|waited| waited.saturating_add(time));
         self.shared.closing.is_cancelled()
+    }
+
+    /// Writes an era anew that has what was purged. True when another one may have it too.
+    fn rewrite(&mut self) -> bool {
+        let purges = self.shared.purges(&self.serving);
+        match self.rewriter.step(&self.options, &self.shared, &purges) {
+            Ok(more) => more,
+            // Room is made as for a bulk.
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                self.note_failure(&error);
+                false
+            }
+            Err(error) => {
+                self.shared.count_failure();
+                tracing::warn!(%error, "what was purged is still on the disk; it is tried again");
+                false
+            }
+        }
     }
 
     /// Archives what waits, so many bulks at most, however short it has waited.
@@ -114,6 +137,8 @@ impl Writer {
         }
         let read = self.serving.changes(archived, self.options.bulk_bytes);
         let batches = read.map_err(|error| io::Error::other(error.to_string()))?;
+        let purges = self.shared.purges(&self.serving);
+        let batches: Vec<_> = batches.iter().map(|batch| purges.purge_batch(batch)).collect();
         let bytes: usize = batches.iter().map(|batch| batch.footprint()).sum();
         let has_waited = *self.waited.get_or_insert_default() >= self.options.bulk_wait;
         let is_full = bytes >= self.options.bulk_bytes;
@@ -150,16 +175,17 @@ impl Writer {
 
     fn take_in(&self, fill: &Fill) -> Result<(), FillError> {
         let Fill { batches, range, after_ms, is_continued, .. } = fill;
+        let purges = self.shared.purges(&self.serving);
+        let batches: Vec<_> = batches.iter().map(|batch| purges.purge_batch(batch)).collect();
         let mut contents = Contents::clone(&self.shared.contents());
         let is_joined = contents.ending_at(range.after).is_some();
         if !contents.lacks(*range) || (*is_continued && !is_joined) {
             return Err(FillError::Overtaken);
         }
-        // A filter over what was received belongs here: what comes after this is archived.
         let slice = self.slice_for(&contents, (range.after, *after_ms), &batches[0])?;
-        check_changes(&slice, batches).inspect_err(|_| slice.abandon())?;
+        check_changes(&slice, &batches).inspect_err(|_| slice.abandon())?;
         let (grown, written) =
-            write(&slice, batches).inspect_err(|error| self.shared.report(&slice, error))?;
+            write(&slice, &batches).inspect_err(|error| self.shared.report(&slice, error))?;
         contents.put(grown);
         self.shared.publish(contents);
         self.shared.filled.add(batches.len(), written);
@@ -230,7 +256,7 @@ impl Writer {
         let Ok(theirs) = self.serving.changes(before, 1) else { return };
         let ours = last.batches(before).next();
         if let (Some(theirs), Some(Ok(ours))) = (theirs.first(), &ours)
-            && **theirs == *ours
+            && is_same(ours, theirs)
         {
             return;
         }

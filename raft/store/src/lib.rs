@@ -14,6 +14,8 @@ mod layer;
 mod limits;
 mod memory;
 mod past;
+mod purge;
+mod purges;
 mod revision;
 mod serving;
 mod snapshot;
@@ -32,7 +34,9 @@ pub use limits::{
     Retention,
 };
 pub use memory::{MemoryOptions, MemoryStore};
-pub use past::{Extent, Gap, Past, PastError, Version};
+pub use past::{Extent, Gap, Past, PastError, PurgeCount, Version};
+pub use purge::{MAX_PURGE_KEPT, MAX_PURGES, PURGES, Purge};
+pub use purges::{KnownPurge, Purges};
 pub use revision::Revision;
 pub use serving::{DEFAULT_RING_BYTES, History, Serving, ServingOptions, Watch, WatchBatch};
 pub use snapshot::Snapshot;

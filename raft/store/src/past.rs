@@ -3,7 +3,10 @@
 //! Invariants: what a transaction that was acknowledged has changed is in the past at once; an answer
 //! is what was, or an error that says why it is not known, never a guess. Every method but
 //! [`Past::extent`] may read a disk and takes its caller's thread for that long:
-//! `quorate_env::blocking` is the place for it. Who may read what is not decided here.
+//! `quorate_env::blocking` is the place for it. What was purged ([`crate::Purges`]) is in no answer of
+//! a member that has applied the record: its entries have an empty value where versions and
+//! transactions are told, are left out of ranges, and are an error where one is asked for. Who may
+//! read what is not decided here.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +14,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use thiserror::Error;
 
-use crate::{Batch, Entry, Revision};
+use crate::{Batch, Entry, Purge, Revision};
 
 /// What was, seen from one node.
 pub trait Past: Send + Sync + fmt::Debug + 'static {
@@ -34,11 +37,11 @@ pub trait Past: Send + Sync + fmt::Debug + 'static {
     /// What the key held at this revision; `None` when it was absent.
     ///
     /// # Errors
-    /// See [`PastError`].
+    /// [`PastError::Purged`]; those of reading.
     fn get(&self, key: &[u8], at: Revision) -> Result<Option<Entry>, PastError>;
 
     /// The keys with this prefix strictly after `after` and what they held at this revision, in the
-    /// order of keys, `limit` of them at most.
+    /// order of keys, `limit` of them at most, without those that held what was purged.
     ///
     /// # Errors
     /// See [`PastError`].
@@ -69,6 +72,21 @@ pub trait Past: Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// See [`PastError`].
     fn changes(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, PastError>;
+
+    /// How much a purge would take that is still there. May look through all of the past.
+    ///
+    /// # Errors
+    /// See [`PastError`].
+    fn count_purged(&self, purge: &Purge) -> Result<PurgeCount, PastError>;
+}
+
+/// What a purge takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PurgeCount {
+    /// Objects of which it takes a version.
+    pub objects: usize,
+    /// Versions with contents that it takes.
+    pub versions: usize,
 }
 
 /// How far back the past reaches.
@@ -104,7 +122,7 @@ pub struct Version {
     pub time_ms: Option<u64>,
     /// See [`crate::Txn::origin`]; empty when the transaction is older than the extent.
     pub origin: Bytes,
-    /// What the key held; `None` after a deletion.
+    /// What the key held; `None` after a deletion. Without a value when that was purged.
     pub entry: Option<Entry>,
 }
 
@@ -132,6 +150,14 @@ pub enum PastError {
     Missing {
         /// That part.
         gap: Gap,
+    },
+    /// What the key held then was purged.
+    #[error("what was there was purged, with all versions up to revision {upto}")]
+    Purged {
+        /// See [`Purge::upto`].
+        upto: Revision,
+        /// See [`Purge::time_ms`].
+        time_ms: u64,
     },
     /// Reading it failed; the node's log says why.
     #[error("the archive cannot be read")]

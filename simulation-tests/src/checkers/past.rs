@@ -279,6 +279,8 @@ impl Replay<'_> {
                 at > newest && (*asked, *applied) == (at, newest)
             }
             Err(PastError::Missing { gap }) => self.is_gap(*gap) && at < gap.last,
+            // Nothing is purged here.
+            Err(PastError::Purged { .. }) => false,
             Err(PastError::Unreadable) => self.is_decayed,
         };
         if is_right {

@@ -16,7 +16,7 @@ use quorate_store::{Revision, Version};
 use super::extent::document;
 use super::history::{change_of, decode_all, differences, plain};
 use super::moment::{Moment, asked};
-use super::state::{PastState, archive, failure, resolve, time_text};
+use super::state::{PastState, archive, failure, is_purged, resolve, time_text};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::options::At;
@@ -137,11 +137,16 @@ async fn walk(
     while seen < MAX_VERSIONS {
         let versions = blocking(|| state.past.versions(key, before, CHUNK_VERSIONS));
         let versions = versions.map_err(failure)?;
-        let ended = versions.len() < CHUNK_VERSIONS;
+        let mut ended = versions.len() < CHUNK_VERSIONS;
         let objects = decode_all(resource, &versions).await?;
         for (version, object) in versions.into_iter().zip(objects) {
             (before, seen) = (version.revision, seen + 1);
             walk.oldest = Some((version.revision, version.time_ms));
+            // What the version after it has changed cannot be told.
+            if version.entry.as_ref().is_some_and(is_purged) {
+                ended = true;
+                break;
+            }
             // An older object of the same name ends before its creation is passed.
             let Some(object) = object else { continue };
             if let Some((newer, after)) = &newer {

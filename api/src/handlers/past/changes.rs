@@ -21,7 +21,7 @@ use super::extent::{document, oldest};
 use super::history::put_changed;
 use super::moment::Moment;
 use super::parameters;
-use super::state::{archive, failure, revision_of};
+use super::state::{archive, failure, is_purged, revision_of};
 use super::visible::{Named, Visible};
 use crate::Api;
 use crate::body::Body;
@@ -151,6 +151,9 @@ async fn put_object(
         (Some(_), Some(_)) => ChangeType::Modified,
     };
     members.insert("type", kind.name());
+    if event.current.as_ref().is_some_and(is_purged) {
+        members.insert("purged", true);
+    }
     if let (Some(before), Some(after)) = (&event.previous, &event.current) {
         // What cannot be read today still has changed.
         let before = stored_codec::decode_converted(resource, before).await;

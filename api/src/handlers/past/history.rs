@@ -14,7 +14,7 @@ use quorate_store::{Entry, Past, PastError, Revision, Version};
 
 use super::change::{Change, ChangeType};
 use super::extent::document;
-use super::state::{archive, failure};
+use super::state::{archive, failure, is_purged};
 use super::{AS_OF, parameters};
 use crate::Api;
 use crate::body::Body;
@@ -107,6 +107,9 @@ async fn items(
         let (object, before) = (&objects[place], objects.get(place + 1).and_then(Option::as_ref));
         let kind = type_of(version);
         let mut members = change_of(version).members();
+        if version.entry.as_ref().is_some_and(is_purged) {
+            members.insert("purged", true);
+        }
         members.insert("type", kind.name());
         if let (ChangeType::Modified, Some(object), Some(before)) = (kind, object, before) {
             put_changed(resource, before, object, &mut members);
@@ -141,13 +144,13 @@ fn type_of(version: &Version) -> ChangeType {
     }
 }
 
-/// The objects of versions as they are served today; `None` for deletions.
+/// The objects of versions as they are served today; `None` for deletions and for what was purged.
 pub(super) async fn decode_all(
     resource: &Resource,
     versions: &[Version],
 ) -> Result<Vec<Option<Value>>, Error> {
-    let mut entries: Vec<Option<Entry>> =
-        versions.iter().map(|version| version.entry.clone()).collect();
+    let readable = |version: &Version| version.entry.clone().filter(|entry| !is_purged(entry));
+    let mut entries: Vec<Option<Entry>> = versions.iter().map(readable).collect();
     if let Some(remote) = &resource.remote {
         let mut values: Vec<Bytes> =
             entries.iter().flatten().map(|entry| entry.value.clone()).collect();

@@ -15,6 +15,8 @@ mod extent;
 mod history;
 mod moment;
 mod parameters;
+mod purge;
+mod purge_request;
 mod refused;
 mod state;
 mod visible;
@@ -22,7 +24,7 @@ mod visible;
 use std::sync::Arc;
 
 use http::Response;
-use quorate_access::request::RequestInfo;
+use quorate_access::request::{RequestInfo, Verb};
 use quorate_registry::error::Error;
 
 use crate::Api;
@@ -31,7 +33,7 @@ use crate::handlers::Request;
 
 pub(super) use moment::{AS_OF, Moment, asked, refuse_misplaced};
 pub(super) use state::{
-    CHUNK_OBJECTS, PastChunk, PastState, failure, has_shape, object_state, resolve,
+    CHUNK_OBJECTS, PastChunk, PastState, failure, has_shape, is_purged, object_state, resolve,
 };
 
 /// A page about the past of the whole cluster.
@@ -41,6 +43,8 @@ pub(crate) enum PastPage {
     Extent,
     /// `GET /past/changes`: what has changed, or what was refused.
     Changes,
+    /// `POST /past/purges`: versions are deleted for good; `GET`: what was.
+    Purges,
 }
 
 impl PastPage {
@@ -49,8 +53,14 @@ impl PastPage {
         match path {
             "/past" => Some(Self::Extent),
             "/past/changes" => Some(Self::Changes),
+            "/past/purges" => Some(Self::Purges),
             _ => None,
         }
+    }
+
+    /// Whether it is asked by this verb.
+    pub(crate) fn serves(self, verb: Verb) -> bool {
+        verb == Verb::Get || (self == Self::Purges && verb == Verb::Create)
     }
 }
 
@@ -103,5 +113,7 @@ pub(super) async fn handle(
             refused::handle(api, request).await
         }
         PastPage::Changes => changes::handle(api, request).await,
+        PastPage::Purges if request.info.verb == Verb::Create => purge::handle(api, request).await,
+        PastPage::Purges => purge::list(api, request).await,
     }
 }

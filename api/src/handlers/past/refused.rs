@@ -6,6 +6,8 @@ use http::{Response, StatusCode};
 use quorate_access::authorization::Action;
 use quorate_meta::{Map, Value};
 use quorate_registry::error::Error;
+use quorate_registry::keys::Key;
+use quorate_store::Purges;
 
 use super::extent::document;
 use super::parameters;
@@ -37,7 +39,9 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         };
         fits("namespace", write.namespace.as_deref()) && fits("name", write.name.as_deref())
     };
-    let told = api.refused_writes.told();
+    let mut told = api.refused_writes.told();
+    let purges = Purges::of(&api.store.snapshot());
+    told.samples.iter_mut().for_each(|write| forget_purged(&purges, write));
     let counts = told.counts.iter().filter(|(key, _)| fits(key)).map(|(key, count)| {
         let mut members = key_members(key);
         members.insert("user", key.user.as_str());
@@ -52,6 +56,22 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
     answer.insert("items", Value::List(samples.take(limit).map(item).collect()));
     answer.insert("dropped", i64::try_from(told.dropped).unwrap_or(i64::MAX));
     respond::value(&request.format, StatusCode::OK, &Value::Map(answer))
+}
+
+/// Messages may quote what was to be written.
+fn forget_purged(purges: &Purges, write: &mut RefusedWrite) {
+    let key = Key::Object {
+        group: &write.key.group,
+        resource: &write.key.resource,
+        namespace: write.namespace.as_deref(),
+        name: write.name.as_deref().unwrap_or_default(),
+    };
+    let key = key.encode();
+    let is_purged =
+        purges.iter().any(|known| known.purge.names(&key) && write.time_ms <= known.purge.time_ms);
+    if is_purged {
+        write.message.clear();
+    }
 }
 
 fn key_members(key: &RefusalKey) -> Map {

@@ -54,9 +54,14 @@ impl PastState {
         let mut found = blocking(|| self.past.range(prefix, after, self.at, most))?;
         let last = found.last().map(|(key, _)| key.clone());
         let more = last.filter(|_| found.len() == most);
-        found.retain(|(key, _)| has_shape(resource, key));
+        found.retain(|(key, entry)| has_shape(resource, key) && !is_purged(entry));
         Ok(PastChunk { found, more })
     }
+}
+
+/// Whether the contents of an object's version were purged: what is stored of an object is never empty.
+pub(in crate::handlers) fn is_purged(entry: &Entry) -> bool {
+    entry.value.is_empty()
 }
 
 /// Whether a key is one that objects of the resource have today.
@@ -149,6 +154,12 @@ pub(in crate::handlers) fn failure(error: PastError) -> Error {
             time_text(oldest_ms)
         ))
         .into(),
+        PastError::Purged { upto, time_ms } => Status::expired(format!(
+            "the contents that were there then were purged at {}, with all versions up to revision {upto} \
+             that did not live then",
+            time_text(time_ms)
+        ))
+        .into(),
         PastError::Future { .. } => Error::bad_request(error.to_string()),
         PastError::Missing { .. } | PastError::Unreadable => {
             let message = format!("the past cannot be read at present: {error}");
@@ -184,6 +195,13 @@ mod tests {
         let oldest = Revision::new(7);
         let expired = PastError::Expired { oldest, oldest_ms: 1234 };
         check(expired, 410, None, "begins with revision 7 of 1970-01-01T00:00:01.234Z");
+        let purged = PastError::Purged { upto: oldest, time_ms: 1234 };
+        check(
+            purged,
+            410,
+            None,
+            "purged at 1970-01-01T00:00:01.234Z, with all versions up to revision 7",
+        );
         let gap = Gap { after: oldest, last: Revision::new(9) };
         check(PastError::Missing { gap }, 503, Some(5), "after revision 7 up to 9 is not here");
         check(PastError::Unreadable, 503, Some(5), "cannot be read");

@@ -14,7 +14,7 @@ use quorate_access::flow_control::CountedWatch;
 use quorate_env::blocking;
 use quorate_meta::Status;
 use quorate_registry::error::Error;
-use quorate_store::{Batch, Event, HistoryError, Watch};
+use quorate_store::{Batch, Event, HistoryError, Purges, Watch};
 use quorate_wire::stored::CorruptValue;
 use tokio::time::Instant;
 
@@ -61,6 +61,17 @@ enum Next {
     Last(Bytes),
     /// The living watch.
     Living(Watch),
+}
+
+/// The event as if what was purged had not been there.
+fn told(event: &Event) -> Option<Event> {
+    let mut event = event.clone();
+    event.previous = event.previous.filter(|entry| !past::is_purged(entry));
+    event.current = match event.current {
+        Some(entry) if past::is_purged(&entry) => None,
+        other => other,
+    };
+    (event.current.is_some() || event.previous.is_some()).then_some(event)
 }
 
 /// A watch on its way to the present.
@@ -125,10 +136,14 @@ impl PastWatch {
         if Instant::now() >= self.deadline || self.api.lifecycle.phase() == Phase::Ending {
             return Next::Last(Bytes::new());
         }
-        match self.api.store.watch(self.prefix.clone(), self.state.at) {
-            Ok(living) => return Next::Living(living),
-            Err(HistoryError::Compacted { .. }) => {}
-            Err(error) => return Next::Last(self.last_line(&refusal(self.state.at, error))),
+        // The living watch tells what was purged as long as the history has it.
+        let newest = self.api.store.snapshot();
+        if Purges::since(&newest, &self.prefix, self.state.at).is_none() {
+            match self.api.store.watch(self.prefix.clone(), self.state.at) {
+                Ok(living) => return Next::Living(living),
+                Err(HistoryError::Compacted { .. }) => {}
+                Err(error) => return Next::Last(self.last_line(&refusal(self.state.at, error))),
+            }
         }
         let read = blocking(|| self.state.past.changes(self.state.at, READ_BYTES));
         let batches = match read {
@@ -159,7 +174,7 @@ impl PastWatch {
         let is_watched = |event: &&Event| {
             event.key.starts_with(&self.prefix) && past::has_shape(resource, &event.key)
         };
-        let events: Vec<Event> = batch.events.iter().filter(is_watched).cloned().collect();
+        let events: Vec<Event> = batch.events.iter().filter(is_watched).filter_map(told).collect();
         if events.is_empty() {
             return Ok(());
         }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Response;
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use quorate_meta::{Status, well_known};
-use quorate_store::{HistoryError, Revision};
+use quorate_store::{HistoryError, Purges, Revision};
 
 use super::end::ResourceEnd;
 use super::event;
@@ -105,6 +105,10 @@ fn stream(
     (prefix, after, initial): (Bytes, Revision, Option<Initial>),
 ) -> Result<Body, Error> {
     let counted = api.flow_control.watches().join(prefix.clone());
+    // The history still has what was purged, so it counts as forgotten.
+    if let Some(upto) = Purges::since(&api.store.snapshot(), &prefix, after) {
+        return last_line(&renderer, &Status::watch_expired(after.get(), upto.get()));
+    }
     let watch = match api.store.watch(prefix, after) {
         Ok(watch) => watch,
         Err(error) => return last_line(&renderer, &refusal(after, error)),

@@ -3,6 +3,7 @@
 mod changes;
 mod history;
 mod intruders;
+mod purges;
 mod reads;
 mod watches;
 

@@ -87,7 +87,9 @@ fn row(change: &Change, now_ms: u64, is_wide: bool) -> Vec<String> {
 
 /// What a change did to the object.
 pub(super) fn what(change: &Change, paths: usize) -> String {
-    if change.0.get("oldest").is_some() {
+    if change.0.get("purged").is_some() {
+        "(purged)".to_owned()
+    } else if change.0.get("oldest").is_some() {
         "(older than the archive)".to_owned()
     } else if change.is_deletion() {
         "(deleted)".to_owned()
@@ -118,6 +120,10 @@ mod tests {
         check(
             json!({"revision": "6", "time": "2026-11-28T11:00:00.000Z", "type": "DELETED", "source": "gc"}),
             "6|2026-11-28T11:00:00Z|60m|delete|gc||(deleted)",
+        );
+        check(
+            json!({"revision": "3", "type": "MODIFIED", "purged": true}),
+            "3|||(older)|||(purged)",
         );
         check(
             json!({"revision": "2", "type": "ADDED", "oldest": true}),

@@ -9,5 +9,6 @@ pub(super) mod diff;
 pub(super) mod get;
 pub(super) mod history;
 mod object_text;
+pub(super) mod purge;
 mod session;
 pub(super) mod undelete;

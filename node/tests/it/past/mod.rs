@@ -4,6 +4,7 @@ mod bad_manifest;
 mod definition;
 mod namespace;
 mod object;
+mod purge;
 mod refusals;
 
 use std::path::{Path, PathBuf};

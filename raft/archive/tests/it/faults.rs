@@ -264,7 +264,7 @@ fn a_table_that_ends_the_process_is_dropped() {
     }
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -278,7 +278,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// As a crash leaves it: what is being written may be there in part.
-fn copy_folder(from: &Path, to: &Path) {
+pub(crate) fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     let Ok(entries) = fs::read_dir(from) else { return };
     for path in entries.flatten().map(|entry| entry.path()) {

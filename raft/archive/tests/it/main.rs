@@ -6,4 +6,5 @@ mod backfill;
 mod expiry;
 mod faults;
 mod model;
+mod purge;
 mod support;

@@ -1,6 +1,7 @@
 //! The past of the memory store: every transaction that there ever was.
 //!
-//! Invariants: contiguous from the first transaction on; nothing is dropped. The yardstick for archives
+//! Invariants: contiguous from the first transaction on; nothing is dropped, though what was purged
+//! is not told. The yardstick for archives
 //! that keep their data on disk.
 
 use std::collections::BTreeMap;
@@ -10,7 +11,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::RwLock;
 
-use crate::{Batch, Entry, Event, Extent, Past, PastError, Revision, Version};
+use crate::{
+    Batch, Entry, Event, Extent, Past, PastError, Purge, PurgeCount, Purges, Revision, Version,
+};
 
 #[derive(Debug, Default)]
 pub(super) struct MemoryPast {
@@ -23,6 +26,7 @@ struct Transactions {
     batches: Vec<Arc<Batch>>,
     /// The revisions that changed each key, ascending.
     changed: BTreeMap<Bytes, Vec<Revision>>,
+    purges: Purges,
 }
 
 impl MemoryPast {
@@ -31,6 +35,7 @@ impl MemoryPast {
         let mut kept = self.kept.write();
         for event in batch.events.iter() {
             kept.changed.entry(event.key.clone()).or_default().push(batch.revision);
+            kept.purges.follow(event);
         }
         kept.batches.push(Arc::clone(batch));
     }
@@ -85,7 +90,8 @@ impl Past for MemoryPast {
     fn get(&self, key: &[u8], at: Revision) -> Result<Option<Entry>, PastError> {
         let kept = self.kept.read();
         kept.check(at)?;
-        Ok(kept.changed.get(key).and_then(|changed| kept.entry(key, changed, at)))
+        let entry = kept.changed.get(key).and_then(|changed| kept.entry(key, changed, at));
+        kept.purges.readable(key, entry)
     }
 
     fn range(
@@ -104,7 +110,8 @@ impl Past for MemoryPast {
         let keys = kept.changed.range::<[u8], _>((from, Bound::Unbounded));
         let held = keys
             .take_while(|(key, _)| key.starts_with(prefix))
-            .filter_map(|(key, changed)| Some((key.clone(), kept.entry(key, changed, at)?)));
+            .filter_map(|(key, changed)| Some((key.clone(), kept.entry(key, changed, at)?)))
+            .filter(|(key, entry)| kept.purges.taking(key, entry.modified).is_none());
         Ok(held.take(limit).collect())
     }
 
@@ -123,7 +130,7 @@ impl Past for MemoryPast {
                 revision: *revision,
                 time_ms: Some(batch.time_ms),
                 origin: batch.origin.clone(),
-                entry: kept.event(key, *revision).current.clone(),
+                entry: kept.purges.without_purged(key, kept.event(key, *revision).current.clone()),
             }
         };
         Ok(older.take(limit).map(version).collect())
@@ -139,6 +146,30 @@ impl Past for MemoryPast {
             bytes += batch.footprint();
             first_or_fits
         };
-        Ok(kept.batches[skip..].iter().take_while(fits).cloned().collect())
+        let found = kept.batches[skip..].iter().take_while(fits);
+        Ok(found.map(|batch| kept.purges.purge_batch(batch)).collect())
+    }
+
+    fn count_purged(&self, purge: &Purge) -> Result<PurgeCount, PastError> {
+        let kept = self.kept.read();
+        let mut count = PurgeCount::default();
+        if purge.from >= purge.to {
+            return Ok(count);
+        }
+        let named = kept.changed.range::<[u8], _>((
+            Bound::Included(purge.from.as_ref()),
+            Bound::Excluded(purge.to.as_ref()),
+        ));
+        for (key, changed) in named {
+            let takes = |revision: &&Revision| {
+                purge.takes(key, **revision)
+                    && kept.purges.taking(key, **revision).is_none()
+                    && kept.event(key, **revision).current.is_some()
+            };
+            let versions = changed.iter().filter(takes).count();
+            count.versions += versions;
+            count.objects += usize::from(versions > 0);
+        }
+        Ok(count)
     }
 }

@@ -1,7 +1,7 @@
 //! Scans in pages, over archives of which parts are not here.
 
 use bytes::Bytes;
-use quorate_store::{Entry, Event, Extent, Gap, Version};
+use quorate_store::{Entry, Event, Extent, Gap, Purge, PurgeCount, Version};
 
 use super::*;
 
@@ -52,6 +52,10 @@ impl Past for Transactions {
     }
 
     fn versions(&self, _: &[u8], _: Revision, _: usize) -> Result<Vec<Version>, PastError> {
+        Err(PastError::Unreadable)
+    }
+
+    fn count_purged(&self, _: &Purge) -> Result<PurgeCount, PastError> {
         Err(PastError::Unreadable)
     }
 
