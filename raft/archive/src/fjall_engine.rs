@@ -24,6 +24,7 @@ use fjall::config::{BlockSizePolicy, CompressionPolicy, PinningPolicy};
 use fjall::{CompressionType, Config, Database, Guard, Keyspace, KeyspaceCreateOptions};
 
 use crate::engine::{Engine, Record, Records, Table};
+use crate::fjall_files;
 
 /// Bytes of blocks in memory, those of all tables together.
 const CACHE_BYTES: u64 = 16 << 20;
@@ -73,8 +74,8 @@ impl FjallEngine {
 }
 
 impl FjallEngine {
-    /// Notes that a table is being opened: damage may make fjall ask for more memory than there is,
-    /// which ends the process. A table that has ended it often enough is damaged.
+    /// Notes that a table is being opened: damage that was not foreseen may make fjall ask for more
+    /// memory than there is, which ends the process. A table that has ended it often enough is damaged.
     fn mark_opening(&self, name: &str) -> io::Result<PathBuf> {
         let marker = self.directory.join(format!("{OPENING}{name}"));
         let mut tries = fs::read(&marker).unwrap_or_default();
@@ -84,8 +85,11 @@ impl FjallEngine {
             return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
         }
         tries.push(b'.');
-        fs::write(&marker, tries)?;
-        Ok(marker)
+        match fs::write(&marker, tries) {
+            // It can be read all the same.
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => Ok(marker),
+            written => written.map(|()| marker),
+        }
     }
 
     /// Opens a table, unless it is open.
@@ -94,13 +98,17 @@ impl FjallEngine {
         let builder = Database::builder(&directory);
         let mut config = builder.worker_threads(1).max_cached_files(Some(OPEN_FILES)).into_config();
         config.cache = self.shared.cache.clone();
+        fjall_files::check(&directory)?;
         let marker = self.mark_opening(name)?;
         let opened = sound(|| {
             let database = Database::open(config)?;
             let keyspace = database.keyspace(KEYSPACE, keyspace_options)?;
             Ok((database, keyspace))
         });
-        fs::remove_file(marker)?;
+        match fs::remove_file(marker) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
         let (database, keyspace) = opened?;
         let given_up = AtomicBool::new(false);
         Ok(Arc::new(FjallTable {
@@ -172,6 +180,8 @@ fn sound<T>(work: impl FnOnce() -> fjall::Result<T>) -> io::Result<T> {
         Ok(Err(fjall::Error::Io(error))) => Err(error),
         Ok(Err(fjall::Error::Storage(fjall::LsmError::Io(error)))) => Err(error),
         Ok(Err(fjall::Error::Locked)) => Err(io::ErrorKind::WouldBlock.into()),
+        // An earlier write has failed; what was written before can be read.
+        Ok(Err(fjall::Error::Poisoned)) => Err(io::Error::other("an earlier write has failed")),
         Ok(Err(error)) => Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string())),
         Err(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "a file cannot be understood")),
     }

@@ -24,6 +24,7 @@ mod engine;
 mod era;
 mod fill;
 mod fjall_engine;
+mod fjall_files;
 mod layout;
 mod listing;
 mod memory_engine;
