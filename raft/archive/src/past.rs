@@ -16,7 +16,7 @@ use quorate_store::{
 use crate::contents::Contents;
 use crate::listing::{Held, Merge, SliceState, Source};
 use crate::purges;
-use crate::recent::Recent;
+use crate::recent::{Recent, event_of};
 use crate::shared::Shared;
 use crate::slice::Slice;
 
@@ -162,21 +162,15 @@ impl View<'_> {
         before: Revision,
         limit: usize,
     ) -> Result<Vec<Version>, PastError> {
-        let mut found = Vec::new();
-        self.recent.walk(self.contents.archived, |batch| {
-            if let Some(event) = batch.events.iter().find(|event| event.key == key) {
-                found.push(Version {
-                    revision: batch.revision,
-                    time_ms: Some(batch.time_ms),
-                    origin: batch.origin.clone(),
-                    entry: event.current.clone(),
-                });
-            }
-            true
-        })?;
-        found.retain(|version| version.revision < before);
-        found.reverse();
-        found.truncate(limit);
+        let version = |batch: Arc<Batch>| Version {
+            revision: batch.revision,
+            time_ms: Some(batch.time_ms),
+            origin: batch.origin.clone(),
+            entry: event_of(&batch, key).and_then(|event| event.current.clone()),
+        };
+        let newer = self.recent.changes_of(key, self.contents.archived)?.into_iter();
+        let older = newer.filter(|batch| batch.revision < before);
+        let mut found: Vec<Version> = older.take(limit).map(version).collect();
         for (place, slice) in self.contents.slices.iter().enumerate().rev() {
             if found.len() >= limit {
                 return Ok(found);
@@ -337,6 +331,11 @@ impl Past for ArchivePast {
         limit: usize,
     ) -> Result<Vec<Version>, PastError> {
         let view = self.view();
+        let (oldest, oldest_ms) = view.contents.oldest();
+        if oldest > view.recent.revision() {
+            // After a crash the log has yet to supply what the archive has.
+            return Err(PastError::Expired { oldest, oldest_ms });
+        }
         let before = before.min(view.recent.revision().next());
         let mut found = view.versions(key, before, limit)?;
         for version in &mut found {

@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use quorate_store::{Batch, Entry, HistoryError, PastError, Revision, Serving, Snapshot};
+use quorate_store::{Batch, Entry, Event, HistoryError, PastError, Revision, Serving, Snapshot};
 
 /// Bytes of changes that are read at a time.
 const READ_BYTES: usize = 8 << 20;
+/// Changes of one key that are looked up one by one, before all changes are looked through.
+const MAX_CHAIN: usize = 64;
 
 /// The newest state, and the way to the changes before it.
 pub(crate) struct Recent {
@@ -36,13 +38,54 @@ impl Recent {
         if let Some(entry) = now.filter(|entry| entry.modified <= at) {
             return Ok(Some(entry.clone()));
         }
+        let (chain, reached) = self.chain(key, at)?;
         let mut found = None;
-        self.walk(at, |batch| {
-            let event = batch.events.iter().find(|event| event.key == key);
-            found = event.map(|event| event.previous.clone());
+        self.walk_before(at, reached, |batch| {
+            found = event_of(batch, key).map(|event| event.previous.clone());
             found.is_none()
         })?;
-        Ok(found.unwrap_or_else(|| now.cloned()))
+        let previous = || {
+            let oldest = chain.last().and_then(|batch| event_of(batch, key));
+            oldest.map(|event| event.previous.clone())
+        };
+        Ok(found.or_else(previous).unwrap_or_else(|| now.cloned()))
+    }
+
+    /// The transactions after such a revision that changed a key, newest first.
+    pub(crate) fn changes_of(
+        &self,
+        key: &[u8],
+        after: Revision,
+    ) -> Result<Vec<Arc<Batch>>, PastError> {
+        let (mut chain, reached) = self.chain(key, after)?;
+        let mut older = Vec::new();
+        self.walk_before(after, reached, |batch| {
+            older.extend(event_of(batch, key).map(|_| Arc::clone(batch)));
+            true
+        })?;
+        chain.extend(older.into_iter().rev());
+        Ok(chain)
+    }
+
+    /// The newest of them, by what each change says of the one before it, and the revision that they
+    /// begin with: what is before that has to be looked through, for the key was absent then, or
+    /// has changed too often.
+    fn chain(&self, key: &[u8], after: Revision) -> Result<(Vec<Arc<Batch>>, Revision), PastError> {
+        let mut found: Vec<Arc<Batch>> = Vec::new();
+        let mut made = self.newest.get(key).map(|entry| entry.modified);
+        let mut reached = self.revision().next();
+        while let Some(revision) = made.filter(|_| found.len() < MAX_CHAIN) {
+            if revision <= after {
+                return Ok((found, after));
+            }
+            let batches = self.changes(Revision::new(revision.get() - 1), 1)?;
+            let batch = batches.into_iter().next().ok_or(PastError::Unreadable)?;
+            let event = event_of(&batch, key).ok_or(PastError::Unreadable)?;
+            made = event.previous.as_ref().map(|entry| entry.modified);
+            reached = revision;
+            found.push(batch);
+        }
+        Ok((found, reached))
     }
 
     /// What the keys with this prefix held at such a revision that have changed since.
@@ -85,16 +128,31 @@ impl Recent {
     pub(crate) fn walk(
         &self,
         after: Revision,
+        more: impl FnMut(&Arc<Batch>) -> bool,
+    ) -> Result<(), PastError> {
+        self.walk_before(after, self.revision().next(), more)
+    }
+
+    /// The same up to another revision, without that.
+    fn walk_before(
+        &self,
+        after: Revision,
+        end: Revision,
         mut more: impl FnMut(&Arc<Batch>) -> bool,
     ) -> Result<(), PastError> {
         let mut reached = after;
-        while reached < self.revision() {
+        while reached.next() < end {
             let batches = self.changes(reached, READ_BYTES)?;
             reached = batches.last().ok_or(PastError::Unreadable)?.revision;
-            if !batches.iter().all(&mut more) {
+            if !batches.iter().all(|batch| batch.revision < end && more(batch)) {
                 return Ok(());
             }
         }
         Ok(())
     }
+}
+
+/// What a transaction did to a key.
+pub(crate) fn event_of<'a>(batch: &'a Batch, key: &[u8]) -> Option<&'a Event> {
+    batch.events.iter().find(|event| event.key == key)
 }
