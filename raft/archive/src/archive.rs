@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use quorate_store::{Past, Serving};
+use quorate_store::{Past, Revision, Serving};
 use tokio::sync::mpsc;
 
 use crate::backfill::Backfill;
@@ -23,7 +23,7 @@ use crate::rewrite::Rewriter;
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
 use crate::source::{Inventory, PastSource};
-use crate::writer::{self, START_BULKS, Writer};
+use crate::writer::{START_BULKS, Writer};
 
 /// A running archive.
 #[derive(Debug)]
@@ -60,6 +60,7 @@ impl Archive {
             is_joined: false,
             rewriter: Rewriter::default(),
             waited: None,
+            full_era: None,
             fills: waiting,
         };
         writer.catch_up(START_BULKS);
@@ -119,7 +120,7 @@ impl Archive {
         let contents = self.shared.contents();
         let (oldest, oldest_ms) = contents.oldest();
         ArchiveStatus {
-            bytes: writer::bytes(&contents),
+            bytes: contents.bytes(),
             eras: contents.slices.iter().filter(|slice| slice.number == 1).count(),
             oldest,
             oldest_ms,
@@ -145,7 +146,7 @@ impl Drop for Archive {
 /// When the first transaction was that is kept elsewhere; zero where every one is.
 fn first_ms(serving: &Serving) -> u64 {
     let oldest = serving.oldest();
-    if oldest == quorate_store::Revision::ZERO {
+    if oldest == Revision::ZERO {
         return 0;
     }
     let first = serving.changes(oldest, 1).ok();

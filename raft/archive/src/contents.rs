@@ -26,6 +26,12 @@ impl Contents {
         }
     }
 
+    /// Bytes on disk of all eras.
+    pub(crate) fn bytes(&self) -> u64 {
+        let firsts = self.slices.iter().filter(|slice| slice.number == 1);
+        firsts.map(|slice| slice.era.table.bytes()).sum()
+    }
+
     /// When the last revision was that is archived.
     pub(crate) fn archived_ms(&self) -> u64 {
         let last = self.slices.last().filter(|slice| slice.info.last == self.archived);

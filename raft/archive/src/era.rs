@@ -29,8 +29,12 @@ impl Era {
             .map(|repeated| format!("era-{:020}-{repeated:03}", after.get()))
             .find(|name| !names.contains(name))
             .expect("numbers do not end");
-        let table = engine.open(&name)?;
-        Ok(Arc::new(Self { name, table }))
+        let opened = engine.open(&name);
+        if opened.is_err() {
+            // Nothing is in what there may be of it.
+            engine.remove(&name)?;
+        }
+        Ok(Arc::new(Self { name, table: opened? }))
     }
 
     /// An era that is there, and its slices, which must be this owner's.

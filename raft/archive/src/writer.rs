@@ -1,7 +1,7 @@
 //! The writer: takes the changes that the store serves into the archive, and drops what is too old.
 //!
 //! It follows the store as a watcher does: what is newer than the archive is read from the store's
-//! ring in memory, or from the journal when the archive is far behind. So nothing waits in memory
+//! ring in memory, or from the journal when the archive is far behind, which keeps it that long. So nothing waits in memory
 //! for the archive, and the task that applies does not know of it. A bulk is as much as has come
 //! within [`crate::BULK_WAIT`], or [`crate::BULK_BYTES`].
 //!
@@ -35,8 +35,8 @@ use crate::slice::Slice;
 const TICK: Duration = Duration::from_millis(500);
 /// The same where changes are archived sooner.
 const SHORTEST_TICK: Duration = Duration::from_millis(5);
-/// How long a failed bulk waits.
-const RETRY: Duration = Duration::from_secs(5);
+/// So many ticks a failed bulk waits.
+const RETRY_TICKS: u32 = 10;
 /// Bulks that a start archives before anything else happens.
 pub(crate) const START_BULKS: usize = 2;
 /// Into how many eras the retention is divided.
@@ -54,6 +54,8 @@ pub(crate) struct Writer {
     pub(crate) rewriter: Rewriter,
     /// How long something has waited, as the writer's own pauses count it: clocks jump.
     pub(crate) waited: Option<Duration>,
+    /// The name of an era that takes nothing more.
+    pub(crate) full_era: Option<String>,
     /// What another member gave ([`crate::backfill`]).
     pub(crate) fills: mpsc::Receiver<Fill>,
 }
@@ -65,17 +67,19 @@ impl Writer {
         let mut wait = tick;
         while !self.pause(wait).await {
             self.drop_damaged();
-            wait = match self.step() {
+            let stepped = self.step();
+            let has_failed = stepped.is_err();
+            wait = match stepped {
                 Ok(true) => Duration::ZERO,
                 Ok(false) => tick,
                 Err(error) => {
                     self.note_failure(&error);
-                    RETRY
+                    tick * RETRY_TICKS
                 }
             };
             self.fill();
             self.expire();
-            if wait != RETRY && self.rewrite() {
+            if !has_failed && self.rewrite() {
                 wait = Duration::ZERO;
             }
         }
@@ -238,8 +242,9 @@ impl Writer {
         let first = contents.slices.iter().find(|slice| Arc::ptr_eq(&slice.era, era));
         let began = first.map_or(time_ms, |slice| slice.info.first_ms);
         let age = u128::from(time_ms.saturating_sub(began));
+        let is_closed = self.full_era.as_ref() == Some(&era.name);
         let is_old = age >= self.options.retention.as_millis() / u128::from(ERAS_PER_RETENTION);
-        is_old || era.table.bytes() >= self.options.bytes / ERAS_PER_BYTES
+        is_closed || is_old || era.table.bytes() >= self.options.bytes / ERAS_PER_BYTES
     }
 
     /// Compares the archive's end with the journal, once: an archive of another history is dropped.
@@ -300,18 +305,23 @@ impl Writer {
         }
     }
 
-    fn note_failure(&self, error: &io::Error) {
+    fn note_failure(&mut self, error: &io::Error) {
         self.shared.count_failure();
         tracing::warn!(%error, "the archive cannot be written; it is tried again");
         let contents = self.shared.contents();
         let names = |slice: Option<&Slice>| slice.map(|slice| slice.era.name.clone());
         let (first, last) = (names(contents.slices.first()), names(contents.slices.last()));
-        if error.kind() == io::ErrorKind::StorageFull && first != last {
-            // The log needs the room more.
-            self.note_dropped(&contents, &contents.slices[0].era);
-            self.drop_eras(|era| Some(&era.name) == first.as_ref());
+        if error.kind() == io::ErrorKind::StorageFull {
+            if first != last {
+                // The log needs the room more.
+                self.note_dropped(&contents, &contents.slices[0].era);
+                self.drop_eras(|era| Some(&era.name) == first.as_ref());
+            }
         } else if is_damage(error) {
             self.drop_eras(|era| Some(&era.name) == last.as_ref());
+        } else {
+            // It can be read, and may never be written again.
+            self.full_era = last;
         }
     }
 
@@ -327,7 +337,7 @@ impl Writer {
             let is_only = of_first == contents.slices.len();
             let last_ms = contents.slices[of_first - 1].info.last_ms;
             let is_old = last_ms.saturating_add(retention) < now;
-            if !is_old && (is_only || bytes(&contents) <= self.options.bytes) {
+            if !is_old && (is_only || contents.bytes() <= self.options.bytes) {
                 return;
             }
             tracing::info!(era = %first.era.name, "the oldest part of the archive is dropped");
@@ -367,10 +377,4 @@ fn write(slice: &Slice, batches: &[Arc<Batch>]) -> io::Result<(Slice, u64)> {
         Ok((grown, bulk.info.written - slice.info.written))
     };
     write().inspect_err(|_| slice.abandon())
-}
-
-/// Bytes on disk of all eras.
-pub(crate) fn bytes(contents: &Contents) -> u64 {
-    let firsts = contents.slices.iter().filter(|slice| slice.number == 1);
-    firsts.map(|slice| slice.era.table.bytes()).sum()
 }

@@ -5,6 +5,7 @@
 mod backfill;
 mod expiry;
 mod faults;
+mod full_disk;
 mod model;
 mod purge;
 mod support;
