@@ -45,9 +45,10 @@ impl Archive {
         let shared = Arc::new(Shared::default());
         let mut contents = open(&*options.engine, &options.owner, &shared)?;
         if contents.slices.is_empty() {
-            contents.archived = serving.oldest();
+            contents.archived = serving.kept();
             contents.archived_ms = first_ms(&serving);
         }
+        serving.hold(contents.archived);
         shared.publish(contents);
         let past = Arc::new(ArchivePast { shared: Arc::clone(&shared), serving: serving.clone() });
         let disk = Arc::clone(&options.disk);
@@ -140,12 +141,13 @@ impl Archive {
 impl Drop for Archive {
     fn drop(&mut self) {
         self.shared.closing.cancel();
+        self.serving.hold(Revision::MAX);
     }
 }
 
 /// When the first transaction was that is kept elsewhere; zero where every one is.
 fn first_ms(serving: &Serving) -> u64 {
-    let oldest = serving.oldest();
+    let oldest = serving.kept();
     if oldest == Revision::ZERO {
         return 0;
     }

@@ -1,9 +1,9 @@
 //! The writer: takes the changes that the store serves into the archive, and drops what is too old.
 //!
 //! It follows the store as a watcher does: what is newer than the archive is read from the store's
-//! ring in memory, or from the journal when the archive is far behind, which keeps it that long. So nothing waits in memory
-//! for the archive, and the task that applies does not know of it. A bulk is as much as has come
-//! within [`crate::BULK_WAIT`], or [`crate::BULK_BYTES`].
+//! ring in memory, or from the journal when the archive is far behind, which keeps it that long. So
+//! nothing waits in memory for the archive, and the task that applies does not know of it. A bulk is
+//! as much as has come within [`crate::BULK_WAIT`], or [`crate::BULK_BYTES`].
 //!
 //! Invariants: bulks follow each other without a gap, unless the journal has lost what comes next,
 //! which is said (after a long stop the journal may drop what was there before with the first new
@@ -150,6 +150,7 @@ impl Writer {
             return Ok(false);
         }
         self.archive(&batches)?;
+        self.serving.hold(self.shared.contents().archived);
         self.waited = None;
         Ok(is_full)
     }
@@ -271,19 +272,20 @@ impl Writer {
         );
         self.shared.count_failure();
         self.drop_eras(|_| true);
-        self.shared.publish(Contents { archived: self.serving.oldest(), ..Contents::default() });
+        self.shared.publish(Contents { archived: self.serving.kept(), ..Contents::default() });
     }
 
     /// Goes on where the journal begins, if that is later than where the archive ends.
     fn skip_what_is_lost(&self) {
         let contents = self.shared.contents();
-        let oldest = self.serving.oldest();
+        let oldest = self.serving.kept();
         if contents.archived >= oldest {
             return;
         }
         if !contents.slices.is_empty() {
             tracing::warn!(after = %contents.archived, last = %oldest, "the archive has a gap");
         }
+        self.serving.hold(oldest);
         let archived_ms = self
             .serving
             .changes(oldest, 1)

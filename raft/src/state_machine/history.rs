@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use quorate_store::{Batch, History, HistoryError, Revision};
 
+use super::hold::HistoryHold;
 use super::journal::Journal;
 use super::record;
 use super::saver;
@@ -21,6 +22,7 @@ pub(super) struct DiskHistory {
     oldest: AtomicU64,
     newest: AtomicU64,
     unsaved: Arc<saver::SaverShared>,
+    hold: Arc<HistoryHold>,
 }
 
 impl DiskHistory {
@@ -30,12 +32,14 @@ impl DiskHistory {
         journal: Arc<Journal>,
         (oldest, newest): (Revision, Revision),
         unsaved: Arc<saver::SaverShared>,
+        hold: Arc<HistoryHold>,
     ) -> Self {
         Self {
             journal: ArcSwap::from(journal),
             oldest: AtomicU64::new(oldest.get()),
             newest: AtomicU64::new(newest.get()),
             unsaved,
+            hold,
         }
     }
 
@@ -119,9 +123,37 @@ impl History for DiskHistory {
     }
 
     fn read(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError> {
+        self.read_back_to(Self::oldest, after, max_bytes)
+    }
+
+    fn kept(&self) -> Revision {
+        let oldest = self.oldest();
+        self.journal.load().begins_after().map_or(oldest, |first| first.min(oldest))
+    }
+
+    fn read_kept(
+        &self,
+        after: Revision,
+        max_bytes: usize,
+    ) -> Result<Vec<Arc<Batch>>, HistoryError> {
+        self.read_back_to(Self::kept, after, max_bytes)
+    }
+
+    fn hold(&self, after: Revision) {
+        self.hold.set(after);
+    }
+}
+
+impl DiskHistory {
+    fn read_back_to(
+        &self,
+        oldest: impl Fn(&Self) -> Revision,
+        after: Revision,
+        max_bytes: usize,
+    ) -> Result<Vec<Arc<Batch>>, HistoryError> {
         let result = self.collect(after, max_bytes);
         // Only now: what was read may have been dropped or replaced meanwhile.
-        let oldest = self.oldest();
+        let oldest = oldest(self);
         if after < oldest {
             return Err(HistoryError::Compacted { oldest });
         }

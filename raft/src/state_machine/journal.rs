@@ -12,19 +12,17 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
-use quorate_env::disk::File;
 use quorate_store::{Batch, Revision};
 
-use super::error::{invalid, storage};
+use super::error::storage;
 use super::folder::{FileKind, Folder, GenerationFile};
-use super::frame::{FrameBuilder, FrameHeader, HEADER_BYTES, Summary};
-use super::frame_contents::FrameContents;
+use super::frame::FrameBuilder;
+use super::hold::HistoryHold;
+use super::journal_frame::{JournalFrame, JournalSegment};
 use super::progress::Position;
 use crate::types::LogId;
 
@@ -60,23 +58,6 @@ struct JournalTail {
     /// The last entry in it.
     applied: Option<LogId>,
     failed: bool,
-}
-
-/// One file of frames.
-pub(super) struct JournalSegment {
-    pub(super) path: PathBuf,
-    pub(super) file: Arc<dyn File>,
-    generation: u64,
-}
-
-/// Where a frame is. Holding it keeps it readable.
-#[derive(Clone)]
-pub(super) struct JournalFrame {
-    segment: Arc<JournalSegment>,
-    offset: u64,
-    header: FrameHeader,
-    after: Revision,
-    last: Revision,
 }
 
 impl Journal {
@@ -234,13 +215,14 @@ impl Journal {
         self.checkpoint.store(sequence, Ordering::Release);
     }
 
-    /// Removes the segments that neither history after `oldest` nor a start needs. That they are
-    /// not needed is made durable before.
-    pub(super) fn drop_until(&self, oldest: Revision) -> io::Result<()> {
+    /// Removes the segments that neither history after `oldest` nor a start needs, and no archive.
+    /// That they are not needed is made durable before.
+    pub(super) fn drop_until(&self, oldest: Revision, hold: &HistoryHold) -> io::Result<()> {
         let checkpoint = self.checkpoint.load(Ordering::Acquire);
         let mut dropped: Vec<Arc<JournalSegment>> = Vec::new();
         {
             let frames = self.frames.read();
+            let oldest = hold.bound(&frames, oldest);
             let is_needed =
                 |frame: &&JournalFrame| frame.last > oldest || frame.sequence() > checkpoint;
             let Some(needed) = frames.iter().find(is_needed).or(frames.back()) else {
@@ -269,6 +251,11 @@ impl Journal {
         dropped.iter().try_for_each(|segment| self.folder.remove(&segment.path)).map_err(storage)
     }
 
+    /// The revision before the first batch in it, if it has one.
+    pub(super) fn begins_after(&self) -> Option<Revision> {
+        self.frames.read().front().map(JournalFrame::after)
+    }
+
     /// The frame with the batch of this revision.
     pub(super) fn frame_of(&self, revision: Revision) -> Option<JournalFrame> {
         let frames = self.frames.read();
@@ -293,102 +280,5 @@ impl JournalTail {
             )),
             false => Ok(()),
         }
-    }
-}
-
-impl JournalSegment {
-    /// An existing one.
-    pub(super) fn open(folder: &Folder, name: GenerationFile) -> io::Result<Self> {
-        let path = folder.path_of(name);
-        Ok(Self { file: folder.disk.open(&path)?, path, generation: name.generation })
-    }
-}
-
-impl JournalFrame {
-    /// The frame that begins here, if there is one whose header and summary are sound.
-    pub(super) fn find(
-        segment: &Arc<JournalSegment>,
-        offset: u64,
-        length: u64,
-    ) -> io::Result<Option<(Self, Summary)>> {
-        let mut bytes = vec![0; HEADER_BYTES];
-        if offset + HEADER_BYTES as u64 > length {
-            return Ok(None);
-        }
-        segment.file.read_at(offset, &mut bytes)?;
-        let Some(header) = FrameHeader::parse(&bytes, segment.generation) else {
-            return Ok(None);
-        };
-        if offset + header.end() as u64 > length {
-            return Ok(None);
-        }
-        let mut bytes = vec![0; header.summary_bytes as usize];
-        segment.file.read_at(offset + header.summary_at() as u64, &mut bytes)?;
-        let Some(summary) = header.summary(&bytes, segment.generation) else {
-            return Ok(None);
-        };
-        let (after, last) = (summary.after(), summary.position.progress.revision);
-        Ok(Some((Self { segment: Arc::clone(segment), offset, header, after, last }, summary)))
-    }
-
-    /// Its number.
-    pub(super) fn sequence(&self) -> u64 {
-        self.header.sequence
-    }
-
-    /// Where it ends, in its segment.
-    pub(super) fn end(&self) -> u64 {
-        self.offset + self.header.frame_bytes()
-    }
-
-    /// The revision before its first batch.
-    pub(super) fn after(&self) -> Revision {
-        self.after
-    }
-
-    /// The revision of its last batch, or before that one if it has none.
-    pub(super) fn last(&self) -> Revision {
-        self.last
-    }
-
-    /// Its segment.
-    pub(super) fn segment(&self) -> &Arc<JournalSegment> {
-        &self.segment
-    }
-
-    /// Reads it whole. `InvalidData` when it is not what was written.
-    pub(super) fn read(&self) -> io::Result<FrameContents> {
-        let bytes = self.bytes()?;
-        let generation = self.segment.generation;
-        let (body, summary) =
-            (HEADER_BYTES..self.header.summary_at(), self.header.summary_at()..self.header.end());
-        let summary =
-            self.header.summary(&bytes[summary], generation).ok_or_else(|| self.damaged())?;
-        let body = bytes.slice(body);
-        let parts: u64 = summary.batches.iter().map(|batch| u64::from(batch.bytes)).sum();
-        if parts != body.len() as u64 || !self.header.is_body(&body, generation) {
-            return Err(self.damaged());
-        }
-        Ok(FrameContents::new(summary, body))
-    }
-
-    /// Writes what it was read as once more: a sync that failed before this start may have left it
-    /// in the cache alone.
-    pub(super) fn rewrite(&self) -> io::Result<()> {
-        self.segment.file.write_at(self.offset, &self.bytes()?)
-    }
-
-    fn bytes(&self) -> io::Result<Bytes> {
-        let mut bytes = vec![0; self.header.end()];
-        self.segment.file.read_at(self.offset, &mut bytes)?;
-        Ok(bytes.into())
-    }
-
-    fn damaged(&self) -> io::Error {
-        invalid(format_args!(
-            "frame {} of {} is damaged",
-            self.sequence(),
-            self.segment.path.display()
-        ))
     }
 }

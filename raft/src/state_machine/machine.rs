@@ -19,7 +19,9 @@ use super::failure::FailureReport;
 use super::folder::Folder;
 use super::group::{Group, Live};
 use super::history::DiskHistory;
-use super::journal::{self, Journal};
+use super::hold::HistoryHold;
+use super::journal::Journal;
+use super::journal_frame::JournalFrame;
 use super::load::{Loaded, load};
 use super::options::{StateIdentity, StateMachineOptions};
 use super::progress::Position;
@@ -49,11 +51,14 @@ impl StateMachine {
     pub fn open(options: &StateMachineOptions) -> Result<Self, StateOpenError> {
         let Loaded { journal, live, recent } = load(options)?;
         let failures = FailureReport::new(options.fatal.clone(), options.directory.clone());
-        let saver = Saver::start(options, Arc::clone(&journal), &live, failures.clone())
+        let hold = Arc::new(HistoryHold::new(options.held_bytes));
+        let target = (Arc::clone(&journal), Arc::clone(&hold));
+        let saver = Saver::start(options, target, &live, failures.clone())
             .map_err(|error| StateOpenError::Io { directory: options.directory.clone(), error })?;
         let progress = &live.position.progress;
         let bounds = (progress.oldest, progress.revision);
-        let history = Arc::new(DiskHistory::new(Arc::clone(&journal), bounds, saver.shared()));
+        let history =
+            Arc::new(DiskHistory::new(Arc::clone(&journal), bounds, saver.shared(), hold));
         let serving = Serving::new(live.state.snapshot(), recent, history.clone(), options.serving);
         Ok(Self {
             failures,
@@ -241,7 +246,7 @@ pub struct SnapshotBuilder {
     journal: Arc<Journal>,
     identity: Arc<StateIdentity>,
     state: quorate_store::Snapshot,
-    history: Vec<journal::JournalFrame>,
+    history: Vec<JournalFrame>,
     position: Position,
     failures: FailureReport,
 }

@@ -9,7 +9,7 @@
 //!
 //! Reading order: `machine` (how openraft drives it), `group` (entries to one frame), `saver`
 //! (frames to disk), `folder` (what is on disk), `journal`, `frame` and `checkpoint`, `load` (a
-//! start), `retention` (what history is kept), `snapshot`.
+//! start), `retention` and `hold` (what history is kept), `snapshot`.
 
 mod change;
 mod checkpoint;
@@ -22,7 +22,9 @@ mod frame;
 mod frame_contents;
 mod group;
 mod history;
+mod hold;
 mod journal;
+mod journal_frame;
 mod load;
 mod machine;
 mod offline;
@@ -41,7 +43,8 @@ pub(crate) use folder::{FORMAT_VERSION, OLDEST_FORMAT, stored_format};
 pub use machine::{DiskUsage, SnapshotBuilder, StateMachine};
 pub(crate) use offline::{FoundedState, NewCluster, Offline};
 pub use options::{
-    CHECKPOINT_BYTES, SEGMENT_BYTES, Saving, StateIdentity, StateMachineOptions, WARM_BYTES,
+    CHECKPOINT_BYTES, HELD_BYTES, SEGMENT_BYTES, Saving, StateIdentity, StateMachineOptions,
+    WARM_BYTES,
 };
 pub use progress::{Position, Progress};
 pub(crate) use record::{decode_history, encode_history};

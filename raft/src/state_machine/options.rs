@@ -20,6 +20,10 @@ pub const CHECKPOINT_BYTES: u64 = 64 << 20;
 /// Bytes of the newest history that a start reads back into the serving form's ring.
 pub const WARM_BYTES: usize = 16 << 20;
 
+/// Bytes of journal that are kept beyond what is retained while the archive has not taken them: a
+/// minute of the fastest writes.
+pub const HELD_BYTES: u64 = 1 << 30;
+
 /// When applied entries are written to the journal. The log has them until then, and an open after
 /// a crash takes them from there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +46,8 @@ pub struct StateMachineOptions {
     pub identity: StateIdentity,
     /// How much history stays readable.
     pub retention: Retention,
+    /// See [`HELD_BYTES`].
+    pub held_bytes: u64,
     /// How much memory serving may take.
     pub serving: ServingOptions,
     /// Bytes of the newest history that the serving form starts with.
@@ -68,6 +74,7 @@ impl StateMachineOptions {
             directory: directory.into(),
             identity,
             retention: Retention::default(),
+            held_bytes: HELD_BYTES,
             serving: ServingOptions::default(),
             warm_bytes: WARM_BYTES,
             segment_bytes: SEGMENT_BYTES,

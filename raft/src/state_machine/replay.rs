@@ -18,7 +18,7 @@ use super::error::invalid;
 use super::folder::{FileKind, Folder, GenerationFile};
 use super::frame::{BatchSummary, Summary};
 use super::frame_contents::FrameContents;
-use super::journal::{JournalFrame, JournalSegment};
+use super::journal_frame::{JournalFrame, JournalSegment};
 use super::progress::Position;
 use super::record;
 

@@ -23,6 +23,7 @@ use super::checkpoint::Checkpoint;
 use super::checkpoint_runner::CheckpointRunner;
 use super::failure::FailureReport;
 use super::group::{Group, Live};
+use super::hold::HistoryHold;
 use super::journal::Journal;
 use super::options::{Saving, StateMachineOptions};
 use super::progress::Position;
@@ -50,6 +51,7 @@ pub(super) struct SaverShared {
     saved: Condvar,
     /// Where to. Held during a save.
     target: Mutex<Arc<Journal>>,
+    hold: Arc<HistoryHold>,
     checkpointing: CheckpointRunner,
     failures: FailureReport,
 }
@@ -94,7 +96,7 @@ impl Saver {
     /// Starts the thread, if there is to be one. Everything up to `live` is in the journal already.
     pub(super) fn start(
         options: &StateMachineOptions,
-        journal: Arc<Journal>,
+        (journal, hold): (Arc<Journal>, Arc<HistoryHold>),
         live: &Live,
         failures: FailureReport,
     ) -> io::Result<Self> {
@@ -110,6 +112,7 @@ impl Saver {
             work: Condvar::new(),
             saved: Condvar::new(),
             target: Mutex::new(journal),
+            hold,
             checkpointing: CheckpointRunner::new(options, failures.clone()),
             failures,
         });
@@ -278,7 +281,7 @@ impl SaverShared {
         };
         let (revision, oldest) = (position.progress.revision, position.progress.oldest);
         let written = journal.append(group.batches(), &position).and_then(|()| {
-            journal.drop_until(oldest)?;
+            journal.drop_until(oldest, &self.hold)?;
             let sequence = journal.sequence();
             self.checkpointing.consider(&journal, Checkpoint { state, position, sequence })
         });

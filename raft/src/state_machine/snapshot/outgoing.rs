@@ -13,7 +13,7 @@ use quorate_store::Snapshot;
 
 use super::format::{self, STREAM_VERSION, SnapshotHeader, SnapshotTrailer};
 use super::frame::{self, PAYLOAD_BYTES, StreamFrameKind};
-use crate::state_machine::journal;
+use crate::state_machine::journal_frame::JournalFrame;
 use crate::state_machine::options::StateIdentity;
 use crate::state_machine::progress::{Position, encode};
 use crate::state_machine::record;
@@ -21,7 +21,7 @@ use crate::state_machine::record;
 /// A snapshot that can be sent.
 pub struct Outgoing {
     state: Snapshot,
-    history: Vec<journal::JournalFrame>,
+    history: Vec<JournalFrame>,
     pub(super) header: SnapshotHeader,
 }
 
@@ -29,7 +29,7 @@ impl Outgoing {
     /// The snapshot of this state at this position, with the history in these frames.
     pub(in crate::state_machine) fn new(
         state: Snapshot,
-        history: Vec<journal::JournalFrame>,
+        history: Vec<JournalFrame>,
         identity: &StateIdentity,
         position: Position,
     ) -> Self {
@@ -71,7 +71,7 @@ enum SendStage {
     Header,
     /// After this key.
     Objects(Option<Bytes>),
-    History(vec::IntoIter<journal::JournalFrame>),
+    History(vec::IntoIter<JournalFrame>),
     Trailer,
     Done,
 }

@@ -42,7 +42,8 @@ impl Source {
         self.view.store(Arc::new(view));
     }
 
-    /// The batches after a revision, from the ring if it has them; none when it is the newest.
+    /// The batches after a revision, from the ring if it has them; none when it is the newest. What is
+    /// only kept for an archive as well.
     pub(super) fn changes(
         &self,
         after: Revision,
@@ -60,7 +61,10 @@ impl Source {
             first_or_fits && batch.revision <= newest
         });
         let batches: Vec<_> = kept.cloned().collect();
-        if batches.is_empty() { self.read_history(after, max_bytes) } else { Ok(batches) }
+        match batches.is_empty() {
+            true => self.shown(after, self.history.read_kept(after, max_bytes)?),
+            false => Ok(batches),
+        }
     }
 
     /// The next batches from the history, contiguous and shown by the view already; at least one,
@@ -70,7 +74,14 @@ impl Source {
         after: Revision,
         max_bytes: usize,
     ) -> Result<Vec<Arc<Batch>>, HistoryError> {
-        let mut batches = self.history.read(after, max_bytes)?;
+        self.shown(after, self.history.read(after, max_bytes)?)
+    }
+
+    fn shown(
+        &self,
+        after: Revision,
+        mut batches: Vec<Arc<Batch>>,
+    ) -> Result<Vec<Arc<Batch>>, HistoryError> {
         let shown = self.view().snapshot.revision();
         batches.truncate(batches.partition_point(|batch| batch.revision <= shown));
         let contiguous = batches

@@ -138,13 +138,26 @@ impl Serving {
     /// has them, from the history otherwise, whose reading takes its caller's thread.
     ///
     /// # Errors
-    /// [`HistoryError::Compacted`] when it is older than [`Serving::oldest`].
+    /// [`HistoryError::Compacted`] when it is older than [`Serving::kept`].
     pub fn changes(
         &self,
         after: Revision,
         max_bytes: usize,
     ) -> Result<Vec<Arc<Batch>>, HistoryError> {
         self.source.changes(after, max_bytes)
+    }
+
+    /// The oldest revision after which [`Serving::changes`] gives the changes: what is kept for an
+    /// archive counts.
+    #[must_use]
+    pub fn kept(&self) -> Revision {
+        self.source.history.kept()
+    }
+
+    /// An archive has everything up to this revision. What comes after it is kept for it, within a
+    /// limit.
+    pub fn hold(&self, after: Revision) {
+        self.source.history.hold(after);
     }
 
     /// When the newest change was, milliseconds since the Unix epoch, if it is still in memory.

@@ -1,11 +1,13 @@
 //! Reclaimed disk space: that of dropped history comes back, and a reader of it is not disturbed.
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
+use bytes::Bytes;
 use futures::executor::block_on;
 use openraft::storage::RaftStateMachine;
 use quorate_raft::state_machine::StateMachine;
-use quorate_store::{Retention, Txn};
+use quorate_store::{HistoryError, Retention, Revision, Txn};
 
 use super::snapshot::{receive, send};
 use super::{apply, assert_equal, open, options, put, txn_entry};
@@ -63,4 +65,47 @@ fn large(index: u64) -> quorate_raft::types::LogEntry {
 fn kept(directory: &Path) -> u64 {
     let files = std::fs::read_dir(directory).unwrap();
     files.map(|file| std::fs::metadata(file.unwrap().path()).map_or(0, |file| file.len())).sum()
+}
+
+#[test]
+fn history_is_held_for_an_archive_within_a_limit() {
+    let check = |held_bytes: u64, archived: u64, expect: RangeInclusive<u64>| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut options = options(dir.path());
+        options.retention = Retention { time_ms: u64::MAX, bytes: 2 * BYTES_EACH };
+        (options.segment_bytes, options.checkpoint_bytes) = (1 << 20, 1 << 20);
+        options.held_bytes = held_bytes;
+        options.serving.ring_bytes = 1;
+        let mut machine = StateMachine::open(&options).unwrap();
+        let serving = machine.serving();
+        serving.hold(Revision::new(archived));
+        (1..=40).for_each(|index| apply(&mut machine, [large(index)]));
+        let (oldest, kept) = (serving.oldest(), serving.kept());
+        assert_eq!(oldest.get(), 39);
+        assert!(expect.contains(&kept.get()), "{kept} with {held_bytes} after {archived}");
+        let batches = serving.changes(kept, usize::MAX).unwrap();
+        assert_eq!(batches[0].revision, kept.next());
+        if kept > Revision::ZERO {
+            let before = Revision::new(kept.get() - 1);
+            let error = HistoryError::Compacted { oldest: kept };
+            assert_eq!(serving.changes(before, 1).err(), Some(error));
+            assert_eq!(
+                serving.watch(Bytes::new(), kept).err(),
+                HistoryError::Compacted { oldest }.into()
+            );
+        }
+        // A start keeps what it finds until the archive says how far it is.
+        drop((serving, machine));
+        let mut machine = StateMachine::open(&options).unwrap();
+        let serving = machine.serving();
+        assert_eq!((serving.oldest(), serving.kept()), (oldest, kept));
+        serving.hold(Revision::MAX);
+        (41..=60).for_each(|index| apply(&mut machine, [large(index)]));
+        assert!(serving.kept().get() >= 50, "{}", serving.kept());
+    };
+    check(u64::MAX, 7, 1..=7);
+    check(u64::MAX, 0, 0..=0);
+    check(10 * BYTES_EACH, 0, 16..=22);
+    check(0, 0, 34..=39);
+    check(u64::MAX, u64::MAX, 34..=39);
 }
