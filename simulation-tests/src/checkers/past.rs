@@ -47,6 +47,8 @@ struct Replay<'a> {
     extent: Extent,
     /// The oldest revision that the node's journal has the changes after.
     journal: Revision,
+    /// The last revision in the node's archive.
+    archived: Revision,
     /// Some of the archive cannot be read.
     is_decayed: bool,
 }
@@ -82,7 +84,8 @@ impl PastChecks {
         let (newest, extent) = (replica.snapshot(), past.extent());
         let Some(batches) = samples.archive_up_to(newest.revision()) else { return };
         let (base, journal) = (samples.base(), replica.status().oldest);
-        let replay = Replay { base, batches, newest, extent, journal, is_decayed };
+        let archived = replica.archive().map(|status| status.archived).unwrap_or_default();
+        let replay = Replay { base, batches, newest, extent, journal, archived, is_decayed };
         let found = self.ask(&*past, &replay);
         self.asked += 1;
         match found {
@@ -258,7 +261,7 @@ impl Replay<'_> {
 
     /// Whether the node says that this is missing, or is about to find out.
     fn is_gap(&self, gap: Gap) -> bool {
-        self.extent.gaps.contains(&gap) || gap.last == self.journal
+        self.extent.gaps.contains(&gap) || gap.after >= self.archived && gap.last <= self.journal
     }
 
     fn judge<T: PartialEq + Debug>(
