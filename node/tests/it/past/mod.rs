@@ -2,6 +2,7 @@
 
 mod bad_manifest;
 mod definition;
+mod hurt_archive;
 mod namespace;
 mod object;
 mod purge;
