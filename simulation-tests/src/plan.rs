@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use quorate_raft::replica::{ArchiveSettings, BackfillOptions, Compaction, Timing};
 use quorate_store::Retention;
-use rand::Rng;
 use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 
 use crate::api::ApiPlan;
 use crate::broken::Broken;
@@ -118,7 +118,7 @@ impl Plan {
             segment_bytes: if has_long_logs { SHORT_SEGMENT_BYTES } else { SEGMENT_BYTES },
             timing: Timing { heartbeat, election_min, election_max },
             retention,
-            archive: archive(rng),
+            archive: archive(&mut StdRng::seed_from_u64(scenario.seed)),
             sync: Duration::from_micros(rng.random_range(0..5000)),
             broken: scenario.broken,
             trace: trace.clone(),

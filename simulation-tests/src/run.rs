@@ -122,7 +122,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         faults,
         rounds,
         samples,
-        past: PastChecks::new(rng.random()),
+        past: PastChecks::new(scenario.seed),
         next_sample: Duration::ZERO,
         retention,
         quorum_loss,
@@ -198,7 +198,7 @@ impl Driver<'_> {
                 healed = true;
                 tracing::info!("healing");
                 self.compare_logs()?;
-                self.faults.heal(&mut self.sim, &self.cluster);
+                self.faults.heal(&mut self.sim, &self.cluster)?;
                 self.operator.heal();
             }
             if now >= self.next_sample {

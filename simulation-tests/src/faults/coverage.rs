@@ -21,6 +21,8 @@ pub(super) const STATE_FAILURE: &str = "Input/output error";
 /// What a member says whose disk is full.
 pub(super) const NO_SPACE: &str = "no storage space";
 
+/// What is met by faults of what a node that is down has.
+pub(super) const DOWN: &str = "down";
 /// What is met by faults that are not about one node.
 const ALL_NODES: &str = "cluster";
 
@@ -113,8 +115,7 @@ fn has_effect(running: &BTreeSet<HostId>, fault: &Fault) -> bool {
         | FaultKind::PartialCut
         | FaultKind::Delay
         | FaultKind::Loss
-        | FaultKind::ClogLink
-        | FaultKind::SwappedArchives => runs && running.contains(&fault.other),
+        | FaultKind::ClogLink => runs && running.contains(&fault.other),
         FaultKind::IsolatedNode
         | FaultKind::DeafNode
         | FaultKind::MuteNode
@@ -135,10 +136,12 @@ fn has_effect(running: &BTreeSet<HostId>, fault: &Fault) -> bool {
         | FaultKind::SlowSync
         | FaultKind::FullDisk
         | FaultKind::ClockJump
-        | FaultKind::ClockDrift
-        | FaultKind::LostArchive
+        | FaultKind::ClockDrift => runs,
+        // They come with others, and count when they are done.
+        FaultKind::LostArchive
         | FaultKind::DecayedArchive
-        | FaultKind::FullArchive => runs,
+        | FaultKind::SwappedArchives
+        | FaultKind::FullArchive => false,
     }
 }
 

@@ -26,6 +26,7 @@ use crate::node::Command;
 use crate::rounds::Round;
 use crate::topology::HostId;
 
+use archives::ArchiveFaults;
 use kind::Fault;
 use network::Usual;
 
@@ -70,6 +71,8 @@ pub(crate) struct Faults {
     power_cuts: BTreeMap<HostId, u64>,
     /// Faults that wait for a snapshot, any node's, and until when.
     ambushes: Vec<(Duration, Fault)>,
+    archives: ArchiveFaults,
+    is_healing: bool,
     coverage: Coverage,
     refusals: u64,
     copies_refused: u64,
@@ -80,6 +83,7 @@ impl Faults {
     /// None yet.
     pub(crate) fn new(plan: FaultPlan) -> Self {
         Self {
+            archives: ArchiveFaults::new(plan.seed, plan.only.clone()),
             nodes: plan.nodes,
             only: plan.only,
             schedule: BTreeMap::new(),
@@ -88,6 +92,7 @@ impl Faults {
             usual: Usual { clients: plan.clients, latency: plan.latency },
             power_cuts: BTreeMap::new(),
             ambushes: Vec::new(),
+            is_healing: false,
             coverage: Coverage::default(),
             refusals: 0,
             copies_refused: 0,
@@ -97,6 +102,7 @@ impl Faults {
 
     /// Draws what happens in a round.
     pub(crate) fn begin_round(&mut self, round: Round) {
+        self.is_healing = false;
         let mut time = round.from;
         loop {
             time += Duration::from_millis(self.rng.random_range(1..=MAX_PAUSE_MS));
@@ -117,6 +123,11 @@ impl Faults {
             self.mend(sim, cluster);
         } else {
             self.proceed(sim, cluster)?;
+            if !self.is_healing
+                && let Some(node) = self.archives.step(sim.elapsed(), cluster)
+            {
+                self.coverage.add(FaultKind::FullArchive, coverage::state(cluster, node));
+            }
         }
         for node in cluster.hosts() {
             self.look_after(sim, cluster, node)?;
@@ -131,7 +142,7 @@ impl Faults {
                 Step::Begin(fault, length) => self.begin(sim, cluster, &fault, length)?,
                 Step::End(fault) => self.end(sim, cluster, &fault)?,
                 Step::Turn(node, down) => self.take_turn(sim, cluster, node, down),
-                Step::Restart(node) => self.restart(sim, cluster, node),
+                Step::Restart(node) => self.restart(sim, cluster, node)?,
                 Step::Cut(node) => network::isolate(sim, cluster, node),
                 Step::Join(node) => network::join(sim, &self.usual, cluster, node),
                 Step::Hurry(node, by) => cluster.command(node, Command::Jump(by)),
@@ -142,13 +153,15 @@ impl Faults {
     }
 
     /// Ends everything that is still going on.
-    pub(crate) fn heal(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) {
+    pub(crate) fn heal(&mut self, sim: &mut Sim<'_>, cluster: &Cluster) -> io::Result<()> {
         self.schedule.clear();
         self.mend(sim, cluster);
         for node in cluster.hosts() {
             cluster.set_drift(node, 0);
-            self.restart(sim, cluster, node);
+            self.restart(sim, cluster, node)?;
         }
+        self.is_healing = true;
+        Ok(())
     }
 
     /// Mends links and disks; what is down stays down.
@@ -265,7 +278,7 @@ impl Faults {
             }
             FaultKind::FailedSync => disk.fail_sync_after(fault.between(0, 40)),
             FaultKind::FailedStateSync => cluster.fail_state_sync(node, true),
-            _ => return archives::begin(sim, cluster, fault),
+            _ => return Ok(false),
         }
         Ok(true)
     }
@@ -304,14 +317,7 @@ impl Faults {
         network::end(sim, cluster, &self.usual, fault);
         let node = fault.node;
         match fault.kind {
-            FaultKind::Kill
-            | FaultKind::PowerCut
-            | FaultKind::LostArchive
-            | FaultKind::DecayedArchive => self.restart(sim, cluster, node),
-            FaultKind::SwappedArchives => {
-                [node, fault.other].into_iter().for_each(|node| self.restart(sim, cluster, node));
-            }
-            FaultKind::FullArchive => cluster.archive(node).set_full(false),
+            FaultKind::Kill | FaultKind::PowerCut => self.restart(sim, cluster, node)?,
             // Whatever the failed sync has left in the system's cache alone is gone now.
             FaultKind::FailedSync if fault.seed.is_multiple_of(2) => {
                 cluster.cut_power(sim, node, fault.seed);
@@ -352,10 +358,14 @@ impl Faults {
         }
     }
 
-    fn restart(&self, sim: &mut Sim<'_>, cluster: &Cluster, node: HostId) {
+    fn restart(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: HostId) -> io::Result<()> {
         if !cluster.runs(sim, node) {
+            if let Some(kind) = self.archives.before_start(sim, cluster, node)? {
+                self.coverage.add(kind, coverage::DOWN);
+            }
             tracing::info!(node, "restart");
             cluster.restart(sim, node);
         }
+        Ok(())
     }
 }
