@@ -2,6 +2,7 @@
 
 mod bad_manifest;
 mod definition;
+mod heartbeats;
 mod namespace;
 mod object;
 mod refusals;
