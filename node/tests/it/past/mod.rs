@@ -5,6 +5,7 @@ mod definition;
 mod heartbeats;
 mod namespace;
 mod object;
+mod pages;
 mod refusals;
 
 use std::path::{Path, PathBuf};
