@@ -5,6 +5,7 @@
 //!
 //! Not here: what a command asks.
 
+mod definition;
 mod past;
 mod paths;
 mod reply;
@@ -23,6 +24,7 @@ use quorate_webhook::Connection;
 use crate::cli::ClusterFlags;
 use crate::error::Error;
 use crate::kubeconfig::ClusterAccess;
+pub(crate) use definition::{DEFINITION_KIND, as_stored, described, of_gone_definition};
 pub(crate) use past::{Change, check_past};
 pub(crate) use paths::QueryParameters;
 pub(crate) use reply::Reply;

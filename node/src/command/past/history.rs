@@ -19,6 +19,7 @@ const PATHS: usize = 3;
 /// Carries out the command.
 pub(in crate::command) async fn run(options: &History, env: &Env) -> Result<(), Error> {
     let mut session = Session::open(&options.cluster, env).await?;
+    session.learn_types(&options.object).await;
     let (resource, name) = session.object(&options.object)?;
     let namespace = session.namespace(&resource, options.namespace.as_deref());
     let path = resource.object(namespace.as_deref(), &name);
