@@ -1,84 +1,39 @@
-//! The state of a running cluster, asked of a node by a kubeconfig.
+//! The state of a running cluster, asked of a node as its users ask.
 //!
 //! Invariant: an answer that stops for [`PATIENCE`] is an error; a stream that ends early is one of its
 //! reader's.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
-use http::{Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, BodyStream, Full, Limited};
+use http::StatusCode;
+use http_body_util::{BodyExt, BodyStream, Limited};
 use hyper::body::Incoming;
 use quorate_backup::{Credentials, Frame, Frames, Identity, Source, SourceError, decode_frames};
-use quorate_env::{Env, Network};
+use quorate_env::Env;
 use quorate_store::Revision;
-use quorate_webhook::{Connection, Place};
 use serde_json::Value;
 use tokio::time::timeout;
 
+use crate::cli::ClusterFlags;
+use crate::cluster_client::ClusterClient;
 use crate::error::Error;
-use crate::webhook::WebhookConfig;
 
 /// How long a node may take for the next part of an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of a refusal that are read.
 const MAX_REFUSAL_BYTES: usize = 64 << 10;
-/// Bytes of an answer in JSON at most.
-const MAX_JSON_BYTES: usize = 256 << 20;
 
-/// A server, and who asks it.
-pub(in crate::command) struct HttpSource {
-    network: Arc<dyn Network>,
-    address: String,
-    prefix: String,
-    config: WebhookConfig,
-}
+/// A cluster that is backed up.
+pub(in crate::command) struct ClusterSource(ClusterClient);
 
-impl HttpSource {
-    /// The server of a kubeconfig: the one that is named, that of `KUBECONFIG`, or `~/.kube/config`.
-    pub(in crate::command) fn open(kubeconfig: Option<&Path>, env: &Env) -> Result<Self, Error> {
-        let file = match kubeconfig {
-            Some(file) => file.to_owned(),
-            None => default_file()?,
-        };
-        let config = WebhookConfig::read(&file)
-            .map_err(|error| Error::config(format_args!("{}: {error}", file.display())))?;
-        let Place::Url { address, path } = config.place.clone() else {
-            return Err(Error::config("the kubeconfig names no server"));
-        };
-        let prefix = path.trim_end_matches('/').to_owned();
-        Ok(Self { network: env.network.clone(), address, prefix, config })
-    }
-
-    /// The status of a page, if there is an answer.
-    pub(in crate::command) async fn status_of(&self, path: &str) -> Option<StatusCode> {
-        let answer = timeout(PATIENCE, self.send(Method::GET, path, Bytes::new())).await.ok()?;
-        answer.ok().map(|answer| answer.status())
-    }
-
-    /// Sends JSON, or nothing; the status and the JSON of the answer.
-    pub(in crate::command) async fn json(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<(StatusCode, Value), SourceError> {
-        let asked = async {
-            let body = body.map(Value::to_string).unwrap_or_default();
-            let answer = self.send(method, path, body.into()).await?;
-            let status = answer.status();
-            let body = Limited::new(answer.into_body(), MAX_JSON_BYTES).collect().await;
-            let body = body.map_err(|error| self.failed(&error))?.to_bytes();
-            let value = serde_json::from_slice(&body).map_err(|error| self.failed(&error))?;
-            Ok((status, value))
-        };
-        timeout(PATIENCE, asked).await.unwrap_or_else(|_| Err(self.failed(&"no answer")))
+impl ClusterSource {
+    /// The cluster that the options name.
+    pub(in crate::command) async fn open(flags: &ClusterFlags, env: &Env) -> Result<Self, Error> {
+        Ok(Self(ClusterClient::new(flags, env).await?))
     }
 
     async fn get(&self, path: &str) -> Result<Incoming, SourceError> {
@@ -89,33 +44,11 @@ impl HttpSource {
     }
 
     fn failed(&self, error: &dyn Display) -> SourceError {
-        SourceError::Unavailable(format!("{}: {error}", self.address))
-    }
-
-    async fn send(
-        &self,
-        method: Method,
-        path: &str,
-        body: Bytes,
-    ) -> Result<Response<Incoming>, SourceError> {
-        let tls = self.config.tls.clone();
-        let connection = Connection::open(&*self.network, &self.address, tls).await;
-        let mut connection = connection.map_err(|error| self.failed(&error))?;
-        let mut request = Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.prefix))
-            .header(HOST, &self.address)
-            .header(CONTENT_TYPE, "application/json");
-        if let Some(authorization) = &self.config.authorization {
-            request = request.header(AUTHORIZATION, authorization);
-        }
-        let request = request.body(Full::new(body));
-        let request = request.map_err(|error| self.failed(&error))?;
-        connection.send(request).await.map_err(|error| self.failed(&error))
+        SourceError::Unavailable(format!("{}: {error}", self.0.address()))
     }
 
     async fn ask(&self, path: &str) -> Result<Incoming, SourceError> {
-        let answer = self.send(Method::GET, path, Bytes::new()).await?;
+        let answer = self.0.stream(path).await.map_err(|error| self.failed(&error))?;
         let status = answer.status();
         if status == StatusCode::OK {
             return Ok(answer.into_body());
@@ -156,20 +89,12 @@ impl HttpSource {
     }
 }
 
-/// Where kubectl looks too.
-fn default_file() -> Result<PathBuf, Error> {
-    let named = std::env::var_os("KUBECONFIG").filter(|name| !name.is_empty());
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".kube/config"));
-    let file = named.map(PathBuf::from).or_else(home);
-    file.ok_or_else(|| Error::config("which cluster? Name a file with --kubeconfig or KUBECONFIG"))
-}
-
 fn unexpected() -> SourceError {
     SourceError::Unavailable("the server does not answer as a node does".to_owned())
 }
 
 #[async_trait]
-impl Source for HttpSource {
+impl Source for ClusterSource {
     async fn identity(&self) -> Result<Identity, SourceError> {
         match self.one("/backup/identity").await? {
             Frame::Identity(identity) => Ok(identity),
