@@ -7,6 +7,7 @@ mod namespace;
 mod object;
 mod pages;
 mod refusals;
+mod status;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
