@@ -20,6 +20,7 @@ use quorate_store::{Batch, Entry, Event, Past, Revision};
 
 use super::change::{Change, ChangeType};
 use super::extent::{document, oldest};
+use super::gone::GoneResources;
 use super::history::put_changed;
 use super::moment::Moment;
 use super::parameters;
@@ -66,10 +67,11 @@ pub(super) async fn handle(api: &Arc<Api>, request: &Request<'_>) -> Result<Resp
         items: Vec::new(),
         hidden: 0,
         unreadable: HashSet::new(),
+        gone: GoneResources::default(),
     };
     while page.items.len() < limit && !page.visible.is_exhausted() {
         let Some(batch) = scan.next().map_err(failure)? else { break };
-        page.add(request, &batch).await;
+        page.add(api, request, &batch).await?;
     }
     let mut metadata = Map::from([("resourceVersion", until.to_string())]);
     if let Some(next) = scan.rest() {
@@ -118,13 +120,14 @@ struct ChangesPage<'a> {
     hidden: i64,
     /// The collections of which a webhook has failed to convert something.
     unreadable: HashSet<Bytes>,
+    gone: GoneResources,
 }
 
 impl ChangesPage<'_> {
     /// Adds what a transaction did to objects, as far as it is asked for and may be seen.
-    async fn add(&mut self, request: &Request<'_>, batch: &Batch) {
+    async fn add(&mut self, api: &Api, request: &Request<'_>, batch: &Batch) -> Result<(), Error> {
         if !self.filter.has_origin(|| Origin::decode(&batch.origin)) {
-            return;
+            return Ok(());
         }
         let change = Change {
             revision: batch.revision,
@@ -139,7 +142,11 @@ impl ChangesPage<'_> {
             if !self.filter.has_object(group, resource, namespace, name) {
                 continue;
             }
-            let Some(resource) = request.catalogue.stored_as(group, resource) else { continue };
+            let found = match request.catalogue.stored_as(group, resource) {
+                Some(found) => Some(found.clone()),
+                None => self.gone.find(api, request.catalogue, (group, resource))?,
+            };
+            let Some(resource) = found.as_deref() else { continue };
             let is_of_today = namespace.is_some() == resource.namespaced;
             if is_of_today && self.visible.includes(Named { resource, namespace, name }).await {
                 let mut members = change.members();
@@ -154,6 +161,7 @@ impl ChangesPage<'_> {
                 self.items.push(Value::Map(members));
             }
         }
+        Ok(())
     }
 
     /// Whether a change of a lease does nothing but renew it, as leaders, nodes and servers do all the time.

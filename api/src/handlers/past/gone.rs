@@ -1,15 +1,20 @@
 //! Custom resources whose definition is gone: the past has it, and the objects that there were.
 //!
 //! Invariants: a definition that is there counts alone. Only reads that are about the past find what is
-//! gone: by the definition that there was at their moment, or by the last one where they name no moment.
+//! gone: by the definition that there was at their moment, or by the last one where they name no moment;
+//! changes of the cluster by the last one.
 //!
 //! Not here: watches, which go on into the present.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as MapEntry;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use quorate_access::request::{RequestInfo, Verb};
 use quorate_env::blocking;
 use quorate_registry::error::Error;
-use quorate_registry::{Catalogue, DEFINITIONS, EXTENSIONS};
+use quorate_registry::{Catalogue, DEFINITIONS, EXTENSIONS, Resource};
 use quorate_store::{Past, PastError};
 
 use super::ObjectPage;
@@ -32,19 +37,60 @@ pub(crate) fn catalogue(
     if !is_about_past(info) || today.stored_as(&info.group, &info.resource).is_some() {
         return Ok(None);
     }
+    let asked = info.query.get(AS_OF).map(|text| Moment::parse(AS_OF, text));
+    let Ok(moment) = asked.transpose() else { return Ok(None) };
+    let resources = resources(api, today, (&info.group, &info.resource), moment)?;
+    Ok(resources.map(|resources| Catalogue::new(today.graph().clone(), resources)))
+}
+
+/// What a page about the whole cluster knows of definitions that are gone: each is looked for once.
+#[derive(Debug, Default)]
+pub(super) struct GoneResources {
+    known: HashMap<(String, String), Option<Arc<Resource>>>,
+}
+
+impl GoneResources {
+    /// The resource in whose form the objects of a group and a plural name were stored last.
+    ///
+    /// # Errors
+    /// 503 while that part of the archive cannot be read.
+    pub(super) fn find(
+        &mut self,
+        api: &Api,
+        today: &Catalogue,
+        (group, plural): (&str, &str),
+    ) -> Result<Option<Arc<Resource>>, Error> {
+        match self.known.entry((group.to_owned(), plural.to_owned())) {
+            MapEntry::Occupied(known) => Ok(known.get().clone()),
+            MapEntry::Vacant(place) => {
+                let found = resources(api, today, (group, plural), None)?;
+                let mut found = found.into_iter().flatten();
+                Ok(place.insert(found.find(|one| one.is_stored_form())).clone())
+            }
+        }
+    }
+}
+
+/// The resources of a definition at a moment, or before its deletion.
+fn resources(
+    api: &Api,
+    today: &Catalogue,
+    (group, plural): (&str, &str),
+    moment: Option<Moment>,
+) -> Result<Option<Vec<Arc<Resource>>>, Error> {
     let (Some(publisher), Some(past)) = (&api.custom_resources, api.store.past()) else {
         return Ok(None);
     };
-    let group = api.names.group(EXTENSIONS);
-    let Some(definitions) = today.find_builtin(&group, "v1", DEFINITIONS) else { return Ok(None) };
-    let key = definitions.key(None, &format!("{}.{}", info.resource, info.group));
-    let stored = match definition(&*past, &key, info) {
-        Ok(stored) => stored,
-        Err(PastError::Expired { .. } | PastError::Future { .. }) => None,
-        Err(error) => return Err(failure(error)),
+    let extensions = api.names.group(EXTENSIONS);
+    let Some(definitions) = today.find_builtin(&extensions, "v1", DEFINITIONS) else {
+        return Ok(None);
     };
-    let resources = stored.and_then(|stored| publisher.resources_of(&stored).ok());
-    Ok(resources.map(|resources| Catalogue::new(today.graph().clone(), resources)))
+    let key = definitions.key(None, &format!("{plural}.{group}"));
+    match definition(&*past, &key, moment) {
+        Ok(stored) => Ok(stored.and_then(|stored| publisher.resources_of(&stored).ok())),
+        Err(PastError::Expired { .. } | PastError::Future { .. }) => Ok(None),
+        Err(error) => Err(failure(error)),
+    }
 }
 
 fn is_about_past(info: &RequestInfo) -> bool {
@@ -59,14 +105,16 @@ fn is_about_past(info: &RequestInfo) -> bool {
 }
 
 /// The definition as it is stored: at the moment, or before its deletion.
-fn definition(past: &dyn Past, key: &[u8], info: &RequestInfo) -> Result<Option<Bytes>, PastError> {
+fn definition(
+    past: &dyn Past,
+    key: &[u8],
+    moment: Option<Moment>,
+) -> Result<Option<Bytes>, PastError> {
     let newest = past.extent().newest;
-    let moment = info.query.get(AS_OF).map(|text| Moment::parse(AS_OF, text));
     let at = match moment {
         None => None,
-        Some(Ok(Moment::Revision(revision))) => Some(revision),
-        Some(Ok(Moment::Time(ms))) => Some(blocking(|| past.revision_at(ms))?),
-        Some(Err(_)) => return Ok(None),
+        Some(Moment::Revision(revision)) => Some(revision),
+        Some(Moment::Time(ms)) => Some(blocking(|| past.revision_at(ms))?),
     };
     let entry = match at {
         Some(at) => blocking(|| past.get(key, at))?,

@@ -136,11 +136,26 @@ async fn objects_of_a_definition_that_is_gone_are_read_by_it() {
     assert_eq!((types.first(), types.last()), (Some(&"DELETED"), Some(&"ADDED")));
     assert_eq!(server.get(&format!("{x}?blame=true&asOf={at}")).await.status, 200);
 
+    let told = async |server: &Server| -> Vec<String> {
+        let path = "/past/changes?resource=widgets.x.example&order=oldest";
+        let answer = server.get(path).await.json();
+        let items = answer["items"].as_array().unwrap().iter();
+        items.map(|item| format!("{} {}", text(item, "/type"), text(item, "/name"))).collect()
+    };
+    let changes = told(&server).await;
+    assert_eq!(changes[..2], ["ADDED x", "ADDED y"], "{changes:?}");
+    assert_eq!(changes[changes.len() - 2..], ["DELETED x", "DELETED y"], "{changes:?}");
+
     let stranger = server.by(Some(User::new("joe", [])));
     assert_eq!(stranger.get(&format!("{x}?asOf={at}")).await.status, 403);
     let rules = json!([{"apiGroups": ["x.example"], "resources": ["widgets"], "verbs": ["get"]}]);
     allow(&server, "joe", Some("a"), rules).await;
     assert_eq!(stranger.get(&format!("{x}?asOf={at}")).await.status, 200);
+    let page = json!([{"nonResourceURLs": ["/past/changes"], "verbs": ["get"]}]);
+    for (user, expect) in [("joe", changes.len()), ("eve", 0)] {
+        allow(&server, user, None, page.clone()).await;
+        assert_eq!(told(&server.by(Some(User::new(user, [])))).await.len(), expect, "{user}");
+    }
     for nothing in [
         x.clone(),
         format!("{x}?asOf={before}"),

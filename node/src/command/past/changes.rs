@@ -26,6 +26,7 @@ const PATHS: usize = 2;
 /// Carries out the command.
 pub(in crate::command) async fn run(options: &ClusterChanges, env: &Env) -> Result<(), Error> {
     let mut session = Session::open(&options.cluster, env).await?;
+    session.learn_types(options.resource.as_slice()).await;
     let query = filters(&session, options)?;
     if options.refused {
         refused(&mut session, options, query).await

@@ -36,6 +36,11 @@ async fn a_definition_comes_back_with_its_objects() {
     assert_eq!(names, "widget.example.com/a\nwidget.example.com/b\n");
     let history = past.records("history widgets.example.com a -n shop -o json");
     assert_eq!(history[0]["type"], "DELETED");
+    let changes = past.records("changes --type widgets.example.com -o json");
+    assert_eq!(
+        (&changes[0]["type"], &changes[0]["resource"]),
+        (&json!("DELETED"), &json!("widgets"))
+    );
     let blame = past.run(&format!("blame widgets.example.com/a -n shop --as-of {at}"));
     assert!(blame.contains("│   ready: true"), "{blame}");
     assert!(past.fail("get widgets --as-of 1h").contains("doesn't have a resource type"));
