@@ -78,15 +78,6 @@ async fn a_bad_manifest_is_found_and_undone() {
     is_undone_from_a_backup(&past, &place, &mut client).await;
 }
 
-/// Backs up; gives the options by which the repository is read.
-fn back_up(cluster: &Cluster, past: &PastCommands) -> String {
-    let (folder, key) = (cluster.spare("backups"), cluster.spare("backup.key"));
-    let (folder, key) = (folder.display(), key.display());
-    past.run(&format!("backup key {key}"));
-    past.run(&format!("backup create --to {folder} --key-file {key}"));
-    format!("--from {folder} --key-file {key}")
-}
-
 async fn is_undone_from_a_backup(past: &PastCommands, place: &str, client: &mut Client) {
     // What is gone comes back from the archive, what is there is left alone.
     let found = past

@@ -102,4 +102,10 @@ async fn objects_come_back_with_what_only_their_storage_version_has() {
     delete(&mut client, "/api/v1/namespaces/shop").await;
     past.run("undelete ns shop");
     assert_eq!(spec_of(&mut client).await, spec);
+
+    let place = back_up(&cluster, &past);
+    delete(&mut client, &format!("{stored}/a")).await;
+    let done = past.run(&format!("restore --namespace shop {place} --yes"));
+    assert!(done.contains("  create  widgets/a\n"), "{done}");
+    assert_eq!(spec_of(&mut client).await, spec);
 }

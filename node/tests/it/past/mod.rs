@@ -62,6 +62,15 @@ impl PastCommands {
     }
 }
 
+/// Backs up; gives the options by which the repository is read.
+fn back_up(cluster: &Cluster, past: &PastCommands) -> String {
+    let (folder, key) = (cluster.spare("backups"), cluster.spare("backup.key"));
+    let (folder, key) = (folder.display(), key.display());
+    past.run(&format!("backup key {key}"));
+    past.run(&format!("backup create --to {folder} --key-file {key}"));
+    format!("--from {folder} --key-file {key}")
+}
+
 fn all(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&output.stdout) + &text(&output.stderr)
