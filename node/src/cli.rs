@@ -19,6 +19,7 @@ mod policy;
 mod query;
 mod sizes;
 mod tuning;
+mod version;
 
 use clap::{Parser, Subcommand};
 
@@ -43,6 +44,7 @@ pub(crate) use policy::{Policy, PolicyTest};
 pub(crate) use query::{Kubeconfig, Output, Query, Status, StorageMigrate, Target};
 pub(crate) use sizes::bytes;
 pub(crate) use tuning::{Switch, Tuning};
+pub(crate) use version::Version;
 
 /// A cluster API server: the resource API on a replicated store, in one binary.
 #[derive(Debug, Parser)]
@@ -125,8 +127,8 @@ pub(crate) enum Command {
     Cel(Cel),
     /// Measure a running cluster.
     Bench(crate::bench::Options),
-    /// Print the version.
-    Version,
+    /// Print the version, the formats that this build writes and reads, and its feature gates.
+    Version(Version),
 }
 
 #[cfg(test)]

@@ -16,12 +16,14 @@ pub mod replica;
 
 mod cluster;
 mod core;
+mod formats;
 mod keys;
 mod membership;
 mod network;
 mod rollback;
 
 pub use cluster::{ClusterId, ParseClusterIdError};
+pub use formats::{FORMATS, Format};
 pub use membership::{AdminError, Member, Role};
 pub use network::{Credentials, PEER_NAME, PeerTls, TlsError, authority_hash, peer_names};
 pub use replica::Replica;

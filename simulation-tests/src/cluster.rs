@@ -17,6 +17,7 @@ use quorate_raft::{ClusterId, PeerTls, Replica};
 use quorate_store::{NodeId, Store};
 use turmoil::Sim;
 
+use crate::archive_folder::ArchiveFolder;
 use crate::checkers::logs::MemberLog;
 use crate::damage::{Damage, damage};
 use crate::env::SimulatedClock;
@@ -162,6 +163,7 @@ impl Cluster {
             let member = process.member.take();
             process.former.extend(member.map(|member| member.node));
             (process.disk, process.ended, process.quarantined) = (MemoryDisk::new(), None, false);
+            process.archive = ArchiveFolder::default();
             (process.backup, process.went_back) = (None, false);
         }
         self.usual_sync(host);
@@ -263,6 +265,16 @@ impl Cluster {
     /// The node's disk.
     pub(crate) fn disk(&self, host: HostId) -> MemoryDisk {
         self.nodes[&host].process.lock().disk.clone()
+    }
+
+    /// The folder of the node's archive.
+    pub(crate) fn archive(&self, host: HostId) -> ArchiveFolder {
+        self.nodes[&host].process.lock().archive.clone()
+    }
+
+    /// Gives the node another folder for its archive; to be called while it does not run.
+    pub(crate) fn set_archive(&self, host: HostId, archive: ArchiveFolder) {
+        self.nodes[&host].process.lock().archive = archive;
     }
 
     /// Why the node's process has ended by itself, if it has.

@@ -8,6 +8,7 @@
 //! `run`; `determinism` says what is interposed and why.
 
 mod api;
+mod archive_folder;
 mod broken;
 mod checkers;
 mod clients;

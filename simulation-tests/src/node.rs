@@ -11,13 +11,14 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use quorate_env::disk::MemoryDisk;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
-use quorate_raft::replica::{MemberOptions, ReplicaOptions};
+use quorate_raft::replica::{ArchiveSettings, MemberOptions, ReplicaOptions};
 use quorate_raft::state_machine::Saving;
 use quorate_raft::{AdminError, ClusterId, PeerTls, Replica};
 use quorate_store::NodeId;
 use tokio::sync::mpsc;
 
 use crate::api;
+use crate::archive_folder::ArchiveFolder;
 use crate::broken::{self, Broken};
 use crate::env::{OfflineNetwork, QuarantinedNetwork, SimulatedClock, env_with};
 use crate::gateway::{self, CLIENT_PORT};
@@ -52,6 +53,7 @@ pub(crate) struct Process {
     /// Members that ran on it before.
     pub(crate) former: Vec<NodeId>,
     pub(crate) disk: MemoryDisk,
+    pub(crate) archive: ArchiveFolder,
     /// Its disk has decayed: it may start, but has no connections.
     pub(crate) quarantined: bool,
     /// A copy of its disk, and how often each other process had been started when that was made.
@@ -172,10 +174,11 @@ impl Node {
     }
 
     fn options(&self, member: &Member) -> ReplicaOptions {
-        let (disk, start, quarantined) = {
+        let (disk, mut archive, start, quarantined) = {
             let mut process = self.process.lock();
             process.starts += 1;
-            (process.disk.clone(), process.starts, process.quarantined)
+            let archive = process.archive.clone();
+            (process.disk.clone(), archive, process.starts, process.quarantined)
         };
         let seed = self.plan.seed ^ (self.host << 32) ^ (start << 40);
         let mut env = env_with(self.clock.clone(), seed, self.plan.trace.clone());
@@ -202,6 +205,9 @@ impl Node {
         options.state.checkpoint_bytes = CHECKPOINT_BYTES;
         options.state.saving = Saving::Every(UNSAVED_GROUPS);
         options.state.retention = self.plan.retention;
+        archive.is_forging = self.plan.broken == Some(Broken::ForgedPast);
+        options.archive =
+            Some(ArchiveSettings { engine: Some(Arc::new(archive)), ..self.plan.archive.clone() });
         options.compaction = self.plan.compaction;
         options.timing = self.plan.timing;
         options

@@ -5,20 +5,17 @@
 //! nothing outside the process can change the trace. A process runs one seed.
 
 use std::error::Error;
-use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
 
 use quorate_raft::Replica;
-use quorate_raft::replica::{Compaction, Timing};
 use quorate_store::{NodeId, Retention, Store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use turmoil::{Builder, Sim};
 
-use crate::api::{ApiPlan, BrokenApi};
+use crate::api::BrokenApi;
 use crate::broken::Broken;
-use crate::checkers::{self, LostQuorum, Samples};
+use crate::checkers::{self, LostQuorum, PastChecks, Samples};
 use crate::clients::{self, Clients};
 use crate::cluster::Cluster;
 use crate::determinism;
@@ -38,10 +35,6 @@ use crate::workload::Workload;
 const TICKS_MS: [u64; 6] = [2, 4, 6, 8, 10, 10];
 /// The same where the seed decides how long a run is.
 const SOAK_TICKS_MS: [u64; 6] = [4, 10, 10, 20, 20, 20];
-/// Pauses between heartbeats, milliseconds: around what members have by default.
-const HEARTBEATS_MS: Range<u64> = 50..150;
-/// The same where the seed decides how long a run is: slower as well.
-const SOAK_HEARTBEATS_MS: Range<u64> = 50..300;
 /// Longest pauses of clients between two questions, milliseconds: some are busy, some let the
 /// cluster come to rest.
 const THINK_MS: [u64; 4] = [60, 60, 200, 500];
@@ -55,22 +48,8 @@ const HEALING: Duration = Duration::from_secs(60);
 /// Between two looks at the nodes.
 const SAMPLE_EVERY: Duration = Duration::from_millis(40);
 
-/// Longer than any run, milliseconds.
-const RETENTION_MS: u64 = 24 * 3600 * 1000;
-/// Little enough history that readers miss something, and enough that the driver, which looks now
-/// and then, does not; bytes.
-const LITTLE_HISTORY_BYTES: Range<u64> = 30_000..150_000;
-/// The same with the API, whose first second brings many objects.
-const LITTLE_API_HISTORY_BYTES: Range<u64> = 500_000..900_000;
-
 /// How long faults go on in all unless an option says it, seconds.
 const LENGTHS_SECONDS: [u64; 4] = [60, 120, 180, 240];
-/// How many times longer a long log becomes before it is cut.
-const LONG_LOG: u64 = 32;
-/// Short segments, so that the log goes through many of them; bytes.
-const SEGMENT_BYTES: u64 = 64 << 10;
-/// Those of long logs.
-const SHORT_SEGMENT_BYTES: u64 = 16 << 10;
 /// A quorum is lost in one of so many rounds of faults, at most once in a run.
 const ROUNDS_PER_DISASTER: u32 = 6;
 
@@ -107,7 +86,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         .enable_random_order()
         .rng_seed(rng.random())
         .build();
-    let plan = plan(&mut rng, scenario, trace)?;
+    let plan = Plan::draw(&mut rng, scenario, trace)?;
     let (nodes, api, retention) = (plan.nodes, plan.api.clone(), plan.retention);
     let count = u32::try_from(rounds.count()).unwrap_or(u32::MAX);
     let chance = count.min(ROUNDS_PER_DISASTER);
@@ -143,6 +122,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
         faults,
         rounds,
         samples,
+        past: PastChecks::new(rng.random()),
         next_sample: Duration::ZERO,
         retention,
         quorum_loss,
@@ -159,7 +139,7 @@ pub(crate) fn run(scenario: &Scenario, trace: &Trace) -> Result<Report, Box<dyn 
 
 impl Scenario {
     /// Whether the seed decides how long it takes: then it is one of many, and had better be cheap.
-    fn is_soak(&self) -> bool {
+    pub(crate) fn is_soak(&self) -> bool {
         self.faults.is_none()
     }
 
@@ -178,48 +158,6 @@ fn longest(rounds: &Rounds) -> Duration {
     (until - from + CALM + HEALING) * u32::try_from(rounds.count()).unwrap_or(u32::MAX) + HEALING
 }
 
-/// The cluster's shape, its settings and the speed of its disks.
-fn plan(rng: &mut StdRng, scenario: &Scenario, trace: &Trace) -> Result<Plan, Box<dyn Error>> {
-    let voters = if rng.random_ratio(1, 4) { 5 } else { 3 };
-    let nodes = voters + [0, 0, 1, 2][rng.random_range(0..4)];
-    let heartbeats = if scenario.is_soak() { SOAK_HEARTBEATS_MS } else { HEARTBEATS_MS };
-    let heartbeat = Duration::from_millis(rng.random_range(heartbeats));
-    let election_min = heartbeat * rng.random_range(2..4);
-    let election_max = election_min + heartbeat * rng.random_range(1..4);
-    let mut retention = Retention { time_ms: RETENTION_MS, ..Retention::default() };
-    if rng.random_ratio(1, 3) {
-        retention.bytes = rng.random_range(match scenario.workload {
-            Workload::Store => LITTLE_HISTORY_BYTES,
-            Workload::Api | Workload::Definitions | Workload::Policies => LITTLE_API_HISTORY_BYTES,
-        });
-    }
-    // A quarter of the runs have logs that grow for minutes: only there does a disk become full,
-    // because purged segments are used again, and only there does much come back by replaying. The
-    // others' are so short that members behind need snapshots.
-    let has_long_logs = scenario.seed / 16 % 4 == 3;
-    let api = match scenario.workload {
-        Workload::Store => None,
-        _ => Some(Arc::new(ApiPlan::new(nodes + 1, scenario.broken_api)?)),
-    };
-    Ok(Plan {
-        seed: rng.random(),
-        voters,
-        nodes,
-        hosts: nodes + 1,
-        compaction: Compaction {
-            every: rng.random_range(10..150) * if has_long_logs { LONG_LOG } else { 1 },
-            keep: rng.random_range(1..50),
-        },
-        segment_bytes: if has_long_logs { SHORT_SEGMENT_BYTES } else { SEGMENT_BYTES },
-        timing: Timing { heartbeat, election_min, election_max },
-        retention,
-        sync: Duration::from_micros(rng.random_range(0..5000)),
-        broken: scenario.broken,
-        trace: trace.clone(),
-        api,
-    })
-}
-
 struct Driver<'a> {
     sim: Sim<'a>,
     cluster: Cluster,
@@ -228,6 +166,7 @@ struct Driver<'a> {
     faults: Faults,
     rounds: Rounds,
     samples: Samples,
+    past: PastChecks,
     next_sample: Duration,
     retention: Retention,
     quorum_loss: QuorumLoss,
@@ -320,6 +259,9 @@ impl Driver<'_> {
                 (self.cluster.member(host), self.cluster.replica(host))
             {
                 self.samples.look(node, self.cluster.starts(host), &replica);
+                let cannot_read =
+                    self.cluster.archive(host).is_decayed() || self.cluster.is_lost(host);
+                self.past.look(node, &replica, cannot_read, &self.samples);
             }
         }
     }
@@ -334,6 +276,10 @@ impl Driver<'_> {
         if snapshots.windows(2).any(|pair| pair[0].revision() != pair[1].revision()) {
             return Some("the nodes are not equal".to_owned());
         }
+        if self.replicas().iter().any(|(_, replica)| replica.archive().is_some_and(|it| it.lag > 0))
+        {
+            return Some("an archive is behind".to_owned());
+        }
         self.clients.unfinished(snapshots.first()?)
     }
 
@@ -341,6 +287,7 @@ impl Driver<'_> {
         let mut violations = self.faults.violations();
         violations.extend(self.unrecovered.take());
         violations.append(&mut self.differing);
+        violations.extend_from_slice(self.past.violations());
         if let Some(unfinished) = self.unfinished() {
             violations.push(format!("liveness: {unfinished} {HEALING:?} after the faults"));
         }
@@ -376,6 +323,8 @@ impl Driver<'_> {
             ("snapshots sent", snapshots),
             ("snapshots sent again", again),
         ];
+        let (asked, told) = self.past.counts();
+        let past = [("questions about the past", asked), ("answers about the past", told)];
         let more = [
             ("node starts", starts),
             ("quorums lost", self.lost.is_some().into()),
@@ -387,9 +336,13 @@ impl Driver<'_> {
         report.counts.extend(
             self.operator.counts().iter().map(|(name, count)| ((*name).to_owned(), *count)),
         );
-        report
-            .counts
-            .extend(figures.into_iter().chain(more).map(|(name, count)| (name.to_owned(), count)));
+        report.counts.extend(
+            figures
+                .into_iter()
+                .chain(past)
+                .chain(more)
+                .map(|(name, count)| (name.to_owned(), count)),
+        );
         // As they are found when all power goes now.
         let logs = self.cluster.logs(|disk| disk.crash(report.trace));
         drop(self);

@@ -22,6 +22,7 @@ mod signing_key;
 mod status;
 mod storage_migrate;
 mod token;
+mod version;
 
 pub(crate) use signing_key::Rotation;
 
@@ -31,10 +32,6 @@ use crate::bench;
 use crate::cli::{Command, Policy};
 use crate::error::Error;
 use crate::signing_keys::KeyKind;
-use crate::terminal::print_line;
-
-/// What `quorate version` says.
-const VERSION: &str = concat!("quorate ", env!("CARGO_PKG_VERSION"), " (API release 1.35)");
 
 /// Carries out a command.
 pub(crate) async fn run(command: Command) -> Result<(), Error> {
@@ -70,8 +67,8 @@ pub(crate) async fn run(command: Command) -> Result<(), Error> {
         Command::Kubeconfig(options) => kubeconfig::run(&options, &env).await,
         Command::Cel(command) => cel::run(command),
         Command::Bench(options) => Box::pin(bench::run(&options, &env)).await,
-        Command::Version => {
-            print_line(VERSION);
+        Command::Version(options) => {
+            version::run(&options);
             Ok(())
         }
     }

@@ -16,6 +16,7 @@ mod bench;
 mod cel;
 mod certificates;
 mod chart;
+mod compatibility;
 mod configuration;
 mod crash;
 mod csr;

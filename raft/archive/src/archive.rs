@@ -1,12 +1,11 @@
 //! The archive's handle: opening what there is, starting the writer, and the past to read.
 //!
 //! Invariants: whatever is found in the folder, a start does not fail for it: what cannot be used is
-//! said and dropped. Dropping the handle ends the writer.
+//! said and dropped. A dropped handle ends the writer, which is not waited for.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use quorate_store::{Past, Serving};
 
@@ -18,11 +17,6 @@ use crate::past::ArchivePast;
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
 use crate::writer::{self, START_BULKS, Writer};
-
-/// How often a table is tried that is still open elsewhere.
-const LOCKED_TRIES: u32 = 100;
-/// Between two tries.
-const LOCKED_PAUSE: Duration = Duration::from_millis(20);
 
 /// A running archive.
 #[derive(Debug)]
@@ -54,11 +48,11 @@ impl Archive {
             serving: serving.clone(),
             shared: Arc::clone(&shared),
             is_joined: false,
-            waiting_since: None,
+            waited: None,
         };
         writer.catch_up(START_BULKS);
         let run = async move {
-            writer.run();
+            writer.run().await;
             drop(guard);
         };
         disk.spawn("archive", Box::pin(run))?;
@@ -71,9 +65,9 @@ impl Archive {
         Arc::clone(&self.past) as Arc<dyn Past>
     }
 
-    /// Ends the writer; what is archived stays readable.
-    pub fn close(&self) {
-        self.shared.close();
+    /// Ends the writer, and returns when it has archived what waits. What is archived stays readable.
+    pub async fn close(&self) {
+        self.shared.close().await;
     }
 
     /// How it is.
@@ -97,7 +91,7 @@ impl Archive {
 
 impl Drop for Archive {
     fn drop(&mut self) {
-        self.close();
+        self.shared.closing.cancel();
     }
 }
 
@@ -111,28 +105,12 @@ fn first_ms(serving: &Serving) -> u64 {
     first.and_then(|batches| Some(batches.first()?.time_ms)).unwrap_or_default()
 }
 
-/// Opens an era, which a member that has just stopped in this process may still have open.
-fn open_era(
-    engine: &dyn Engine,
-    name: &str,
-    owner: &str,
-    shared: &Shared,
-) -> io::Result<Vec<Slice>> {
-    for _ in 0..LOCKED_TRIES {
-        match Era::open(engine, name, owner) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => shared.pause(LOCKED_PAUSE),
-            opened => return opened,
-        };
-    }
-    Era::open(engine, name, owner)
-}
-
 /// The eras that can be used.
 fn open(engine: &dyn Engine, owner: &str, shared: &Shared) -> io::Result<Contents> {
     let mut slices: Vec<Slice> = Vec::new();
     for name in engine.names()? {
         let last = slices.last().map(|slice| slice.info.last).unwrap_or_default();
-        let opened = match open_era(engine, &name, owner, shared) {
+        let opened = match Era::open(engine, &name, owner) {
             Ok(opened) if opened.is_empty() => Err("it is empty".to_owned()),
             Ok(opened) if opened[0].info.after < last => {
                 Err("it is older than the one before it".to_owned())

@@ -4,7 +4,8 @@
 //! the table that has it: fjall opens a database whole or not at all, and one failed compaction ends
 //! the writing of all its keyspaces. Records only come by ingestion, so fjall's own journal stays
 //! empty; blocks are large and compressed, so that versions of one object, which are neighbours,
-//! share what they have in common. Invariants: every block is checked when it is read; a panic over
+//! share what they have in common. It pauses while it writes, so that the log's syncs do not feel
+//! it. Invariants: every block is checked when it is read; a panic over
 //! damaged bytes is an error like any other, and what ends the process does so twice at most. fjall knows no seam of the disk, so what is done here
 //! goes to the file system directly.
 
@@ -16,6 +17,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use fjall::config::{BlockSizePolicy, CompressionPolicy, PinningPolicy};
 use fjall::{CompressionType, Config, Database, Guard, Keyspace, KeyspaceCreateOptions};
@@ -34,6 +37,15 @@ const MEMTABLE_BYTES: u64 = 1 << 20;
 const OPENING: &str = "opening-";
 /// How often a process may end while it opens a table; being killed is one of the reasons.
 const OPENING_TRIES: usize = 2;
+/// How often a table is tried that is still open: a member that has just stopped in this process
+/// may have it.
+const LOCKED_TRIES: usize = 100;
+/// Between two tries.
+const LOCKED_PAUSE: Duration = Duration::from_millis(20);
+/// Bytes that are written without a pause.
+const BURST_BYTES: usize = 1 << 20;
+/// The pause after them.
+const PAUSE: Duration = Duration::from_millis(5);
 /// The only keyspace of a database.
 const KEYSPACE: &str = "records";
 /// Only the server's user reads the past of secrets.
@@ -75,25 +87,9 @@ impl FjallEngine {
         fs::write(&marker, tries)?;
         Ok(marker)
     }
-}
 
-impl fmt::Debug for FjallEngine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FjallEngine").field("directory", &self.directory).finish_non_exhaustive()
-    }
-}
-
-impl Engine for FjallEngine {
-    fn names(&self) -> io::Result<Vec<String>> {
-        let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().into_string().ok());
-        let names: io::Result<Vec<_>> = fs::read_dir(&self.directory)?.map(name).collect();
-        let names = names?.into_iter().flatten();
-        let mut names: Vec<String> = names.filter(|name| !name.starts_with(OPENING)).collect();
-        names.sort();
-        Ok(names)
-    }
-
-    fn open(&self, name: &str) -> io::Result<Arc<dyn Table>> {
+    /// Opens a table, unless it is open.
+    fn try_open(&self, name: &str) -> io::Result<Arc<dyn Table>> {
         let directory = self.directory.join(name);
         let builder = Database::builder(&directory);
         let mut config = builder.worker_threads(1).max_cached_files(Some(OPEN_FILES)).into_config();
@@ -114,6 +110,33 @@ impl Engine for FjallEngine {
             given_up,
         }))
     }
+}
+
+impl fmt::Debug for FjallEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FjallEngine").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+impl Engine for FjallEngine {
+    fn names(&self) -> io::Result<Vec<String>> {
+        let name = |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().into_string().ok());
+        let names: io::Result<Vec<_>> = fs::read_dir(&self.directory)?.map(name).collect();
+        let names = names?.into_iter().flatten();
+        let mut names: Vec<String> = names.filter(|name| !name.starts_with(OPENING)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Arc<dyn Table>> {
+        for _ in 0..LOCKED_TRIES {
+            match self.try_open(name) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => pause(LOCKED_PAUSE),
+                opened => return opened,
+            }
+        }
+        self.try_open(name)
+    }
 
     fn remove(&self, name: &str) -> io::Result<()> {
         remove_folder(&self.directory.join(name))
@@ -127,6 +150,11 @@ fn keyspace_options() -> KeyspaceCreateOptions {
         .index_block_pinning_policy(PinningPolicy::all(false))
         .filter_block_pinning_policy(PinningPolicy::all(false))
         .max_memtable_size(MEMTABLE_BYTES)
+}
+
+#[expect(clippy::disallowed_methods, reason = "what fjall does here blocks the thread anyway")]
+fn pause(time: Duration) {
+    thread::sleep(time);
 }
 
 fn remove_folder(directory: &Path) -> io::Result<()> {
@@ -221,8 +249,14 @@ impl Table for FjallTable {
     fn ingest(&self, records: &mut dyn Iterator<Item = Record>) -> io::Result<()> {
         sound(|| {
             let mut ingestion = self.keyspace().start_ingestion()?;
+            let mut burst = 0;
             for (key, value) in records {
+                burst += key.len() + value.len();
                 ingestion.write(key, value)?;
+                if burst >= BURST_BYTES {
+                    burst = 0;
+                    pause(PAUSE);
+                }
             }
             ingestion.finish()
         })

@@ -39,3 +39,4 @@ pub use options::{
     ArchiveOptions, ArchiveStatus, BULK_BYTES, BULK_WAIT, DEFAULT_ARCHIVE_BYTES,
     DEFAULT_ARCHIVE_RETENTION, SLICE_BYTES, SLICE_VERSIONS,
 };
+pub use record::FORMAT;

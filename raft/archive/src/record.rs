@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The number of this layout. Tables of another one are dropped and filled again.
-pub(crate) const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 /// What is known of a slice; the newest bulk's record counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

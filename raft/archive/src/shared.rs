@@ -5,10 +5,10 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::contents::Contents;
 use crate::slice::Slice;
@@ -17,43 +17,23 @@ use crate::slice::Slice;
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     contents: ArcSwap<Contents>,
-    signal: Arc<Signal>,
+    /// The writer is to end. It holds no table, as the next one: what waits for the writer's end,
+    /// and holds nothing else of the archive, finds every table closed.
+    pub(crate) closing: CancellationToken,
+    /// The writer has ended.
+    ended: CancellationToken,
+    /// The names of eras that could not be read.
+    damaged: Mutex<Vec<String>>,
     /// Bytes of keys and values archived since the start.
     pub(crate) written: AtomicU64,
     /// Eras that were dropped for damage since the start, and bulks that could not be written.
     pub(crate) failures: AtomicU64,
 }
 
-/// What the writer and who closes the archive tell each other. It holds no table: who has waited for
-/// the writer's end, and holds nothing else of the archive, finds every table closed.
-#[derive(Debug, Default)]
-struct Signal {
-    flags: Mutex<Flags>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Flags {
-    is_closing: bool,
-    has_ended: bool,
-    /// The names of eras that could not be read.
-    damaged: Vec<String>,
-}
-
-/// Held by the writer's thread: however that ends, who closes the archive is told.
-pub(crate) struct EndGuard(Arc<Signal>);
-
-impl Drop for EndGuard {
-    fn drop(&mut self) {
-        self.0.flags.lock().has_ended = true;
-        self.0.changed.notify_all();
-    }
-}
-
 impl Shared {
-    /// For the writer's thread.
-    pub(crate) fn end_guard(&self) -> EndGuard {
-        EndGuard(Arc::clone(&self.signal))
+    /// Held by the writer: however that ends, what waits for its end is told.
+    pub(crate) fn end_guard(&self) -> DropGuard {
+        self.ended.clone().drop_guard()
     }
 
     /// What there is.
@@ -70,18 +50,18 @@ impl Shared {
     /// read now stays.
     pub(crate) fn report(&self, slice: &Slice, error: &io::Error) {
         let name = &slice.era.name;
-        let mut flags = self.signal.flags.lock();
-        if !flags.damaged.contains(name) {
+        let mut damaged = self.damaged.lock();
+        if !damaged.contains(name) {
             tracing::error!(era = %name, %error, "the archive cannot be read");
             if is_damage(error) {
-                flags.damaged.push(name.clone());
+                damaged.push(name.clone());
             }
         }
     }
 
     /// The eras that were reported.
     pub(crate) fn take_damaged(&self) -> Vec<String> {
-        std::mem::take(&mut self.signal.flags.lock().damaged)
+        std::mem::take(&mut self.damaged.lock())
     }
 
     /// Counts one.
@@ -89,23 +69,10 @@ impl Shared {
         self.failures.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Waits that long, or until the archive is closed. True when it is.
-    pub(crate) fn pause(&self, time: Duration) -> bool {
-        let mut flags = self.signal.flags.lock();
-        if !flags.is_closing {
-            self.signal.changed.wait_for(&mut flags, time);
-        }
-        flags.is_closing
-    }
-
     /// Ends the writer; returns when it has ended.
-    pub(crate) fn close(&self) {
-        let mut flags = self.signal.flags.lock();
-        flags.is_closing = true;
-        self.signal.changed.notify_all();
-        while !flags.has_ended {
-            self.signal.changed.wait(&mut flags);
-        }
+    pub(crate) async fn close(&self) {
+        self.closing.cancel();
+        self.ended.cancelled().await;
     }
 }
 

@@ -3,8 +3,7 @@
 //! It follows the store as a watcher does: what is newer than the archive is read from the store's
 //! ring in memory, or from the journal when the archive is far behind. So nothing waits in memory
 //! for the archive, and the task that applies does not know of it. A bulk is as much as has come
-//! within [`crate::BULK_WAIT`], or [`crate::BULK_BYTES`]; it is written with small pauses, so that
-//! the log's syncs do not feel it.
+//! within [`crate::BULK_WAIT`], or [`crate::BULK_BYTES`].
 //!
 //! Invariants: bulks follow each other without a gap, unless the journal has lost what comes next,
 //! which is said (after a long stop the journal may drop what was there before with the first new
@@ -12,15 +11,16 @@
 //! later, and nothing else waits for it.
 
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures::future;
 use quorate_store::{Batch, Revision, Serving};
 
 use crate::bulk::Bulk;
 use crate::contents::Contents;
-use crate::engine::Record;
 use crate::era::Era;
 use crate::options::ArchiveOptions;
 use crate::record::{FORMAT, SliceInfo};
@@ -31,10 +31,6 @@ use crate::slice::Slice;
 const TICK: Duration = Duration::from_millis(500);
 /// The same where changes are archived sooner.
 const SHORTEST_TICK: Duration = Duration::from_millis(5);
-/// Bytes that are written without a pause.
-const BURST_BYTES: usize = 1 << 20;
-/// The pause after them.
-const PAUSE: Duration = Duration::from_millis(5);
 /// How long a failed bulk waits.
 const RETRY: Duration = Duration::from_secs(5);
 /// Bulks that a start archives before anything else happens.
@@ -51,16 +47,16 @@ pub(crate) struct Writer {
     pub(crate) shared: Arc<Shared>,
     /// The archive's end was compared with the journal.
     pub(crate) is_joined: bool,
-    /// Since when something waits, milliseconds since the Unix epoch.
-    pub(crate) waiting_since: Option<u64>,
+    /// How long something has waited, as the writer's own pauses count it: clocks jump.
+    pub(crate) waited: Option<Duration>,
 }
 
 impl Writer {
     /// Works until the archive is closed.
-    pub(crate) fn run(mut self) {
+    pub(crate) async fn run(mut self) {
         let tick = TICK.min(self.options.bulk_wait.max(SHORTEST_TICK));
         let mut wait = tick;
-        while !self.shared.pause(wait) {
+        while !self.pause(wait).await {
             self.drop_damaged();
             wait = match self.step() {
                 Ok(true) => Duration::ZERO,
@@ -75,10 +71,18 @@ impl Writer {
         self.catch_up(1);
     }
 
+    /// Waits that long, or until the archive is closed. True when it is.
+    async fn pause(&mut self, time: Duration) -> bool {
+        let closing = pin!(self.shared.closing.cancelled());
+        future::select(closing, self.options.disk.pause(time)).await;
+        self.waited = self.waited.map(|waited| waited.saturating_add(time));
+        self.shared.closing.is_cancelled()
+    }
+
     /// Archives what waits, so many bulks at most, however short it has waited.
     pub(crate) fn catch_up(&mut self, bulks: usize) {
         for _ in 0..bulks {
-            self.waiting_since = Some(0);
+            self.waited = Some(Duration::MAX);
             match self.step() {
                 Ok(true) => {}
                 Ok(false) => return,
@@ -99,22 +103,19 @@ impl Writer {
         self.skip_what_is_lost();
         let archived = self.shared.contents().archived;
         if newest <= archived {
-            self.waiting_since = None;
+            self.waited = None;
             return Ok(false);
         }
         let read = self.serving.changes(archived, self.options.bulk_bytes);
         let batches = read.map_err(|error| io::Error::other(error.to_string()))?;
         let bytes: usize = batches.iter().map(|batch| batch.footprint()).sum();
-        let now = self.options.clock.now_ms();
-        let since = *self.waiting_since.get_or_insert(now);
-        let has_waited =
-            u128::from(now.saturating_sub(since)) >= self.options.bulk_wait.as_millis();
+        let has_waited = *self.waited.get_or_insert_default() >= self.options.bulk_wait;
         let is_full = bytes >= self.options.bulk_bytes;
         if batches.is_empty() || !(is_full || has_waited) {
             return Ok(false);
         }
         self.archive(&batches)?;
-        self.waiting_since = None;
+        self.waited = None;
         Ok(is_full)
     }
 
@@ -123,8 +124,7 @@ impl Writer {
         let mut slice = self.slice_for(&contents, &batches[0])?;
         let bulk = Bulk::new(&slice, batches)?;
         let written = bulk.info.written - slice.info.written;
-        let mut records = Paced { records: bulk.records(), shared: &self.shared, bytes: 0 };
-        slice.era.table.ingest(&mut records)?;
+        slice.era.table.ingest(&mut bulk.records())?;
         slice.info = bulk.info.clone();
         contents.archived = slice.info.last;
         contents.slices.retain(|other| other.info.after != slice.info.after);
@@ -291,25 +291,4 @@ impl Writer {
 pub(crate) fn bytes(contents: &Contents) -> u64 {
     let firsts = contents.slices.iter().filter(|slice| slice.number == 1);
     firsts.map(|slice| slice.era.table.bytes()).sum()
-}
-
-/// Records, with pauses.
-struct Paced<'a, I> {
-    records: I,
-    shared: &'a Shared,
-    bytes: usize,
-}
-
-impl<I: Iterator<Item = Record>> Iterator for Paced<'_, I> {
-    type Item = Record;
-
-    fn next(&mut self) -> Option<Record> {
-        let record = self.records.next()?;
-        self.bytes += record.0.len() + record.1.len();
-        if self.bytes >= BURST_BYTES {
-            self.bytes = 0;
-            self.shared.pause(PAUSE);
-        }
-        Some(record)
-    }
 }

@@ -30,3 +30,4 @@ pub use error::LogOpenError;
 pub use handle::Log;
 pub use observer::LogObserver;
 pub use options::{LogIdentity, LogOptions};
+pub(crate) use segment_header::FORMAT;

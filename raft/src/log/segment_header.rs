@@ -15,7 +15,7 @@ use crate::cluster::ClusterId;
 /// Bytes before the first batch.
 pub(super) const HEADER_BYTES: u64 = 4096;
 /// The format that this version writes and reads.
-pub(super) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 2;
 /// Bytes of the header that carry something.
 pub(super) const USED_BYTES: usize = 56;
 const MAGIC: &[u8; 8] = b"QuoraLog";

@@ -1,4 +1,5 @@
-//! Authentication of peer calls: the cluster id in a header, and a peer certificate.
+//! Authentication of peer calls: the cluster id and the protocol's version in headers, and a peer
+//! certificate.
 //!
 //! Invariants: no call but *join* is served without both, and without the certificate being of a
 //! node of this cluster that was not removed; a node speaks for itself only. So a node of another
@@ -12,6 +13,7 @@ use tonic::{Code, Request, Status};
 use quorate_store::NodeId;
 
 use super::identity::PeerIdentity;
+use super::protocol;
 use super::stream::PeerInfo;
 use crate::cluster::ClusterId;
 
@@ -22,10 +24,11 @@ const CLUSTER_HEADER: &str = "quorate-cluster";
 /// removed.
 const GONE_HEADER: &str = "quorate-gone";
 
-/// Puts the cluster's identity on every outgoing call.
+/// Puts the cluster's identity and the protocol's version on every outgoing call.
 #[derive(Debug, Clone)]
 pub(crate) struct ClusterHeader {
     cluster: Option<MetadataValue<Ascii>>,
+    protocols: MetadataValue<Ascii>,
 }
 
 impl ClusterHeader {
@@ -34,7 +37,7 @@ impl ClusterHeader {
         let value = |id: ClusterId| {
             id.to_string().parse().expect("hexadecimal digits are a metadata value")
         };
-        Self { cluster: cluster.map(value) }
+        Self { cluster: cluster.map(value), protocols: protocol::header_value() }
     }
 }
 
@@ -43,6 +46,7 @@ impl Interceptor for ClusterHeader {
         if let Some(cluster) = &self.cluster {
             request.metadata_mut().insert(CLUSTER_HEADER, cluster.clone());
         }
+        protocol::announce(request.metadata_mut(), &self.protocols);
         Ok(request)
     }
 }
@@ -61,7 +65,9 @@ pub(crate) trait PeerPolicy {
 pub(crate) fn admit<T>(policy: &impl PeerPolicy, request: &Request<T>) -> Result<NodeId, Status> {
     let info = request.extensions().get::<PeerInfo>();
     let claimed = request.metadata().get(CLUSTER_HEADER).and_then(|value| value.to_str().ok());
-    authenticate(policy, info, claimed.and_then(|text| text.parse().ok())).inspect_err(|refusal| {
+    let authenticated = authenticate(policy, info, claimed.and_then(|text| text.parse().ok()));
+    let understood = |node| protocol::check(request.metadata()).map(|()| node);
+    authenticated.and_then(understood).inspect_err(|refusal| {
         let peer = info.map(|info| info.address.as_str());
         tracing::warn!(peer, reason = refusal.message(), "refused a peer's call");
     })

@@ -20,6 +20,7 @@ pub(crate) mod join_only;
 pub(crate) mod link;
 pub(crate) mod links;
 pub(crate) mod listener;
+pub(crate) mod protocol;
 pub(crate) mod raft_client;
 pub(crate) mod rollback_query;
 pub(crate) mod snapshot;

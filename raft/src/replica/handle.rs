@@ -12,7 +12,6 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use openraft::errors::{InitializeError, RaftError};
 use quorate_archive::{Archive, ArchiveStatus};
-use quorate_env::blocking;
 use quorate_store::{
     Error, HistoryError, Limits, NodeId, Outcome, Past, Revision, Snapshot, Status, Store, Txn,
     Watch,
@@ -203,7 +202,7 @@ impl Replica {
             tracing::warn!(%error, "the log could not be closed");
         }
         if let Some(archive) = &self.opened.store.archive {
-            blocking(|| archive.close());
+            archive.close().await;
         }
     }
 }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use quorate_archive::{BULK_WAIT, DEFAULT_ARCHIVE_BYTES, DEFAULT_ARCHIVE_RETENTION};
+use quorate_archive::{
+    BULK_BYTES, BULK_WAIT, DEFAULT_ARCHIVE_BYTES, DEFAULT_ARCHIVE_RETENTION, Engine, SLICE_VERSIONS,
+};
 use quorate_env::disk::Disk;
 use quorate_env::{Env, Fatal};
 use quorate_store::{Limits, NodeId};
@@ -103,16 +105,22 @@ impl ReplicaOptions {
 }
 
 /// Where the archive is and how far it reaches.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct ArchiveSettings {
     /// Its own folder. Created when absent; may be removed while the member is stopped.
     pub directory: PathBuf,
+    /// Keeps the tables instead of that folder, in simulations.
+    pub engine: Option<Arc<dyn Engine>>,
     /// How far back it reaches.
     pub retention: Duration,
     /// Bytes on disk beyond which the oldest goes before its time.
     pub bytes: u64,
     /// How long a change waits for others to be archived with it.
     pub bulk_wait: Duration,
+    /// Bytes of changes that are archived at once.
+    pub bulk_bytes: usize,
+    /// See [`SLICE_VERSIONS`].
+    pub slice_versions: u64,
 }
 
 impl ArchiveSettings {
@@ -121,9 +129,12 @@ impl ArchiveSettings {
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self {
             directory: directory.into(),
+            engine: None,
             retention: DEFAULT_ARCHIVE_RETENTION,
             bytes: DEFAULT_ARCHIVE_BYTES,
             bulk_wait: BULK_WAIT,
+            bulk_bytes: BULK_BYTES,
+            slice_versions: SLICE_VERSIONS,
         }
     }
 }

@@ -26,6 +26,7 @@ use crate::admin::AdminService;
 use crate::core::{Leader, RaftNode};
 use crate::membership::PeerCheck;
 use crate::network::call_auth::{PeerPolicy, admit, speaks_for};
+use crate::network::protocol;
 use crate::network::rpc::peer_server::Peer;
 use crate::network::snapshot;
 use crate::network::wire::{decode, encode};
@@ -140,6 +141,7 @@ impl Peer for PeerService {
     }
 
     async fn join(&self, request: Request<Bytes>) -> UnaryReply {
+        protocol::check(request.metadata())?;
         let answer = self.admin.join(decode(request.get_ref())?).await;
         Ok(Response::new(encode(&answer)))
     }

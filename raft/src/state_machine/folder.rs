@@ -24,11 +24,11 @@ use crate::cluster::ClusterId;
 use crate::types::LogId;
 
 /// Version of everything that is described here and where this points to.
-pub(super) const FORMAT_VERSION: u32 = 4;
+pub(crate) const FORMAT_VERSION: u32 = 4;
 /// The oldest version that is read; a folder becomes one of [`FORMAT_VERSION`] when it is opened.
 /// What is in it need not be written again: what version 4 has besides may be absent (`record.rs`).
 /// Any other version is refused.
-const OLDEST_FORMAT: u32 = 3;
+pub(crate) const OLDEST_FORMAT: u32 = 3;
 /// What the format before had, which was a database of fjall's.
 const FORMER_FORMAT: (u32, &str) = (2, "version");
 const LOCK_FILE: &str = "lock";

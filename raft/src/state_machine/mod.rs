@@ -37,7 +37,7 @@ mod snapshot;
 
 pub use checksum::Checksum;
 pub use error::StateOpenError;
-pub(crate) use folder::stored_format;
+pub(crate) use folder::{FORMAT_VERSION, OLDEST_FORMAT, stored_format};
 pub use machine::{DiskUsage, SnapshotBuilder, StateMachine};
 pub(crate) use offline::{FoundedState, NewCluster, Offline};
 pub use options::{
@@ -48,3 +48,4 @@ pub use snapshot::{
     Frames, Incoming, MAX_FRAME_BYTES, Outgoing, Snapshot, SnapshotData, SnapshotError,
     SnapshotReceiver,
 };
+pub(crate) use snapshot::{OLDEST_STREAM_VERSION, STREAM_VERSION};

@@ -4,9 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use quorate_env::disk::{Disk, File, Lock, MemoryDisk, Worker};
+use quorate_env::disk::{Disk, File, Lock, MemoryDisk, Pause, Worker};
 
 use super::Broken;
 
@@ -173,6 +174,10 @@ impl Disk for LyingDisk {
 
     fn spawn(&self, name: &str, worker: Worker) -> io::Result<()> {
         self.disk.spawn(name, worker)
+    }
+
+    fn pause(&self, time: Duration) -> Pause {
+        self.disk.pause(time)
     }
 }
 

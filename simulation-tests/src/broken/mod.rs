@@ -58,6 +58,8 @@ pub(crate) enum Broken {
     DeniedUnknown,
     /// Conditions of transactions are not checked.
     IgnoredConditions,
+    /// Bits of what is archived turn, and reading it does not notice.
+    ForgedPast,
 }
 
 /// The disk that a node gets.

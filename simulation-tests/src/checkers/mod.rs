@@ -15,6 +15,7 @@ pub(crate) mod policies;
 mod fingerprint;
 mod history;
 mod operations;
+mod past;
 mod raft;
 mod recovery;
 mod retention;
@@ -29,6 +30,7 @@ use crate::workload::{self, StoreRecords};
 
 use retention::KeptHistory;
 
+pub(crate) use past::PastChecks;
 pub(crate) use recovery::LostQuorum;
 pub(crate) use samples::Samples;
 

@@ -41,6 +41,17 @@ impl Samples {
         Self { base, ..Self::default() }
     }
 
+    /// The revision before the first that is seen.
+    pub(super) fn base(&self) -> Revision {
+        self.base
+    }
+
+    /// Every committed batch up to a revision, if all of them were seen.
+    pub(super) fn archive_up_to(&self, newest: Revision) -> Option<&[Arc<Batch>]> {
+        let count = newest.get().checked_sub(self.base.get())?;
+        self.archive.get(..usize::try_from(count).ok()?)
+    }
+
     /// Every committed batch that was seen.
     pub(super) fn archive(&self) -> &[Arc<Batch>] {
         &self.archive

@@ -113,7 +113,8 @@ fn has_effect(running: &BTreeSet<HostId>, fault: &Fault) -> bool {
         | FaultKind::PartialCut
         | FaultKind::Delay
         | FaultKind::Loss
-        | FaultKind::ClogLink => runs && running.contains(&fault.other),
+        | FaultKind::ClogLink
+        | FaultKind::SwappedArchives => runs && running.contains(&fault.other),
         FaultKind::IsolatedNode
         | FaultKind::DeafNode
         | FaultKind::MuteNode
@@ -134,7 +135,10 @@ fn has_effect(running: &BTreeSet<HostId>, fault: &Fault) -> bool {
         | FaultKind::SlowSync
         | FaultKind::FullDisk
         | FaultKind::ClockJump
-        | FaultKind::ClockDrift => runs,
+        | FaultKind::ClockDrift
+        | FaultKind::LostArchive
+        | FaultKind::DecayedArchive
+        | FaultKind::FullArchive => runs,
     }
 }
 

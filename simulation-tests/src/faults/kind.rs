@@ -66,10 +66,18 @@ pub(crate) enum FaultKind {
     ClockDrift,
     /// The process dies, or the power goes, while a snapshot is coming in or being installed.
     CrashInInstall,
+    /// The process dies, and finds no archive when it starts again.
+    LostArchive,
+    /// The process dies, and something in its archive decays.
+    DecayedArchive,
+    /// Two processes die, and each finds the other's archive when it starts again.
+    SwappedArchives,
+    /// The archive's disk is full.
+    FullArchive,
 }
 
 /// How many of about a hundred faults are of each kind.
-const WEIGHTS: [(FaultKind, u32); 25] = [
+const WEIGHTS: [(FaultKind, u32); 29] = [
     (FaultKind::IsolatedNode, 8),
     (FaultKind::OneWayCut, 5),
     (FaultKind::PartialCut, 5),
@@ -95,6 +103,10 @@ const WEIGHTS: [(FaultKind, u32); 25] = [
     (FaultKind::ClockJump, 3),
     (FaultKind::ClockDrift, 3),
     (FaultKind::CrashInInstall, 6),
+    (FaultKind::LostArchive, 2),
+    (FaultKind::DecayedArchive, 4),
+    (FaultKind::SwappedArchives, 2),
+    (FaultKind::FullArchive, 3),
 ];
 
 impl FaultKind {

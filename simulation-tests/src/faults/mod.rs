@@ -5,6 +5,7 @@
 //! when its time comes, nor a cut with no running node at one of its ends. Counting changes nothing
 //! that happens.
 
+mod archives;
 mod clocks;
 mod coverage;
 mod ends;
@@ -161,6 +162,7 @@ impl Faults {
             disk.crash_after(u64::MAX);
             disk.fail_sync_after(u64::MAX);
             disk.set_capacity(None);
+            cluster.archive(node).set_full(false);
             cluster.fail_state_sync(node, false);
         }
     }
@@ -263,7 +265,7 @@ impl Faults {
             }
             FaultKind::FailedSync => disk.fail_sync_after(fault.between(0, 40)),
             FaultKind::FailedStateSync => cluster.fail_state_sync(node, true),
-            _ => return Ok(false),
+            _ => return archives::begin(sim, cluster, fault),
         }
         Ok(true)
     }
@@ -302,7 +304,14 @@ impl Faults {
         network::end(sim, cluster, &self.usual, fault);
         let node = fault.node;
         match fault.kind {
-            FaultKind::Kill | FaultKind::PowerCut => self.restart(sim, cluster, node),
+            FaultKind::Kill
+            | FaultKind::PowerCut
+            | FaultKind::LostArchive
+            | FaultKind::DecayedArchive => self.restart(sim, cluster, node),
+            FaultKind::SwappedArchives => {
+                [node, fault.other].into_iter().for_each(|node| self.restart(sim, cluster, node));
+            }
+            FaultKind::FullArchive => cluster.archive(node).set_full(false),
             // Whatever the failed sync has left in the system's cache alone is gone now.
             FaultKind::FailedSync if fault.seed.is_multiple_of(2) => {
                 cluster.cut_power(sim, node, fault.seed);
@@ -348,50 +357,5 @@ impl Faults {
             tracing::info!(node, "restart");
             cluster.restart(sim, node);
         }
-    }
-
-    /// Ends what has lost power during a call, and plans the restart of what has ended by itself.
-    fn look_after(&mut self, sim: &mut Sim<'_>, cluster: &Cluster, node: HostId) -> io::Result<()> {
-        if cluster.disk(node).crashed() {
-            let seed = self.power_cuts.remove(&node).unwrap_or_default();
-            cluster.cut_power(sim, node, seed);
-            cluster.forget_end(node);
-            self.restart_later(sim, node);
-            return Ok(());
-        }
-        let Some(reason) = cluster.ended(node) else {
-            return Ok(());
-        };
-        let older = ends::is_older_copy(&reason);
-        if cluster.quarantined(node) && reason.starts_with("cannot start: ")
-            || older && cluster.went_back(node)
-        {
-            tracing::info!(node, reason, "refused to start");
-            *if older { &mut self.copies_refused } else { &mut self.refusals } += 1;
-            cluster.forget_end(node);
-            return Ok(());
-        }
-        if older || !ends::is_accepted(&reason) {
-            let violation = format!("node {node} ended by itself: {reason}");
-            if !self.violations.contains(&violation) {
-                self.violations.push(violation);
-            }
-        }
-        tracing::info!(node, reason, "ended");
-        // Half the time the machine reboots, and loses its cache; half the time only the process
-        // starts again.
-        if self.rng.random() {
-            cluster.cut_power(sim, node, self.rng.random());
-        } else {
-            cluster.kill(sim, node);
-        }
-        cluster.forget_end(node);
-        self.restart_later(sim, node);
-        Ok(())
-    }
-
-    fn restart_later(&mut self, sim: &Sim<'_>, node: HostId) {
-        let down = Duration::from_millis(self.rng.random_range(1..=MAX_FAULT_MS));
-        self.later(sim.elapsed() + down, Step::Restart(node));
     }
 }

@@ -119,7 +119,9 @@ fn nothing_is_wrong_with_the_real_code() {
     for seed in [1, 2, 3] {
         let report = report(seed, &[]);
         assert_eq!(violations(&report), [""; 0], "{}", replay(seed, &short(&of_store(&[]))));
-        for count in ["committed", "reads", "watch batches", "states compared"] {
+        for count in
+            ["committed", "reads", "watch batches", "states compared", "answers about the past"]
+        {
             assert!(
                 report["counts"][count].as_u64().unwrap_or(0) > 10,
                 "seed {seed}: too few {count}: {report}"
@@ -129,7 +131,7 @@ fn nothing_is_wrong_with_the_real_code() {
 }
 
 /// Every broken variant, how many seeds it takes at most, and what the checkers say about it.
-const BROKEN: [(&str, u64, &str); 18] = [
+const BROKEN: [(&str, u64, &str); 19] = [
     ("lying-fsync", 6, "is corrupt"),
     ("lying-dir-sync", 6, "is missing"),
     ("lying-state-sync", 6, "had been synced"),
@@ -148,6 +150,7 @@ const BROKEN: [(&str, u64, &str); 18] = [
     ("early-compaction", 2, "though it is"),
     ("denied-unknown", 12, "called not applied"),
     ("ignored-conditions", 4, "does not hold"),
+    ("forged-past", 2, "instead of"),
 ];
 
 #[test]

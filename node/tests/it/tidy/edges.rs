@@ -210,6 +210,7 @@ pub(super) const CRATES: &[CrateRule] = &[
         uses: &[
             "quorate-access",
             "quorate-api",
+            "quorate-archive",
             "quorate-controllers",
             "quorate-env",
             "quorate-kinds",

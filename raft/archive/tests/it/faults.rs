@@ -6,10 +6,10 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use quorate_archive::{Archive, ArchiveOptions, BULK_BYTES};
+use quorate_archive::{ArchiveOptions, BULK_BYTES};
 use quorate_store::{Past, PastError, Revision, Store};
 
-use crate::support::{Pair, Step, fjall, key, options, wait, wait_archived};
+use crate::support::{Pair, Running, Step, fjall, key, options, wait, wait_archived};
 
 const WRITES: u8 = 150;
 /// No table of these tests has as many bytes.
@@ -34,7 +34,7 @@ fn forget(pair: &Pair) {
     *pair.subject.kept.oldest.write() = Revision::new(u64::from(WRITES) - 3);
 }
 
-fn archive_in(pair: &Pair, folder: &Path) -> Archive {
+fn archive_in(pair: &Pair, folder: &Path) -> Running {
     pair.subject.archive(options(fjall(folder)))
 }
 

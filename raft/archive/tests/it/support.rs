@@ -1,6 +1,7 @@
 //! A store in memory whose archive can be stopped, started, and hurt.
 
 use std::fmt;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,8 +77,25 @@ impl Subject {
         }
     }
 
-    pub(crate) fn archive(&self, options: ArchiveOptions) -> Archive {
-        Archive::start(options, self.serving.clone()).unwrap()
+    pub(crate) fn archive(&self, options: ArchiveOptions) -> Running {
+        Running(Archive::start(options, self.serving.clone()).unwrap())
+    }
+}
+
+/// An archive that is closed in the end, so that its folder is left alone.
+pub(crate) struct Running(Archive);
+
+impl Deref for Running {
+    type Target = Archive;
+
+    fn deref(&self) -> &Archive {
+        &self.0
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        futures::executor::block_on(self.0.close());
     }
 }
 

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use super::faults::SeededRandom;
 use super::inode::Inode;
 use super::memory_state::{MemoryState, NameChange};
-use super::seam::{Disk, File, Lock, Worker};
+use super::seam::{Disk, File, Lock, Pause, Worker};
 
 /// A disk in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
@@ -263,6 +263,10 @@ impl Disk for MemoryDisk {
     fn spawn(&self, _name: &str, worker: Worker) -> io::Result<()> {
         tokio::spawn(worker);
         Ok(())
+    }
+
+    fn pause(&self, time: Duration) -> Pause {
+        Box::pin(tokio::time::sleep(time))
     }
 }
 

@@ -15,5 +15,5 @@ mod system;
 pub use blocks::Blocks;
 pub use memory::MemoryDisk;
 pub use overlay::OverlayDisk;
-pub use seam::{BLOCK_BYTES, Disk, File, Lock, Worker};
+pub use seam::{BLOCK_BYTES, Disk, File, Lock, Pause, Worker};
 pub use system::SystemDisk;

@@ -10,6 +10,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -20,6 +21,9 @@ pub const BLOCK_BYTES: usize = 4096;
 
 /// A background component's run loop.
 pub type Worker = BoxFuture<'static, ()>;
+
+/// A component's wait.
+pub type Pause = BoxFuture<'static, ()>;
 
 /// Held while a folder is in use; dropping it unlocks the folder.
 pub type Lock = Box<dyn Send + Sync>;
@@ -62,4 +66,7 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// Runs a component to its end: on a thread of its own for a disk whose calls block, as a task
     /// for a simulated one.
     fn spawn(&self, name: &str, worker: Worker) -> io::Result<()>;
+    /// Waits that long; for components that [`Disk::spawn`] runs and nothing else. A component with
+    /// a thread of its own blocks that thread, until then or until something else wakes it.
+    fn pause(&self, time: Duration) -> Pause;
 }

@@ -8,11 +8,14 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
-use super::seam::{BLOCK_BYTES, Disk, File, Lock, Worker};
+use super::seam::{BLOCK_BYTES, Disk, File, Lock, Pause, Worker};
 
 /// Fewer bytes than this go through the page cache.
 const DIRECT_BYTES: usize = 128 << 10;
@@ -129,6 +132,29 @@ impl Disk for SystemDisk {
             .spawn(move || futures::executor::block_on(worker))?;
         Ok(())
     }
+
+    fn pause(&self, time: Duration) -> Pause {
+        Box::pin(ThreadPause { until: Instant::now() + time })
+    }
+}
+
+/// Parks the component's thread, which every wake-up of the component unparks.
+struct ThreadPause {
+    until: Instant,
+}
+
+impl Future for ThreadPause {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Poll::Ready(());
+        }
+        std::thread::park_timeout(left);
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
 }
 
 #[cfg(test)]
@@ -173,6 +199,24 @@ mod tests {
         expect[5..8].fill(2);
         expect[DIRECT_BYTES] = 7;
         assert!(fs::read(&path).unwrap() == expect);
+    }
+
+    #[test]
+    fn a_component_pauses_until_the_time_is_over_or_it_is_woken() {
+        let (done, ended) = std::sync::mpsc::channel();
+        let (wake, woken) = futures::channel::oneshot::channel::<()>();
+        let began = Instant::now();
+        let worker = async move {
+            SystemDisk.pause(Duration::from_millis(20)).await;
+            done.send(began.elapsed()).ok();
+            let woken = futures::future::select(woken, SystemDisk.pause(Duration::from_secs(600)));
+            drop(woken.await);
+            done.send(began.elapsed()).ok();
+        };
+        SystemDisk.spawn("pause", Box::pin(worker)).unwrap();
+        assert!(ended.recv().unwrap() >= Duration::from_millis(20));
+        wake.send(()).unwrap();
+        assert!(ended.recv().unwrap() < Duration::from_secs(300));
     }
 
     #[test]

@@ -13,9 +13,9 @@ use crate::cluster::ClusterId;
 use crate::state_machine::progress::Position;
 
 /// Version of the stream. Changes with the record layouts as well.
-pub(super) const STREAM_VERSION: u32 = 3;
+pub(crate) const STREAM_VERSION: u32 = 3;
 /// The oldest version that is received: its records have no origins.
-pub(super) const OLDEST_STREAM_VERSION: u32 = 2;
+pub(crate) const OLDEST_STREAM_VERSION: u32 = 2;
 
 /// Bytes before an object's key.
 const OBJECT_PREFIX_BYTES: usize = 8;

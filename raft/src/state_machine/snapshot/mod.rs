@@ -16,6 +16,7 @@ mod objects;
 mod outgoing;
 
 pub use error::SnapshotError;
+pub(crate) use format::{OLDEST_STREAM_VERSION, STREAM_VERSION};
 pub use frame::MAX_FRAME_BYTES;
 pub use incoming::{Incoming, SnapshotReceiver};
 pub use outgoing::{Frames, Outgoing};
