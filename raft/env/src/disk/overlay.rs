@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-use super::seam::{BLOCK_BYTES, Disk, File, Lock, Worker};
+use super::seam::{BLOCK_BYTES, Disk, File, Lock, Pause, Worker};
 
 /// The same as a position in a file.
 const BLOCK: u64 = BLOCK_BYTES as u64;
@@ -184,6 +185,10 @@ impl Disk for OverlayDisk {
 
     fn spawn(&self, name: &str, worker: Worker) -> io::Result<()> {
         self.below.spawn(name, worker)
+    }
+
+    fn pause(&self, time: Duration) -> Pause {
+        self.below.pause(time)
     }
 }
 
