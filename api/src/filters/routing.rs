@@ -21,6 +21,11 @@ pub(super) async fn find(x: &mut Exchange<'_>) -> Result<Route, Error> {
         && may_be_new(x, error)
     {
         found = find_again(x, publisher).await?.unwrap_or(found);
+        if found.is_err()
+            && let Some(gone) = handlers::gone_catalogue(x.api, &x.catalogue, x.record.info())?
+        {
+            found = handlers::find(x.api, &gone, x.record.info());
+        }
     }
     let route = found?;
     if let Some(deprecation) = route.resource().and_then(|one| one.deprecation.as_ref()) {

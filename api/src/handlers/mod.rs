@@ -46,5 +46,6 @@ mod version;
 mod watch;
 mod write;
 
+pub(crate) use past::gone_catalogue;
 pub(crate) use request::Request;
 pub(crate) use route::{Route, find, run};

@@ -361,3 +361,40 @@ async fn a_migration_has_the_webhook_convert_what_is_stored() {
     );
     assert_eq!(webhook.reviews.lock().len(), asked, "all are stored as v2");
 }
+
+#[tokio::test]
+async fn the_past_is_told_without_what_is_not_converted() {
+    let webhook = Webhook::start().await;
+    let (server, _controllers) = serve(&webhook).await;
+    let at = create(&server, "v1", "a", json!({"host": "h", "port": "1"})).await.version();
+    create(&server, "v1", "failure", json!({"host": "h", "port": "1"})).await;
+    for name in ["a", "failure"] {
+        let patch = json!({"spec": {"host": "i"}}).to_string();
+        assert_eq!(server.send(Method::PATCH, &path("v1", name), &MERGE, patch).await.status, 200);
+    }
+    let told = async |name: &str| {
+        let answer = server.get(&format!("{}?history=true", path("v2", name))).await.json();
+        answer["items"].as_array().unwrap().clone()
+    };
+    let items = told("a").await;
+    let changed = items[0]["changed"].as_array().unwrap();
+    assert!(changed.contains(&json!(".spec.address")), "{changed:?}");
+    assert_eq!(items[1]["object"]["spec"], json!({"address": "h:1"}));
+    let items = told("failure").await;
+    for (item, kind) in items.iter().zip(["MODIFIED", "ADDED"]) {
+        assert_eq!((&item["type"], &item["unreadable"]), (&json!(kind), &json!(FAILED)));
+        assert!(item.get("object").is_none() && item.get("changed").is_none(), "{item}");
+        assert_eq!(item["user"]["username"], "admin");
+    }
+    assert_eq!(items.len(), 2);
+    let blame = server.get(&format!("{}?blame=true", path("v2", "failure"))).await;
+    assert_eq!((blame.status.as_u16(), blame.json()["message"].as_str()), (500, Some(FAILED)));
+    let changes = server.get("/past/changes?resource=widgets.x.example&name=failure").await.json();
+    assert_eq!(changes["items"].as_array().unwrap().len(), 2, "{changes}");
+    // The definition is gone: its webhook still converts what was.
+    let answer = server.send(Method::DELETE, DEFINITION, &[], "").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    crate::controllers::until(&server, DEFINITION, 404).await;
+    let read = server.get(&format!("{}?asOf={at}", path("v2", "a"))).await.json();
+    assert_eq!(read["spec"], json!({"address": "h:1"}));
+}

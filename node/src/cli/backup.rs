@@ -9,6 +9,7 @@ use quorate_store::Revision;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::cluster::ClusterFlags;
 use super::node::Addresses;
 use super::{Output, bytes};
 
@@ -50,9 +51,6 @@ pub(crate) struct BackupCreate {
     /// The key file of the repository.
     #[arg(long, value_name = "FILE")]
     pub(crate) key_file: PathBuf,
-    /// How the cluster is reached [default: KUBECONFIG, or ~/.kube/config].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
     /// Only what has changed since the backup before.
     #[arg(long)]
     pub(crate) changes_only: bool,
@@ -62,6 +60,8 @@ pub(crate) struct BackupCreate {
     /// Bytes to write in a second at most [default: any number].
     #[arg(long, value_name = "BYTES", value_parser = bytes, default_value = "0")]
     pub(crate) bytes_per_second: u64,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
 }
 
 /// Which repository is read.
@@ -100,7 +100,11 @@ pub(crate) struct Restore {
     #[arg(long, value_name = "TIME|REVISION", value_parser = point)]
     pub(crate) at: Option<Point>,
     /// The data folder of the new cluster's first node; must be empty or absent.
-    #[arg(long, required_unless_present = "namespace", conflicts_with = "namespace")]
+    #[arg(
+        long,
+        required_unless_present = "namespace",
+        conflicts_with_all = ["namespace", "ClusterFlags"]
+    )]
     pub(crate) data_dir: Option<PathBuf>,
     /// Keep the authorities, the keys of tokens and the join tokens of the old cluster; the backup must
     /// have been made with its credentials.
@@ -110,21 +114,24 @@ pub(crate) struct Restore {
     /// is created, what is there stays as it is.
     #[arg(long, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
-    /// How the running cluster is reached [default: KUBECONFIG, or ~/.kube/config].
-    #[arg(long, value_name = "FILE", requires = "namespace")]
-    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Put objects of the namespace that are there, and differ, back too; what came later stays.
+    #[arg(long, requires = "namespace")]
+    pub(crate) replace: bool,
     /// Carry the restore of a namespace out; without this, only say what it would do.
     #[arg(long, requires = "namespace")]
     pub(crate) yes: bool,
     #[command(flatten)]
     pub(crate) addresses: Addresses,
+    /// The running cluster that a namespace comes back into.
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
 }
 
 /// `quorate fork`
 #[derive(Debug, Args)]
 pub(crate) struct Fork {
     /// The repository [default: the state of the running cluster].
-    #[arg(long, value_name = "URL", requires = "key_file")]
+    #[arg(long, value_name = "URL", requires = "key_file", conflicts_with = "ClusterFlags")]
     pub(crate) from: Option<String>,
     /// The key file of the repository.
     #[arg(long, value_name = "FILE", requires = "from")]
@@ -132,9 +139,8 @@ pub(crate) struct Fork {
     /// The point: a time (RFC 3339) or a revision [default: the newest].
     #[arg(long, value_name = "TIME|REVISION", value_parser = point, requires = "from")]
     pub(crate) at: Option<Point>,
-    /// How the running cluster is reached [default: KUBECONFIG, or ~/.kube/config].
-    #[arg(long, value_name = "FILE", conflicts_with = "from")]
-    pub(crate) kubeconfig: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) cluster: ClusterFlags,
 }
 
 /// `quorate inspect`

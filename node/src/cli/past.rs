@@ -156,7 +156,10 @@ Examples:
   quorate changes --since 1h                        what happened in the cluster, newest first
   quorate changes --since 1h -n shop --type deploy --user ann
   quorate changes --since 2h --until 1h --verb delete -o json | jq .name
-  quorate changes --refused                         writes that the server refused, counted, with examples")]
+  quorate changes --refused                         writes that the server refused, counted, with examples
+
+Changes that only renew a lease, as servers, nodes and leaders make them all the time, are left out and counted, unless --all or
+--type leases is given.")]
 pub(crate) struct ClusterChanges {
     /// Changes after this moment: a time, a resourceVersion or an age [default: all that is kept].
     #[arg(long, value_name = "WHEN")]
@@ -188,8 +191,11 @@ pub(crate) struct ClusterChanges {
     /// Changes that are shown at most [default: all].
     #[arg(long, value_name = "CHANGES", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
+    /// Show changes that only renew a lease too: those of servers, nodes and leaders.
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Writes that the server refused, in place of changes: those that the node which answers remembers.
-    #[arg(long, conflicts_with_all = ["since", "until", "manager", "oldest_first"])]
+    #[arg(long, conflicts_with_all = ["since", "until", "manager", "oldest_first", "all"])]
     pub(crate) refused: bool,
     /// How the answer looks; JSON is a change a line.
     #[arg(short, long, value_enum, default_value_t)]

@@ -24,7 +24,8 @@ pub(crate) struct PolicyTest {
     /// Bindings; a policy without one is bound to everything that it matches, with the action Deny.
     #[arg(long, value_name = "FILE")]
     pub(crate) binding: Vec<PathBuf>,
-    /// How far back recorded writes are looked at, as far as the node keeps them [default: all].
+    /// How far back recorded writes are looked at, with those who made them, as far as the archive
+    /// reaches [default: all].
     #[arg(long, value_name = "DURATION", value_parser = humantime::parse_duration)]
     pub(crate) since: Option<Duration>,
     /// Examples of each kind of finding that are shown.

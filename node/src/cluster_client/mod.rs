@@ -5,6 +5,7 @@
 //!
 //! Not here: what a command asks.
 
+mod definition;
 mod past;
 mod paths;
 mod reply;
@@ -14,15 +15,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::response::Parts;
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
 use quorate_env::{Env, Network};
 use quorate_meta::Value;
 use quorate_webhook::Connection;
+use tokio::time::timeout;
 
 use crate::cli::ClusterFlags;
 use crate::error::Error;
 use crate::kubeconfig::ClusterAccess;
+pub(crate) use definition::{DEFINITION_KIND, as_stored, described, of_gone_definition};
 pub(crate) use past::{Change, check_past};
 pub(crate) use paths::QueryParameters;
 pub(crate) use reply::Reply;
@@ -36,6 +41,8 @@ const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long it waits at most.
 const MAX_PAUSE: Duration = Duration::from_secs(30);
+/// How long a server may take to say that it is ready.
+const READY_PATIENCE: Duration = Duration::from_secs(10);
 /// Objects of a page.
 pub(crate) const PAGE_OBJECTS: u32 = 500;
 /// What clients ask for that want objects.
@@ -121,6 +128,12 @@ impl ClusterClient {
         self.send(method, &query.path(path), JSON, Some(body.into())).await
     }
 
+    /// Whether the server is there and can carry out a consistent read.
+    pub(crate) async fn is_ready(&self) -> bool {
+        let asked = timeout(READY_PATIENCE, self.stream("/readyz")).await;
+        asked.is_ok_and(|answer| answer.is_ok_and(|answer| answer.status() == StatusCode::OK))
+    }
+
     /// Sends a request; the answer may be a refusal.
     async fn send(
         &mut self,
@@ -149,6 +162,31 @@ impl ClusterClient {
         body: Option<Bytes>,
     ) -> Result<Reply, Error> {
         let is_http1 = matches!(self.connection().await?, Connection::Http1(_));
+        let request = self.request(method, path, accept, body, is_http1)?;
+        let connection = self.connection.as_mut().expect("it was opened just now");
+        let answer = connection.send(request).await.map_err(|error| self.lost(&error))?;
+        let (head, body) = answer.into_parts();
+        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
+        let body = body.map_err(Error::failed)?.to_bytes();
+        Reply::new(head.status, retry_after(&head), &body)
+    }
+
+    /// The answer to a get whose body is read while it comes, on a connection of its own.
+    pub(crate) async fn stream(&self, path: &str) -> Result<Response<Incoming>, Error> {
+        let mut connection = self.open().await?;
+        let is_http1 = matches!(connection, Connection::Http1(_));
+        let request = self.request(&Method::GET, path, JSON, None, is_http1)?;
+        connection.send(request).await.map_err(|error| self.lost(&error))
+    }
+
+    fn request(
+        &self,
+        method: &Method,
+        path: &str,
+        accept: &str,
+        body: Option<Bytes>,
+        is_http1: bool,
+    ) -> Result<Request<Full<Bytes>>, Error> {
         let ClusterAccess { address, prefix, headers, .. } = &self.access;
         // HTTP/2 has the server's name in the URI, HTTP/1.1 in a header.
         let origin = if is_http1 { String::new() } else { format!("https://{address}") };
@@ -166,17 +204,7 @@ impl ClusterClient {
         for (name, value) in headers {
             request = request.header::<&HeaderName, &HeaderValue>(name, value);
         }
-        let request = request.body(Full::new(body.unwrap_or_default())).map_err(Error::config)?;
-        let connection = self.connection.as_mut().expect("it was opened just now");
-        let answer = connection.send(request).await.map_err(|error| self.lost(&error))?;
-        let (head, body) = answer.into_parts();
-        let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
-        let body = body.map_err(Error::failed)?.to_bytes();
-        let retry_after = head.headers.get("retry-after").and_then(|value| value.to_str().ok());
-        let retry_after = retry_after.and_then(|text| text.parse().ok()).map(Duration::from_secs);
-        let retry_after =
-            retry_after.or((head.status == StatusCode::TOO_MANY_REQUESTS).then_some(PAUSE));
-        Reply::new(head.status, retry_after, &body)
+        request.body(Full::new(body.unwrap_or_default())).map_err(Error::config)
     }
 
     fn lost(&self, error: &hyper::Error) -> Error {
@@ -185,11 +213,25 @@ impl ClusterClient {
 
     async fn connection(&mut self) -> Result<&Connection, Error> {
         if self.connection.as_ref().is_none_or(Connection::is_closed) {
-            let ClusterAccess { address, server_name, tls, .. } = &self.access;
-            let opened =
-                Connection::open_as(&*self.network, address, server_name, tls.clone()).await;
-            self.connection = Some(opened?);
+            self.connection = Some(self.open().await?);
         }
         Ok(self.connection.as_ref().expect("it was opened just now"))
     }
+
+    async fn open(&self) -> Result<Connection, Error> {
+        let ClusterAccess { address, server_name, tls, .. } = &self.access;
+        Ok(Connection::open_as(&*self.network, address, server_name, tls.clone()).await?)
+    }
+
+    /// `host:port` of the server.
+    pub(crate) fn address(&self) -> &str {
+        &self.access.address
+    }
+}
+
+/// When the server wants to be asked again.
+fn retry_after(head: &Parts) -> Option<Duration> {
+    let told = head.headers.get("retry-after").and_then(|value| value.to_str().ok());
+    let told = told.and_then(|text| text.parse().ok()).map(Duration::from_secs);
+    told.or((head.status == StatusCode::TOO_MANY_REQUESTS).then_some(PAUSE))
 }

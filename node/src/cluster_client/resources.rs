@@ -146,6 +146,11 @@ impl Resources {
         Ok(())
     }
 
+    /// Adds a resource that discovery does not name.
+    pub(crate) fn learn(&mut self, resource: ApiResource) {
+        self.0.push(resource);
+    }
+
     /// What a user means by a type.
     pub(crate) fn resolve(&self, asked: &str) -> Result<&ApiResource, Error> {
         let lower = asked.to_lowercase();
@@ -169,6 +174,20 @@ impl Resources {
         // A plural is meant before a short name of another resource.
         let plural = self.0.iter().find(|other| other.plural == word && fits(other));
         plural.or_else(|| self.0.iter().find(|other| other.is_called(word) && fits(other)))
+    }
+
+    /// The same resource in another version, where that is served.
+    pub(crate) fn in_version(&self, resource: &ApiResource, version: &str) -> Option<&ApiResource> {
+        self.versions_of(resource).find(|other| other.version == version)
+    }
+
+    /// A resource in each version that is served.
+    pub(crate) fn versions_of<'r>(
+        &'r self,
+        resource: &ApiResource,
+    ) -> impl Iterator<Item = &'r ApiResource> {
+        let (group, plural) = (resource.group.clone(), resource.plural.clone());
+        self.0.iter().filter(move |other| other.group == group && other.plural == plural)
     }
 
     /// The resource of objects with this `apiVersion` and kind, in the version that the server prefers if it has another.

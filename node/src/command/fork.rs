@@ -5,21 +5,21 @@
 //! it; the cluster that it was made from knows nothing of it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use futures::StreamExt;
-use http::StatusCode;
 use quorate_backup::{Frame, Restored, Source, Target};
 use quorate_env::Env;
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::time::{Instant, sleep};
 
-use super::backup::http_source::HttpSource;
+use super::backup::cluster_source::ClusterSource;
 use super::backup::open;
 use super::restore::set_up;
-use crate::cli::{BackupPlace, Fork};
+use crate::cli::{BackupPlace, ClusterFlags, Fork};
+use crate::cluster_client::ClusterClient;
 use crate::config::Address;
 use crate::data_dir::DataDir;
 use crate::error::{Error, at};
@@ -30,6 +30,8 @@ use crate::terminal::print_line;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Between two looks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// The file in the folder by which its administrator reaches it.
+const KUBECONFIG: &str = "admin.kubeconfig";
 /// Random bytes in the folder's name.
 const NAME_BYTES: usize = 6;
 
@@ -87,9 +89,14 @@ impl ForkedNode {
         ready(&dir, process, env).await
     }
 
+    /// A client of its administrator.
+    pub(super) async fn client(&self, env: &Env) -> Result<ClusterClient, Error> {
+        administrator(&self.folder, env).await
+    }
+
     /// The file by which its administrator reaches it.
-    pub(super) fn kubeconfig(&self) -> PathBuf {
-        self.folder.join("admin.kubeconfig")
+    fn kubeconfig(&self) -> PathBuf {
+        self.folder.join(KUBECONFIG)
     }
 
     /// Returns when it ends by itself.
@@ -123,7 +130,7 @@ async fn state(options: &Fork, env: &Env) -> Result<Restored, Error> {
         let target = options.at.unwrap_or(Target::Newest);
         return Ok(quorate_backup::restore(&repository, target).await?);
     }
-    let source = HttpSource::open(options.kubeconfig.as_deref(), env)?;
+    let source = ClusterSource::open(&options.cluster, env).await?;
     let identity = source.identity().await.map_err(Error::failed)?;
     let mut frames = source.state(None).await.map_err(Error::failed)?;
     let (mut start, mut entries) = (None, BTreeMap::new());
@@ -160,12 +167,17 @@ fn serve(dir: &DataDir) -> Result<Child, Error> {
     command.kill_on_drop(true).spawn().map_err(Error::failed)
 }
 
+/// A client of the administrator of the node in a folder.
+async fn administrator(folder: &Path, env: &Env) -> Result<ClusterClient, Error> {
+    let kubeconfig = Some(folder.join(KUBECONFIG));
+    ClusterClient::new(&ClusterFlags { kubeconfig, ..ClusterFlags::default() }, env).await
+}
+
 async fn ready(dir: &DataDir, node: &mut Child, env: &Env) -> Result<(), Error> {
-    let file = dir.path().join("admin.kubeconfig");
-    let source = HttpSource::open(Some(&file), env)?;
+    let client = administrator(dir.path(), env).await?;
     let patience = Instant::now() + PATIENCE;
     loop {
-        if source.status_of("/readyz").await == Some(StatusCode::OK) {
+        if client.is_ready().await {
             return Ok(());
         }
         if let Some(ended) = node.try_wait().map_err(Error::failed)? {

@@ -1,6 +1,7 @@
 //! `quorate inspect`: what the data folder of a stopped node holds, and whether it is sound.
 //!
-//! It opens log and state as a start does, so whatever would keep the node from starting is told here.
+//! It opens log and state as a start does, so whatever would keep the node from starting is told here. Nothing in the folder
+//! is changed: not its format either. Of the archive only the size is told, because opening it changes it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -37,7 +38,8 @@ pub(crate) async fn run(options: &Inspect) -> Result<(), Error> {
     let _lock = dir.lock().await?;
     let config = NodeConfig::read(&dir)?;
     let format = state_format(&SystemDisk, &dir.raft()).map_err(Error::failed)?;
-    let files = files(&dir.raft())?;
+    let mut files = files(&dir.raft())?;
+    files.extend(archive(&dir.archive())?);
     let inspected = inspect(recovery_options(&config, &dir)).await;
     match options.output {
         Output::Json => print_json(&config, format, &files, inspected.as_ref().ok()),
@@ -73,6 +75,33 @@ fn files(raft: &Path) -> Result<BTreeMap<String, FolderTally>, Error> {
         }
     }
     Ok(files)
+}
+
+/// The files of the archive, by what lies in its folder: those of each part of it together.
+fn archive(folder: &Path) -> Result<BTreeMap<String, FolderTally>, Error> {
+    let mut files = BTreeMap::new();
+    let Ok(entries) = std::fs::read_dir(folder) else { return Ok(files) };
+    for entry in entries {
+        let entry = entry.map_err(at(folder))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let tally: &mut FolderTally = files.entry(format!("archive/{name}")).or_default();
+        add_tree(&entry.path(), tally)?;
+    }
+    Ok(files)
+}
+
+/// Adds a file, or all files of a folder.
+fn add_tree(path: &Path, tally: &mut FolderTally) -> Result<(), Error> {
+    let about = std::fs::symlink_metadata(path).map_err(at(path))?;
+    if !about.is_dir() {
+        tally.count += 1;
+        tally.bytes += about.len();
+        return Ok(());
+    }
+    for entry in std::fs::read_dir(path).map_err(at(path))? {
+        add_tree(&entry.map_err(at(path))?.path(), tally)?;
+    }
+    Ok(())
 }
 
 /// Objects by group and resource, and the other keys by what they are.

@@ -1,6 +1,8 @@
 //! `quorate status`: the cluster as one node sees it. Fails when the node does not answer, and with
 //! `--ready` when it cannot carry out a consistent read, so that it can be a health check.
 
+mod archives;
+
 use quorate_env::Env;
 use quorate_raft::admin::{AdminRequest, NodeStatus};
 use quorate_raft::{Member, Role};
@@ -18,8 +20,19 @@ pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(
         admin.carry_out(AdminRequest::Ready).await?;
     }
     let status = admin.status().await?;
+    // A health check waits for no other node.
+    let archives = match ready {
+        true => None,
+        false => Some(archives::ask(&status.members, admin, &query.target, env).await),
+    };
     match query.output {
-        Output::Json => print_line(format_args!("{:#}", to_json(&status))),
+        Output::Json => {
+            let mut answer = to_json(&status);
+            if let Some(archives) = &archives {
+                answer["archives"] = archives::to_json(archives);
+            }
+            print_line(format_args!("{answer:#}"));
+        }
         Output::Table => {
             let store = &status.store;
             let leader =
@@ -44,6 +57,10 @@ pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(
                 );
             }
             print_members(&status.members);
+            if let Some(archives) = &archives {
+                print_line("");
+                archives::print(archives);
+            }
         }
     }
     Ok(())

@@ -95,3 +95,33 @@ async fn a_rehearsal_is_for_those_who_may_read_everything() {
         assert_eq!(admin.post("/admission/rehearsal", &body).await.status, 400, "{body}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn past_requests_are_rehearsed_as_those_who_made_them() {
+    let cluster = Cluster::start(1, &[]);
+    cluster.ready(1).await;
+    let administrators = ("impersonate-group", "system:masters");
+    for (user, name) in [("ann", "good"), ("bob", "bad")] {
+        let mut client = cluster.client(1).saying(&[("impersonate-user", user), administrators]);
+        assert_eq!(create(&mut client, name).await, 201);
+    }
+    let mut by_user = policy();
+    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]});
+    by_user["spec"]["matchConstraints"]["resourceRules"] = json!([rule]);
+    by_user["spec"]["validations"] =
+        json!([{"expression": "request.userInfo.username != 'bob'", "message": "not bob"}]);
+    let file = cluster.spare("policy.yaml");
+    std::fs::write(&file, by_user.to_string()).unwrap();
+    let line = ["policy", "test", file.to_str().unwrap(), "--since", "1h"];
+    let report = Cluster::run(&[&line[..], &["--output", "json"]].concat(), &cluster.node(1));
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let writes = report["findings"].as_array().unwrap().iter();
+    let writes: Vec<_> = writes.filter(|finding| finding["of"] == "write").collect();
+    let [finding] = writes[..] else { panic!("{report}") };
+    assert_eq!((&finding["user"], &finding["count"]), (&json!("bob"), &json!(1)), "{report}");
+    let example = &finding["examples"][0];
+    assert_eq!(example["name"], "bad");
+    assert!(example["revision"].is_string() && example["time"].is_string(), "{report}");
+    let told = Cluster::run(&line, &cluster.node(1));
+    assert!(told.contains("CREATE of configmaps in default by bob\n"), "{told}");
+}

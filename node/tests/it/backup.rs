@@ -4,14 +4,19 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use http::Method;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use crate::load::{Load, Written, collection, make_namespace};
 use crate::support::{Client, Cluster, quorate};
 
 /// The number whose addresses a restored node takes.
 const RESTORED: u64 = 6;
+/// The same for a second one beside it.
+const RESTORED_TOO: u64 = 7;
 
 /// A repository of a test.
 struct Backups {
@@ -47,7 +52,18 @@ impl Backups {
 
     /// Restores into a folder beside the cluster's, with the addresses of [`RESTORED`].
     fn restore(&self, cluster: &Cluster, folder: &Path, arguments: &[&str]) -> Output {
-        let (bind, peer) = (cluster.address(RESTORED), cluster.peer_address(RESTORED));
+        self.restore_as(cluster, RESTORED, folder, arguments)
+    }
+
+    /// The same with the addresses of a number.
+    fn restore_as(
+        &self,
+        cluster: &Cluster,
+        number: u64,
+        folder: &Path,
+        arguments: &[&str],
+    ) -> Output {
+        let (bind, peer) = (cluster.address(number), cluster.peer_address(number));
         let folder = folder.to_str().unwrap();
         let fixed = ["restore", "--data-dir", folder, "--bind", &bind, "--peer-bind", &peer];
         self.read(&[&fixed, arguments].concat())
@@ -80,10 +96,11 @@ async fn a_cluster_comes_back_as_it_was_at_a_revision() {
     assert_eq!(listed["bases"].as_array().unwrap().len(), 2);
     assert!(listed["lastRevision"].as_u64().unwrap() >= written.last(), "{listed}");
 
-    // A point that is in the changes between the two bases.
+    // A write that is in the changes between the two bases.
     let first = listed["bases"][0]["revision"].as_u64().unwrap();
     let second = listed["bases"][1]["revision"].as_u64().unwrap();
-    let point = (first + second) / 2;
+    let (point, _) = written.revisions.range((first + second) / 2..).next().unwrap();
+    let point = *point;
     let folder = cluster.spare("restored");
     succeeds(&backups.restore(&cluster, &folder, &["--at", &point.to_string()]));
     let again = backups.restore(&cluster, &folder, &[]);
@@ -92,6 +109,7 @@ async fn a_cluster_comes_back_as_it_was_at_a_revision() {
     let mut client = Client::new(&cluster.address(RESTORED), &folder.join("pki"), "admin");
     ready(&mut client).await;
     check_point(&written, &mut client, point).await;
+    comes_back_at_a_time(&mut cluster, &backups, &written, (survivor, point)).await;
 
     // Clients of the old cluster begin anew, and its nodes are refused.
     let next = make_namespace(&mut client, "after").await;
@@ -112,6 +130,39 @@ async fn a_cluster_comes_back_as_it_was_at_a_revision() {
     }
     let mut stranger = Client::new(&cluster.address(RESTORED), &mixed, "admin");
     stranger.send(Method::GET, "/api/v1/namespaces", None).await.unwrap().expect(401);
+}
+
+/// The moment of a write as a time: what was there then, by the archive of the cluster, is what comes back.
+async fn comes_back_at_a_time(
+    cluster: &mut Cluster,
+    backups: &Backups,
+    written: &Written,
+    (node, point): (u64, u64),
+) {
+    let mut living = cluster.client(node);
+    let path = format!("/past/changes?since={}&until={point}", point - 1);
+    let change = living.get(&path).await.expect(200).body["items"][0].clone();
+    assert_eq!(change["revision"], point.to_string());
+    let time = change["time"].as_str().unwrap();
+    let state = living.get(&format!("{}?asOf={time}&limit=1", collection("load"))).await;
+    let revision = state.expect(200).revision();
+    assert!(revision >= point, "all writes of the millisecond count");
+    let folder = cluster.spare("restored-at-a-time");
+    let told = backups.restore_as(cluster, RESTORED_TOO, &folder, &["--at", time]);
+    let told = succeeds(&told);
+    assert!(told.contains(&format!("as of revision {revision}, ")), "{told}");
+    cluster.serve(&folder);
+    let mut client = Client::new(&cluster.address(RESTORED_TOO), &folder.join("pki"), "admin");
+    ready(&mut client).await;
+    check_point(written, &mut client, revision).await;
+
+    // A millisecond before it the write is not there.
+    let before = OffsetDateTime::parse(time, &Rfc3339).unwrap() - Duration::from_millis(1);
+    let before = before.format(&Rfc3339).unwrap();
+    let told = backups.restore(cluster, &cluster.spare("restored-before"), &["--at", &before]);
+    let told = succeeds(&told);
+    let revision = told.split_once("as of revision ").unwrap().1.split_once(',').unwrap().0;
+    assert!(revision.parse::<u64>().unwrap() < point, "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -172,7 +223,7 @@ fn join_restored(cluster: &Cluster, member: &Path, fresh: &Path) {
     succeeds(&command.output().unwrap());
 }
 
-/// What was acknowledged up to a revision is there, and nothing that came after it.
+/// What was acknowledged up to a revision is there, the write that made it too, and nothing that came after it.
 async fn check_point(written: &Written, client: &mut Client, point: u64) {
     let list = client.get(&collection("load")).await.expect(200);
     let mut there = std::collections::BTreeMap::new();
@@ -190,6 +241,9 @@ async fn check_point(written: &Written, client: &mut Client, point: u64) {
         let found = there.get(name);
         let kept = found.is_some_and(|(_, found)| *found >= Some(*generation));
         assert!(kept, "{name} at revision {revision}: {found:?}");
+    }
+    if let Some((name, generation)) = written.revisions.get(&point) {
+        assert_eq!(there.get(name), Some(&(point, Some(*generation))), "the last write");
     }
 }
 
@@ -269,8 +323,14 @@ async fn the_leader_backs_up_by_itself() {
     let served = quorate(&["inspect", "--data-dir"]).arg(cluster.node(1)).output().unwrap();
     assert!(!served.status.success(), "a folder that is served is refused");
     cluster.stop(1);
+    let before = contents(&cluster.node(1));
     let told = Cluster::run(&["inspect", "-o", "json"], &cluster.node(1));
+    assert!(contents(&cluster.node(1)) == before, "an inspection changes nothing");
     let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let files = told["files"].as_object().unwrap();
+    let archive = files.iter().filter(|(name, _)| name.starts_with("archive/"));
+    let bytes = archive.map(|(_, tally)| tally["bytes"].as_u64().unwrap()).sum::<u64>();
+    assert!(bytes > 0, "{told}");
     assert_eq!((&told["sound"], &told["node"]), (&true.into(), &1.into()));
     assert!(told["state"]["revision"].as_u64().unwrap() >= last, "{told}");
     assert!(told["resources"]["namespaces"]["count"].as_u64().unwrap() >= 4, "{told}");
@@ -297,6 +357,20 @@ async fn a_fork_of_a_running_cluster_is_thrown_away() {
     Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap();
     assert!(fork.wait().unwrap().success());
     assert!(!folder.exists());
+}
+
+/// What every file in a folder has.
+fn contents(folder: &Path) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+    let mut all = std::collections::BTreeMap::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else {
+            all.insert(path.clone(), std::fs::read(&path).unwrap());
+        }
+    }
+    all
 }
 
 fn config_map(name: &str, text: &str) -> serde_json::Value {

@@ -4,7 +4,8 @@
 //! wire).
 
 use bytes::Bytes;
-use quorate_store::{NodeId, Status};
+use quorate_archive::ArchiveStatus;
+use quorate_store::{NodeId, Revision, Status};
 use serde::{Deserialize, Serialize};
 
 use super::token::JoinToken;
@@ -49,6 +50,8 @@ pub enum AdminRequest {
     Keys(Bytes),
     /// Carry out a consistent read on the asked node. Answered by [`AdminAnswer::Done`].
     Ready,
+    /// How the archive of the asked node is. Answered by [`AdminAnswer::Archive`].
+    Archive,
 }
 
 /// The answer to an [`AdminRequest`] that was carried out.
@@ -72,6 +75,8 @@ pub enum AdminAnswer {
     Certified(Bytes),
     /// What the signer says of the keys.
     Keys(Bytes),
+    /// A node's archive; `None` where it keeps none.
+    Archive(Option<ArchiveReport>),
 }
 
 /// A node and the cluster as it sees it.
@@ -91,6 +96,39 @@ pub struct NodeStatus {
     /// Whether a change of the voters is under way, as far as the asked node knows: until it is
     /// complete, majorities of the old and of the new voters are needed.
     pub changing_voters: bool,
+}
+
+/// A node's archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchiveReport {
+    /// The oldest revision that can be read.
+    pub oldest: Revision,
+    /// When that was, milliseconds since the Unix epoch.
+    pub oldest_ms: u64,
+    /// The last revision that is archived.
+    pub archived: Revision,
+    /// Transactions that are not archived yet.
+    pub lag: u64,
+    /// Bytes on disk.
+    pub bytes: u64,
+    /// What is not there in between: after the first revision, up to the second.
+    pub gaps: Vec<(Revision, Revision)>,
+    /// Parts that were dropped for damage since the start, and writes that have failed.
+    pub failures: u64,
+}
+
+impl From<ArchiveStatus> for ArchiveReport {
+    fn from(status: ArchiveStatus) -> Self {
+        Self {
+            oldest: status.oldest,
+            oldest_ms: status.oldest_ms,
+            archived: status.archived,
+            lag: status.lag,
+            bytes: status.bytes,
+            gaps: status.gaps.iter().map(|gap| (gap.after, gap.last)).collect(),
+            failures: status.failures,
+        }
+    }
 }
 
 /// A join token without its secret.

@@ -13,6 +13,8 @@ mod tokens;
 
 pub use client::AdminClient;
 pub use join::{CertificateSigner, SigningRequest, join};
-pub use message::{AdminAnswer, AdminRequest, JoinAnswer, JoinRequest, NodeStatus, TokenInfo};
+pub use message::{
+    AdminAnswer, AdminRequest, ArchiveReport, JoinAnswer, JoinRequest, NodeStatus, TokenInfo,
+};
 pub(crate) use service::{AdminService, Envelope};
 pub use token::{JoinToken, ParseTokenError};

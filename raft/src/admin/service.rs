@@ -7,12 +7,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use quorate_archive::ArchiveStatus;
 use quorate_env::Env;
 use quorate_store::Store;
 use serde::{Deserialize, Serialize};
 
 use super::join::{CertificateSigner, admit_node};
-use super::message::{AdminAnswer, AdminRequest, JoinAnswer, JoinRequest, NodeStatus};
+use super::message::{
+    AdminAnswer, AdminRequest, ArchiveReport, JoinAnswer, JoinRequest, NodeStatus,
+};
 use super::tokens::Tokens;
 use crate::core::{Leader, RaftNode};
 use crate::membership::{self, AdminError, Member};
@@ -33,6 +36,9 @@ pub(crate) struct Envelope {
     pub(crate) request: AdminRequest,
 }
 
+/// Says how the node's archive is.
+pub(crate) type ArchiveProbe = Box<dyn Fn() -> Option<ArchiveStatus> + Send + Sync>;
+
 /// Answers administrative requests.
 pub(crate) struct AdminService {
     pub(crate) raft: Arc<RaftNode>,
@@ -40,6 +46,7 @@ pub(crate) struct AdminService {
     pub(crate) links: Arc<Links>,
     pub(crate) env: Env,
     pub(crate) signer: Arc<dyn CertificateSigner>,
+    pub(crate) archive: ArchiveProbe,
 }
 
 impl AdminService {
@@ -48,6 +55,9 @@ impl AdminService {
         match envelope.request {
             AdminRequest::Status => Ok(AdminAnswer::Status(self.status().await)),
             AdminRequest::Ready => Ok(self.store.read_index().await.map(|_| AdminAnswer::Done)?),
+            AdminRequest::Archive => {
+                Ok(AdminAnswer::Archive((self.archive)().map(ArchiveReport::from)))
+            }
             AdminRequest::Members if envelope.hops > 0 => {
                 Ok(AdminAnswer::Members(membership::members(&self.raft)))
             }
@@ -76,7 +86,10 @@ impl AdminService {
         let (raft, store, signer) = (&*self.raft, &*self.store, &*self.signer);
         let tokens = Tokens { store, env: &self.env };
         match request {
-            AdminRequest::Status | AdminRequest::Members | AdminRequest::Ready => {
+            AdminRequest::Status
+            | AdminRequest::Members
+            | AdminRequest::Ready
+            | AdminRequest::Archive => {
                 unreachable!("looking needs no leader")
             }
             AdminRequest::Add(peer) => {

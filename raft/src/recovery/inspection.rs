@@ -1,12 +1,13 @@
 //! The inspection of a stopped member: what its folder holds, and whether it is sound.
 //!
-//! Invariant: it reads all that a start reads and checks it the same way; it changes nothing but what
-//! every start repairs (a torn end, a state of an earlier format).
+//! Invariants: it reads all that a start reads and checks it the same way; what a start would repair
+//! (a torn end, a state of an earlier format) is repaired in memory, and the folder stays as it is.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use openraft::storage::RaftLogStorage;
-use quorate_env::disk::Disk;
+use quorate_env::disk::{Disk, OverlayDisk};
 use quorate_store::Snapshot;
 
 use super::error::RecoveryError;
@@ -33,12 +34,15 @@ pub fn state_format(disk: &dyn Disk, directory: &Path) -> Result<Option<u32>, Re
     state_machine::stored_format(disk, &path).map_err(|source| RecoveryError::Io { path, source })
 }
 
-/// Opens a stopped member and looks.
+/// Opens a stopped member and looks. Its folder stays as it is, also where a start would bring it into
+/// another format or cut off what is torn.
 ///
 /// # Errors
 /// What is damaged, as a start would say.
 pub async fn inspect(options: RecoveryOptions) -> Result<Inspection, RecoveryError> {
     let path = options.directory.join("log");
+    let disk = Arc::new(OverlayDisk::new(options.disk.clone()));
+    let options = RecoveryOptions { disk, ..options };
     let Recovery { state, log, plan, .. } = Recovery::open(options).await?;
     let mut first = 0;
     if let Some(mut log) = log {

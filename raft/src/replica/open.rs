@@ -246,7 +246,9 @@ fn serve_peers(
     let closing = CancellationToken::new();
     let accepted = listener::accept(listener, options.tls.clone(), closing.clone());
     let Parts { raft, store, links, seeds, marks, gate, installs } = parts;
+    let archived = store.clone();
     let admin = Arc::new(AdminService {
+        archive: Box::new(move || archived.archive.as_ref().map(Archive::status)),
         raft: raft.clone(),
         store: store.clone(),
         links: links.clone(),

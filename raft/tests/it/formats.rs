@@ -7,14 +7,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use flate2::read::GzDecoder;
 use quorate_env::disk::SystemDisk;
-use quorate_raft::recovery::{Inspection, RecoveryOptions, inspect, state_format};
+use quorate_raft::recovery::{Inspection, Recovery, RecoveryOptions, inspect, state_format};
 use quorate_raft::types::Peer;
+use sha2::{Digest, Sha256};
 
 /// Today's format of the state.
 const TODAY: u32 = 4;
@@ -51,12 +54,39 @@ async fn folders_of_every_format_open_and_become_todays() {
         let root = tempfile::tempdir().unwrap();
         unpack(folder.format, root.path());
         assert_eq!(state_format(&SystemDisk, root.path()).unwrap(), Some(folder.format));
+        drop(Recovery::open(options(folder, root.path())).await.unwrap());
+        assert_eq!(state_format(&SystemDisk, root.path()).unwrap(), Some(TODAY));
+        check(folder, &inspect(options(folder, root.path())).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn an_inspection_changes_no_folder_of_any_format() {
+    for folder in FOLDERS {
+        let root = tempfile::tempdir().unwrap();
+        unpack(folder.format, root.path());
+        let before = contents(root.path());
+        assert!(before.len() >= 4, "{before:?}");
         for _ in 0..2 {
-            let found = look(folder, root.path()).await;
-            check(folder, &found);
-            assert_eq!(state_format(&SystemDisk, root.path()).unwrap(), Some(TODAY));
+            check(folder, &inspect(options(folder, root.path())).await.unwrap());
+            assert_eq!(contents(root.path()), before, "format {}", folder.format);
+        }
+        assert_eq!(state_format(&SystemDisk, root.path()).unwrap(), Some(folder.format));
+    }
+}
+
+/// Digest and time of change of every file.
+fn contents(root: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
+    let mut all = BTreeMap::new();
+    for part in ["log", "state"] {
+        for file in std::fs::read_dir(root.join(part)).unwrap() {
+            let path = file.unwrap().path();
+            let digest = Sha256::digest(std::fs::read(&path).unwrap());
+            let changed = std::fs::metadata(&path).unwrap().modified().unwrap();
+            all.insert(path, (digest.to_vec(), changed));
         }
     }
+    all
 }
 
 #[test]
@@ -76,16 +106,15 @@ fn check(folder: &Folder, found: &Inspection) {
     assert_eq!(["c1", "c4", "c5"].map(has), [true, true, false], "format {}", folder.format);
 }
 
-async fn look(folder: &Folder, directory: &Path) -> Inspection {
-    let options = RecoveryOptions {
+fn options(folder: &Folder, directory: &Path) -> RecoveryOptions {
+    RecoveryOptions {
         node: 1,
         cluster: folder.cluster.parse().unwrap(),
         naming: "svc".to_owned(),
         peer: Peer::default(),
         disk: Arc::new(SystemDisk),
         directory: directory.to_owned(),
-    };
-    inspect(options).await.unwrap()
+    }
 }
 
 fn unpack(format: u32, to: &Path) {

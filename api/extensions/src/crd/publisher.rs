@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::Bytes;
 use quorate_registry::derived::{DerivedState, DerivedStateOptions, Informed};
 use quorate_registry::error::Error;
-use quorate_registry::{CurrentCatalogue, DEFINITIONS, EXTENSIONS};
+use quorate_registry::{CurrentCatalogue, DEFINITIONS, EXTENSIONS, Resource};
 use quorate_store::Store;
 use tokio::time::timeout;
 
@@ -100,6 +101,14 @@ impl Publisher {
     /// yet, the caller reads them all.
     pub fn follow(&self) {
         self.serving.publish(|| Definitions::clone(&self.definitions.applied()));
+    }
+
+    /// The resources of a stored definition, whether that is still there or not.
+    ///
+    /// # Errors
+    /// What is wrong with a value that does not read back.
+    pub fn resources_of(&self, definition: &Bytes) -> Result<Vec<Arc<Resource>>, String> {
+        self.serving.resources_of(definition)
     }
 
     /// Publishes changes as they are applied; never returns.

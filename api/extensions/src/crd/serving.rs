@@ -151,6 +151,16 @@ impl Serving {
         changes.ended.iter().for_each(|(removal, last)| removal.close(*last));
     }
 
+    /// The resources of a stored definition, whether that is still there or not. Nothing of them is published.
+    ///
+    /// # Errors
+    /// What is wrong with a value that does not read back.
+    pub fn resources_of(&self, definition: &Bytes) -> Result<Vec<Arc<Resource>>, String> {
+        let definition = read(definition)?;
+        let versions = read_versions(&self.base, &definition);
+        Ok(resources(&self.base, &definition, &versions, &Removals::new()))
+    }
+
     /// What is served of a definition now.
     fn serve(&self, known: &Known, old: Option<Served>, changes: &mut Changes) -> Served {
         let Known { definition, since } = known;

@@ -45,6 +45,9 @@ fn answer(step: Step) -> Value {
     if let Some(oldest) = step.oldest_ms {
         fields.insert("oldest", Time::from_ms(oldest).seconds());
     }
+    if step.missing > 0 {
+        fields.insert("missing", i64::try_from(step.missing).unwrap_or(i64::MAX));
+    }
     fields.insert("verdicts", Value::List(step.verdicts.into_iter().map(verdict).collect()));
     if let Some(next) = step.next {
         fields.insert("continue", next.to_string());
@@ -58,15 +61,22 @@ fn verdict(verdict: Verdict) -> Value {
     fields.insert("message", verdict.message);
     fields.insert("operation", verdict.operation);
     fields.insert("resource", verdict.resource);
-    for (field, text) in
-        [("namespace", verdict.namespace), ("name", verdict.name), ("manager", verdict.manager)]
-    {
+    let texts = [
+        ("namespace", verdict.namespace),
+        ("name", verdict.name),
+        ("manager", verdict.manager),
+        ("user", verdict.user),
+    ];
+    for (field, text) in texts {
         if !text.is_empty() {
             fields.insert(field, text);
         }
     }
     if let Some(revision) = verdict.revision {
         fields.insert("resourceVersion", revision.get().to_string());
+    }
+    if let Some(ms) = verdict.time_ms {
+        fields.insert("time", Time::from_ms(ms).seconds());
     }
     Value::Map(fields)
 }

@@ -14,7 +14,7 @@ use quorate_schema::fieldset::{Leaf, leaves};
 use quorate_store::{Revision, Version};
 
 use super::extent::document;
-use super::history::{change_of, decode_all, differences, plain};
+use super::history::{change_of, differences, objects, plain};
 use super::moment::{Moment, asked};
 use super::state::{PastState, archive, failure, is_purged, resolve, time_text};
 use crate::Api;
@@ -138,8 +138,8 @@ async fn walk(
         let versions = blocking(|| state.past.versions(key, before, CHUNK_VERSIONS));
         let versions = versions.map_err(failure)?;
         let mut ended = versions.len() < CHUNK_VERSIONS;
-        let objects = decode_all(resource, &versions).await?;
-        for (version, object) in versions.into_iter().zip(objects) {
+        let found = objects(resource, &versions).await;
+        for (version, object) in versions.into_iter().zip(found) {
             (before, seen) = (version.revision, seen + 1);
             walk.oldest = Some((version.revision, version.time_ms));
             // What the version after it has changed cannot be told.
@@ -149,6 +149,8 @@ async fn walk(
             }
             // An older object of the same name ends before its creation is passed.
             let Some(object) = object else { continue };
+            // What cannot be read any more cannot be compared with.
+            let Ok(object) = object else { return Ok(walk) };
             if let Some((newer, after)) = &newer {
                 let comparison = differences(resource, &object, after);
                 walk.ascribe(newer, |place| fields[place].is_changed_by(&comparison));

@@ -3,17 +3,17 @@
 //! Invariants: a page holds a bounded number of bytes of objects; what a version changed is told by
 //! comparing it with the one before, as both are served today.
 
-use bytes::Bytes;
 use http::{Response, StatusCode};
 use quorate_env::blocking;
 use quorate_meta::{GroupResource, Map, Status, Value};
+use quorate_registry::Resource;
 use quorate_registry::error::Error;
-use quorate_registry::{Resource, stored_codec};
 use quorate_schema::fieldset::{Comparison, compare, differing_paths};
-use quorate_store::{Entry, Past, PastError, Revision, Version};
+use quorate_store::{Past, PastError, Revision, Version};
 
 use super::change::{Change, ChangeType};
 use super::extent::document;
+use super::shown::{Shown, shown};
 use super::state::{archive, failure, is_purged};
 use super::{AS_OF, parameters};
 use crate::Api;
@@ -59,7 +59,7 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     }
     let mut answer = document(api, "ObjectHistory");
     answer.insert("metadata", Value::Map(metadata));
-    answer.insert("items", Value::List(items(resource, &page, with_objects).await?));
+    answer.insert("items", Value::List(items(resource, &page, with_objects).await));
     respond::value(&request.format, StatusCode::OK, &Value::Map(answer))
 }
 
@@ -96,12 +96,8 @@ fn read(
 }
 
 /// The items of a page.
-async fn items(
-    resource: &Resource,
-    page: &HistoryPage,
-    with_objects: bool,
-) -> Result<Vec<Value>, Error> {
-    let objects = decode_all(resource, &page.versions).await?;
+async fn items(resource: &Resource, page: &HistoryPage, with_objects: bool) -> Vec<Value> {
+    let objects = objects(resource, &page.versions).await;
     let mut items = Vec::with_capacity(page.shown);
     for (place, version) in page.versions.iter().take(page.shown).enumerate() {
         let (object, before) = (&objects[place], objects.get(place + 1).and_then(Option::as_ref));
@@ -111,21 +107,23 @@ async fn items(
             members.insert("purged", true);
         }
         members.insert("type", kind.name());
-        if let (ChangeType::Modified, Some(object), Some(before)) = (kind, object, before) {
+        if let (ChangeType::Modified, Some(Ok(object)), Some(Ok(before))) = (kind, object, before) {
             put_changed(resource, before, object, &mut members);
         }
         if version.time_ms.is_none() {
             members.insert("oldest", true);
         }
-        if with_objects && let Some(object) = object {
-            members.insert("object", object.clone());
-        }
+        match object {
+            Some(Ok(object)) if with_objects => members.insert("object", object.clone()),
+            Some(Err(why)) => members.insert("unreadable", why.as_str()),
+            _ => None,
+        };
         items.push(Value::Map(members));
         if place % CHUNK_VERSIONS == CHUNK_VERSIONS - 1 {
             tokio::task::yield_now().await;
         }
     }
-    Ok(items)
+    items
 }
 
 /// What a version says of its change.
@@ -145,22 +143,9 @@ fn type_of(version: &Version) -> ChangeType {
 }
 
 /// The objects of versions as they are served today; `None` for deletions and for what was purged.
-pub(super) async fn decode_all(
-    resource: &Resource,
-    versions: &[Version],
-) -> Result<Vec<Option<Value>>, Error> {
+pub(super) async fn objects(resource: &Resource, versions: &[Version]) -> Vec<Option<Shown>> {
     let readable = |version: &Version| version.entry.clone().filter(|entry| !is_purged(entry));
-    let mut entries: Vec<Option<Entry>> = versions.iter().map(readable).collect();
-    if let Some(remote) = &resource.remote {
-        let mut values: Vec<Bytes> =
-            entries.iter().flatten().map(|entry| entry.value.clone()).collect();
-        remote.to_served(&mut values).await?;
-        for (entry, value) in entries.iter_mut().flatten().zip(values) {
-            entry.value = value;
-        }
-    }
-    let decode = |entry: &Entry| stored_codec::decode(resource, entry);
-    entries.iter().map(|entry| entry.as_ref().map(decode).transpose()).collect()
+    shown(resource, versions.iter().map(readable).collect()).await
 }
 
 /// What differs between two versions, without bookkeeping.

@@ -4,7 +4,7 @@
 //!
 //! Invariants: every request is authorized as the same one about the present, by the newest rules;
 //! what is not known is an error that says so, never a guess. Objects are shown by the definitions
-//! of today. Each look into the past may read a disk, and leaves its thread to others meanwhile.
+//! of today, and by those of then where the definition is gone. Each look into the past may read a disk, and leaves its thread to others meanwhile.
 //!
 //! Lists and watches as of a moment are in `list` and `watch`, which take the moment from here.
 
@@ -12,12 +12,14 @@ mod blame;
 mod change;
 mod changes;
 mod extent;
+mod gone;
 mod history;
 mod moment;
 mod parameters;
 mod purge;
 mod purge_request;
 mod refused;
+mod shown;
 mod state;
 mod visible;
 
@@ -31,6 +33,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
 
+pub(crate) use gone::catalogue as gone_catalogue;
 pub(super) use moment::{AS_OF, Moment, asked, refuse_misplaced};
 pub(super) use state::{
     CHUNK_OBJECTS, PastChunk, PastState, failure, has_shape, is_purged, object_state, resolve,

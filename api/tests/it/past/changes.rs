@@ -4,7 +4,7 @@ use http::Method;
 use quorate_access::authentication::User;
 use serde_json::{Value, json};
 
-use super::{MAPS, allow, forgetful, refusal, text};
+use super::{MAPS, allow, forgetful, post, refusal, text};
 use crate::harness::Server;
 
 async fn page(server: &Server, query: &str) -> Value {
@@ -144,4 +144,40 @@ async fn refused_writes_are_counted_and_sampled() {
     let narrowed = page(&server, "refused=true&user=joe&limit=3").await;
     assert_eq!(narrowed["items"].as_array().unwrap().len(), 3);
     assert_eq!(narrowed["counts"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn renewals_of_leases_are_left_out_and_counted_where_that_is_asked_for() {
+    const LEASES: &str = "/apis/coordination.svc.io/v1/namespaces/a/leases";
+    let server = forgetful().await;
+    let spec = |holder: &str, second: u32| json!({"spec": {"holderIdentity": holder, "renewTime": format!("2030-01-01T00:00:{second:02}.000000Z")}});
+    let mut lease = spec("one", 0);
+    lease["metadata"] = json!({"name": "leader"});
+    post(&server, LEASES, lease).await;
+    let merge = [("content-type", "application/merge-patch+json")];
+    for (holder, second) in [("one", 1), ("one", 2), ("two", 3)] {
+        let body = spec(holder, second).to_string();
+        let path = format!("{LEASES}/leader");
+        assert_eq!(server.send(Method::PATCH, &path, &merge, body).await.status, 200);
+    }
+    let check = async |query: &str, expect: &[&str], hidden: Option<i64>| {
+        let path = format!("/past/changes?resource=leases&order=oldest{query}");
+        let answer = server.get(&path).await.json();
+        let items = answer["items"].as_array().unwrap();
+        let told: Vec<String> = items
+            .iter()
+            .map(|item| match item["changed"].as_array() {
+                Some(paths) => paths.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+                None => text(item, "/type").to_owned(),
+            })
+            .collect();
+        assert_eq!(told, expect, "{query}");
+        assert_eq!(answer.get("hidden").and_then(Value::as_i64), hidden, "{query}");
+    };
+    let taken = ".spec.holderIdentity .spec.renewTime";
+    let renewed = ".spec.renewTime";
+    check("", &["ADDED", renewed, renewed, taken], None).await;
+    check("&heartbeats=true", &["ADDED", renewed, renewed, taken], None).await;
+    check("&heartbeats=false", &["ADDED", taken], Some(2)).await;
+    check("&heartbeats=false&limit=1", &["ADDED"], Some(0)).await;
 }

@@ -1,6 +1,7 @@
 //! The past over HTTP: reads as of a moment, histories, blame, and the changes of the cluster.
 
 mod changes;
+mod definitions;
 mod history;
 mod intruders;
 mod purges;

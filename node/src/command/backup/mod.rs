@@ -1,6 +1,6 @@
 //! `quorate backup`: backups of a running cluster, and what lies in a repository.
 
-pub(super) mod http_source;
+pub(super) mod cluster_source;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use quorate_backup::{
 use quorate_env::Env;
 use serde_json::json;
 
-use self::http_source::HttpSource;
+use self::cluster_source::ClusterSource;
 use super::token::moment;
 use crate::cli::{Backup, BackupCreate, BackupPlace, BackupPrune, Output};
 use crate::error::{Error, at};
@@ -94,7 +94,7 @@ fn make_key(file: &Path, env: &Env) -> Result<(), Error> {
 }
 
 async fn create(options: &BackupCreate, env: &Env) -> Result<(), Error> {
-    let source = HttpSource::open(options.kubeconfig.as_deref(), env)?;
+    let source = ClusterSource::open(&options.cluster, env).await?;
     let mut pause = FIRST_PAUSE;
     for attempt in 1.. {
         match attempt_to_create(options, &source, env).await {
@@ -118,7 +118,7 @@ async fn create(options: &BackupCreate, env: &Env) -> Result<(), Error> {
 
 async fn attempt_to_create(
     options: &BackupCreate,
-    source: &HttpSource,
+    source: &ClusterSource,
     env: &Env,
 ) -> Result<Created, BackupError> {
     let key = read_key(&options.key_file).map_err(|error| BackupError::Url {

@@ -23,6 +23,7 @@ const OLDER: &str = "(older)";
 /// Carries out the command.
 pub(in crate::command) async fn run(options: &Blame, env: &Env) -> Result<(), Error> {
     let mut session = Session::open(&options.cluster, env).await?;
+    session.learn_types(&options.object).await;
     let (resource, name) = session.object(&options.object)?;
     let namespace = session.namespace(&resource, options.namespace.as_deref());
     let path = resource.object(namespace.as_deref(), &name);

@@ -6,7 +6,7 @@ use quorate_env::Env;
 use quorate_meta::{Time, Value};
 
 use super::columns::Columns;
-use super::history::{page, what};
+use super::history::{Page, page, what};
 use super::object_text::json_line;
 use super::session::Session;
 use crate::cli::{ChangeOutput, ClusterChanges};
@@ -18,12 +18,15 @@ use crate::terminal::{print_line, print_note};
 const PATH: &str = "/past/changes";
 /// Changes of a page.
 const PAGE_CHANGES: u64 = 500;
+/// The resource whose renewals are shown only where they are asked for.
+const LEASES: &str = "leases";
 /// Paths that are shown of a change.
 const PATHS: usize = 2;
 
 /// Carries out the command.
 pub(in crate::command) async fn run(options: &ClusterChanges, env: &Env) -> Result<(), Error> {
     let mut session = Session::open(&options.cluster, env).await?;
+    session.learn_types(options.resource.as_slice()).await;
     let query = filters(&session, options)?;
     if options.refused {
         refused(&mut session, options, query).await
@@ -42,11 +45,13 @@ fn filters(session: &Session, options: &ClusterChanges) -> Result<QueryParameter
         .with_some("since", options.since.map(|moment| session.query(moment)))
         .with_some("until", options.until.map(|moment| session.query(moment)))
         .with_some("order", options.oldest_first.then_some("oldest"));
+    let mut shows_all = options.all || options.refused;
     if let Some(kind) = &options.resource {
         let resource = session.resources.resolve(kind)?;
         query = query.with("resource", &resource.plural).with("group", &resource.group);
+        shows_all |= resource.plural == LEASES;
     }
-    Ok(query)
+    Ok(query.with_some("heartbeats", (!shows_all).then_some("false")))
 }
 
 /// Prints changes, page by page.
@@ -58,10 +63,11 @@ async fn told(
     let is_wide = options.output == ChangeOutput::Wide;
     let mut columns = Columns::new(heading(is_wide));
     let mut left = options.limit.unwrap_or(u64::MAX);
-    let mut count = 0;
+    let (mut count, mut hidden) = (0, 0);
     loop {
         query = query.with("limit", left.min(PAGE_CHANGES).to_string());
-        let (changes, next) = page(session, &query.path(PATH)).await?;
+        let Page { changes, next, hidden: hidden_here } = page(session, &query.path(PATH)).await?;
+        hidden += hidden_here;
         left = left.saturating_sub(changes.len() as u64);
         count += changes.len();
         if options.output == ChangeOutput::Json {
@@ -77,6 +83,9 @@ async fn told(
     }
     if count == 0 {
         print_note("no changes found");
+    }
+    if hidden > 0 {
+        print_note(format_args!("renewals of leases not shown: {hidden} (--all shows them)"));
     }
     Ok(())
 }

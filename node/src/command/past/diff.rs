@@ -26,6 +26,7 @@ type ObjectKey = (String, String);
 /// Carries out the command.
 pub(in crate::command) async fn run(options: &Diff, env: &Env) -> Result<(), Error> {
     let mut session = Session::open(&options.cluster, env).await?;
+    session.learn_types(&options.objects).await;
     let mut report = Differences {
         with_managed_fields: options.show_managed_fields,
         is_coloured: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),

@@ -24,6 +24,7 @@ struct Wanted {
 /// Carries out the command.
 pub(in crate::command) async fn run(options: &Get, env: &Env) -> Result<(), Error> {
     let mut session = Session::open(&options.cluster, env).await?;
+    session.learn_types(&options.objects).await;
     let wanted = wanted(&session, &options.objects)?;
     if wanted.iter().any(|wanted| !wanted.names.is_empty()) && options.namespaces.all_namespaces {
         return Err(Error::config("an object by its name is in one namespace: leave out -A"));

@@ -19,6 +19,7 @@ const PATHS: usize = 3;
 /// Carries out the command.
 pub(in crate::command) async fn run(options: &History, env: &Env) -> Result<(), Error> {
     let mut session = Session::open(&options.cluster, env).await?;
+    session.learn_types(&options.object).await;
     let (resource, name) = session.object(&options.object)?;
     let namespace = session.namespace(&resource, options.namespace.as_deref());
     let path = resource.object(namespace.as_deref(), &name);
@@ -32,7 +33,7 @@ pub(in crate::command) async fn run(options: &History, env: &Env) -> Result<(), 
     let mut left = options.limit.unwrap_or(u64::MAX);
     loop {
         query = query.with("limit", left.min(PAGE_CHANGES).to_string());
-        let (changes, next) = page(&mut session, &query.path(&path)).await?;
+        let Page { changes, next, .. } = page(&mut session, &query.path(&path)).await?;
         left = left.saturating_sub(changes.len() as u64);
         if is_json {
             changes.iter().try_for_each(|change| json_line(&change.0).map(print_line))?;
@@ -47,16 +48,24 @@ pub(in crate::command) async fn run(options: &History, env: &Env) -> Result<(), 
     }
 }
 
-/// A page of changes, and where the next one begins.
-pub(super) async fn page(
-    session: &mut Session,
-    path: &str,
-) -> Result<(Vec<Change>, Option<String>), Error> {
+/// A page of changes.
+pub(super) struct Page {
+    pub(super) changes: Vec<Change>,
+    /// Where the next one begins.
+    pub(super) next: Option<String>,
+    /// How many changes are left out, because they were not asked for.
+    pub(super) hidden: i64,
+}
+
+/// Asks for a page.
+pub(super) async fn page(session: &mut Session, path: &str) -> Result<Page, Error> {
     let mut page = session.client.get(path).await?;
     let next = page.str_at(&["metadata", "continue"]).filter(|next| !next.is_empty());
     let next = next.map(str::to_owned);
+    let hidden = page.get("hidden").and_then(Value::as_i64).unwrap_or_default();
     let items = page.get_mut("items").and_then(Value::as_list_mut).map(std::mem::take);
-    Ok((items.unwrap_or_default().into_iter().map(Change).collect(), next))
+    let changes = items.unwrap_or_default().into_iter().map(Change).collect();
+    Ok(Page { changes, next, hidden })
 }
 
 fn heading(is_wide: bool) -> Vec<&'static str> {

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use quorate_env::Env;
 
 use crate::cli::{ClusterFlags, Moment, NamespaceFlags};
-use crate::cluster_client::{ApiResource, ClusterClient, Resources, check_past};
+use crate::cluster_client::{
+    ApiResource, ClusterClient, Resources, as_stored, check_past, of_gone_definition,
+};
 use crate::error::Error;
 
 /// The state of a call.
@@ -29,6 +31,21 @@ impl Session {
         moment.query(self.now_ms)
     }
 
+    /// Looks for the types of a target that are named PLURAL.GROUP and are not served: a definition that is gone may have
+    /// described them.
+    pub(super) async fn learn_types(&mut self, words: &[String]) {
+        let targets = words.iter().enumerate().filter(|(at, word)| *at == 0 || word.contains('/'));
+        let kinds = targets.flat_map(|(_, word)| word.split('/').next().unwrap_or(word).split(','));
+        for kind in kinds.filter(|kind| kind.contains('.')) {
+            if self.resources.resolve(kind).is_ok() {
+                continue;
+            }
+            let kind = kind.to_lowercase();
+            let found = of_gone_definition(&mut self.client, &self.resources, &kind).await;
+            found.into_iter().for_each(|found| self.resources.learn(found));
+        }
+    }
+
     /// The type and the name that `TYPE NAME` or `TYPE/NAME` means; the name may be missing.
     pub(super) fn named(&self, words: &[String]) -> Result<(ApiResource, Option<String>), Error> {
         let (kind, name) = split(words)?;
@@ -43,6 +60,11 @@ impl Session {
             Error::config(format_args!("name an object: {} NAME", resource.plural))
         })?;
         Ok((resource, name))
+    }
+
+    /// A resource in the version that its objects are stored in.
+    pub(super) async fn as_stored(&mut self, resource: ApiResource) -> ApiResource {
+        as_stored(&mut self.client, &self.resources, resource).await
     }
 
     /// The namespace of a type's objects: the one that is given, else that of the context; none for types of the whole

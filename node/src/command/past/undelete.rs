@@ -24,7 +24,7 @@ use self::order::in_order;
 use self::restorer::Restorer;
 use super::session::{Session, place};
 use crate::cli::Undelete;
-use crate::cluster_client::{ApiResource, QueryParameters};
+use crate::cluster_client::{ApiResource, DEFINITION_KIND, QueryParameters};
 use crate::error::Error;
 
 /// An object that is to come back.
@@ -72,8 +72,9 @@ impl Candidate {
 
 /// Carries out the command.
 pub(in crate::command) async fn run(options: &Undelete, env: &Env) -> Result<(), Error> {
-    let session = Session::open(&options.cluster, env).await?;
+    let mut session = Session::open(&options.cluster, env).await?;
     let (resource, name) = session.named(&options.object)?;
+    let resource = session.as_stored(resource).await;
     let as_of = options.as_of.map(|moment| session.query(moment));
     let mut restorer = Restorer::new(session, options);
     match name {
@@ -81,7 +82,7 @@ pub(in crate::command) async fn run(options: &Undelete, env: &Env) -> Result<(),
         Some(name) if resource.group.is_empty() && resource.kind == "Namespace" => {
             namespace::bring_back(&mut restorer, &resource, &name, as_of).await?;
         }
-        Some(name) if resource.kind == "CustomResourceDefinition" => {
+        Some(name) if resource.kind == DEFINITION_KIND => {
             definition::bring_back(&mut restorer, &resource, &name, as_of).await?;
         }
         Some(name) => return one(&mut restorer, options, &resource, &name, as_of).await,

@@ -1,4 +1,4 @@
-//! The tally of a rehearsal: findings by action, source, operation, resource, namespace and manager,
+//! The tally of a rehearsal: findings by action, source, operation, resource, namespace, user and manager,
 //! with examples.
 //!
 //! Invariant: what is counted is complete, what is kept of it is bounded by the number of different
@@ -18,6 +18,7 @@ struct FindingKind {
     operation: String,
     resource: String,
     namespace: String,
+    user: String,
     manager: String,
 }
 
@@ -25,8 +26,17 @@ struct FindingKind {
 #[derive(Debug, Default)]
 struct Findings {
     count: u64,
-    /// Name and message.
-    examples: Vec<(String, String)>,
+    examples: Vec<Example>,
+}
+
+/// One of them.
+#[derive(Debug)]
+struct Example {
+    name: String,
+    message: String,
+    /// Of a recorded write.
+    revision: String,
+    time: String,
 }
 
 /// All findings.
@@ -36,13 +46,15 @@ pub(super) struct Tally {
     writes: i64,
     objects: i64,
     oldest: Option<String>,
+    missing: i64,
     found: BTreeMap<FindingKind, Findings>,
 }
 
 impl Tally {
     /// Nothing yet; of each kind so many examples are kept.
     pub(super) fn new(examples: usize) -> Self {
-        Self { examples, writes: 0, objects: 0, oldest: None, found: BTreeMap::new() }
+        let found = BTreeMap::new();
+        Self { examples, writes: 0, objects: 0, oldest: None, missing: 0, found }
     }
 
     /// Adds what a step has found.
@@ -56,14 +68,18 @@ impl Tally {
                 operation: text("operation"),
                 resource: text("resource"),
                 namespace: text("namespace"),
+                user: text("user"),
                 manager: text("manager"),
             };
             let findings = self.found.entry(kind).or_default();
             findings.count += 1;
             if findings.examples.len() < self.examples {
-                findings.examples.push((text("name"), text("message")));
+                let (revision, time) = (text("resourceVersion"), text("time"));
+                let (name, message) = (text("name"), text("message"));
+                findings.examples.push(Example { name, message, revision, time });
             }
         }
+        self.missing += step.get("missing").and_then(Value::as_i64).unwrap_or_default();
         let seen = step.get("writes").and_then(Value::as_i64).unwrap_or_default();
         // Changes have a time, objects have none.
         let is_objects = step.get("oldest").is_none();
@@ -84,22 +100,18 @@ impl Tally {
             .found
             .iter()
             .map(|(kind, findings)| {
-                let examples: Vec<_> = findings
-                    .examples
-                    .iter()
-                    .map(|(name, message)| json!({"name": name, "message": message}))
-                    .collect();
+                let examples: Vec<_> = findings.examples.iter().map(Example::record).collect();
                 json!({
                     "action": kind.action, "of": if kind.is_object { "object" } else { "write" },
                     "operation": kind.operation, "resource": kind.resource,
-                    "namespace": kind.namespace, "manager": kind.manager,
+                    "namespace": kind.namespace, "user": kind.user, "manager": kind.manager,
                     "count": findings.count, "examples": examples,
                 })
             })
             .collect();
         json!({
             "writes": self.writes, "objects": self.objects, "oldestWrite": self.oldest,
-            "findings": findings,
+            "missing": self.missing, "findings": findings,
         })
     }
 
@@ -113,11 +125,17 @@ impl Tally {
             "{} recorded writes{from} and {} objects looked at; nothing was enforced",
             self.writes, self.objects
         )];
+        if self.missing > 0 {
+            lines.push(format!(
+                "{} transactions in between are not in the archive of this node",
+                self.missing
+            ));
+        }
         if self.found.is_empty() {
             lines.push("no finding".to_owned());
         }
         for (kind, findings) in &self.found {
-            let FindingKind { action, is_object, operation, resource, namespace, manager } = kind;
+            let FindingKind { action, is_object, operation, resource, namespace, .. } = kind;
             let what = if *is_object {
                 format!("{resource} that are there")
             } else {
@@ -125,12 +143,37 @@ impl Tally {
             };
             let place =
                 if namespace.is_empty() { String::new() } else { format!(" in {namespace}") };
-            let by = if manager.is_empty() { String::new() } else { format!(" by {manager}") };
+            let by = match (kind.user.as_str(), kind.manager.as_str()) {
+                ("", "") => String::new(),
+                (user, "") => format!(" by {user}"),
+                ("", manager) => format!(" by manager {manager}"),
+                (user, manager) => format!(" by {user} (manager {manager})"),
+            };
             lines.push(format!("{:>8}  {action:<6}  {what}{place}{by}", findings.count));
             let examples = findings.examples.iter();
-            lines.extend(examples.map(|(name, message)| format!("{:>18}{name}: {message}", "")));
+            lines.extend(examples.map(Example::line));
         }
         lines
+    }
+}
+
+impl Example {
+    fn record(&self) -> serde_json::Value {
+        let mut record = json!({"name": self.name, "message": self.message});
+        if !self.revision.is_empty() {
+            record["revision"] = json!(self.revision);
+            record["time"] = json!(self.time);
+        }
+        record
+    }
+
+    fn line(&self) -> String {
+        let Self { name, message, revision, time } = self;
+        let when = match revision.as_str() {
+            "" => String::new(),
+            revision => format!(" at {time}, revision {revision}"),
+        };
+        format!("{:>18}{name}{when}: {message}", "")
     }
 }
 
@@ -148,6 +191,8 @@ mod tests {
             });
             if let Some(version) = version {
                 verdict["resourceVersion"] = json!(version);
+                verdict["time"] = json!("2026-01-01T00:00:07Z");
+                verdict["user"] = json!("ann");
             }
             verdict
         };
@@ -160,13 +205,15 @@ mod tests {
             tally.lines(),
             [
                 "5 recorded writes since 2026-01-01T00:00:00Z and 3 objects looked at; nothing was enforced",
-                "       2  Deny    CREATE of pods in n by kubectl",
-                "                  a: no",
-                "       1  Deny    pods that are there in n by kubectl",
+                "       2  Deny    CREATE of pods in n by ann (manager kubectl)",
+                "                  a at 2026-01-01T00:00:07Z, revision 7: no",
+                "       1  Deny    pods that are there in n by manager kubectl",
                 "                  a: no",
             ]
         );
-        assert_eq!(tally.record()["findings"][0]["count"], json!(2));
+        let finding = &tally.record()["findings"][0];
+        assert_eq!((&finding["count"], &finding["user"]), (&json!(2), &json!("ann")));
+        assert_eq!(finding["examples"][0]["revision"], "7");
         assert_eq!(tally.progress(), "5 recorded writes and 3 objects looked at");
     }
 

@@ -2,11 +2,14 @@
 
 mod bad_manifest;
 mod definition;
+mod heartbeats;
 mod hurt_archive;
 mod namespace;
 mod object;
+mod pages;
 mod purge;
 mod refusals;
+mod status;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -59,6 +62,15 @@ impl PastCommands {
     fn records(&self, line: &str) -> Vec<Value> {
         self.run(line).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
+}
+
+/// Backs up; gives the options by which the repository is read.
+fn back_up(cluster: &Cluster, past: &PastCommands) -> String {
+    let (folder, key) = (cluster.spare("backups"), cluster.spare("backup.key"));
+    let (folder, key) = (folder.display(), key.display());
+    past.run(&format!("backup key {key}"));
+    past.run(&format!("backup create --to {folder} --key-file {key}"));
+    format!("--from {folder} --key-file {key}")
 }
 
 fn all(output: &Output) -> String {

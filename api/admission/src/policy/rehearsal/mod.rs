@@ -2,15 +2,18 @@
 //! the objects that are there.
 //!
 //! A rehearsal is made in steps, so that a request never takes long and its client sees how far it
-//! is: first the kept changes from a time on, in order, then every object as if it were created.
+//! is: first the changes from a time on, in order, then every object as if it were created. Changes are
+//! those of the archive, and where there is none those that the store keeps for watches.
 //!
 //! Invariants: nothing is enforced, noted or written; each step looks at a bounded number of writes;
-//! candidates are asked by the code that policies in force are asked by. What the store does not
-//! remember of a write is taken as follows: the user is the server itself, to whom the authorizer
-//! allows everything; namespaces and parameters are those of now.
+//! candidates are asked by the code that policies in force are asked by. The user of a write and the
+//! subresource are those that were recorded with it, where they were; the server itself otherwise. What
+//! is not remembered is taken as follows: the authorizer allows everything; namespaces and parameters
+//! are those of now.
 //!
 //! Not here: webhooks, which would be called.
 
+mod archived;
 mod changed_fields;
 mod place;
 mod write;
@@ -19,8 +22,8 @@ use bytes::Bytes;
 use quorate_meta::Value;
 use quorate_registry::derived::{Derived, ObjectChange};
 use quorate_registry::error::Error;
-use quorate_registry::{keys, stored_codec};
-use quorate_store::{HistoryError, Revision};
+use quorate_registry::{Catalogue, keys, stored_codec};
+use quorate_store::{Event, HistoryError, Revision};
 
 use super::index::{BINDINGS, MUTATING_BINDINGS, MUTATING_POLICIES, POLICIES, Policies};
 use super::{Judge, Mutator, PolicyIndex, is_exempt};
@@ -28,7 +31,7 @@ use crate::Admission;
 use crate::matching::questions::Questions;
 use changed_fields::changed_fields;
 pub use place::{InvalidPlace, Place};
-use write::RecordedWrite;
+use write::{RecordedWrite, WriteAbout};
 
 /// Writes that one step looks at.
 const WRITES_PER_STEP: usize = 1000;
@@ -54,6 +57,8 @@ pub struct Step {
     pub next: Option<Place>,
     /// The time of the oldest change that was looked at, in milliseconds since the Unix epoch.
     pub oldest_ms: Option<u64>,
+    /// Transactions in between that this node's archive does not have.
+    pub missing: u64,
 }
 
 /// What a candidate would have said of one write.
@@ -73,8 +78,12 @@ pub struct Verdict {
     pub name: String,
     /// Who changed the object last, by its managed fields; empty where they do not tell.
     pub manager: String,
+    /// Who wrote: the user, or the part of the server; empty where that is not known.
+    pub user: String,
     /// The revision of the write; `None` for an object that is there.
     pub revision: Option<Revision>,
+    /// When the write was made, in milliseconds since the Unix epoch; `None` for an object that is there.
+    pub time_ms: Option<u64>,
 }
 
 impl<'r> Rehearsal<'r> {
@@ -116,16 +125,19 @@ impl<'r> Rehearsal<'r> {
     /// Looks at the next writes.
     ///
     /// # Errors
-    /// 410 when the changes at this place are no longer kept.
+    /// 410 when the changes at this place are no longer kept, 503 while the archive cannot be read.
     pub async fn step(&self, place: Place) -> Result<Step, Error> {
         match place {
-            Place::Changes { after, since_ms } => self.changes(after, since_ms).await,
+            Place::Changes { after, since_ms } => match self.admission.store.past() {
+                Some(past) => self.archived(&*past, after, since_ms).await,
+                None => self.kept(after, since_ms).await,
+            },
             Place::Objects { after } => self.objects(after).await,
         }
     }
 
-    /// Looks at kept changes after a revision, or all that are kept, from a time on.
-    async fn changes(&self, after: Option<Revision>, since_ms: u64) -> Result<Step, Error> {
+    /// Looks at changes that are kept for watches, after a revision or all, from a time on.
+    async fn kept(&self, after: Option<Revision>, since_ms: u64) -> Result<Step, Error> {
         let (catalogue, store) = (self.admission.catalogue.load(), &self.admission.store);
         let mut step = Step::default();
         let mut watch = match after {
@@ -143,11 +155,12 @@ impl<'r> Rehearsal<'r> {
             }
             step.oldest_ms.get_or_insert(batch.time_ms());
             for event in batch.events() {
-                let write = RecordedWrite::of_event(&catalogue, event, batch.revision())?;
-                if let Some(write) = write.filter(|write| self.may_match(&write.resource.plural)) {
-                    step.writes += 1;
-                    self.ask(&write, &mut step).await?;
-                }
+                let about = WriteAbout {
+                    revision: batch.revision(),
+                    time_ms: batch.time_ms(),
+                    origin: None,
+                };
+                self.look(&catalogue, event, about, &mut step).await?;
             }
             if step.writes >= WRITES_PER_STEP {
                 step.next = Some(Place::Changes { after: Some(batch.revision()), since_ms });
@@ -156,6 +169,23 @@ impl<'r> Rehearsal<'r> {
         }
         step.next = Some(Place::Objects { after: Bytes::new() });
         Ok(step)
+    }
+
+    /// Asks the candidates about the write that a change was made by, if it was one that they may match.
+    async fn look(
+        &self,
+        catalogue: &Catalogue,
+        event: &Event,
+        about: WriteAbout<'_>,
+        step: &mut Step,
+    ) -> Result<(), Error> {
+        let resource = catalogue.of_key(&event.key);
+        if !resource.is_some_and(|resource| self.may_match(&resource.plural)) {
+            return Ok(());
+        }
+        let Some(write) = RecordedWrite::of_event(catalogue, event, about)? else { return Ok(()) };
+        step.writes += 1;
+        self.ask(&write, step).await
     }
 
     /// Looks at the objects whose keys come after this one.
@@ -209,7 +239,9 @@ impl<'r> Rehearsal<'r> {
             namespace: write.namespace().unwrap_or_default().to_owned(),
             name: write.name().to_owned(),
             manager: write.manager(),
+            user: write.user().to_owned(),
             revision: write.revision,
+            time_ms: write.time_ms,
         }));
         Ok(())
     }

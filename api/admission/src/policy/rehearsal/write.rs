@@ -1,6 +1,7 @@
 //! Recorded writes: changes that the store remembers, as admission saw them when they were made.
 //!
-//! Invariants: the part that was written is told by what has changed; a change that no client has
+//! Invariants: the part that was written is the recorded one, and told by what has changed where none
+//! was recorded; a change that no client has
 //! asked for, such as the end of a deletion that finalizers held, is no write.
 
 use std::sync::Arc;
@@ -8,8 +9,21 @@ use std::sync::Arc;
 use quorate_meta::Value;
 use quorate_registry::error::Error;
 use quorate_registry::write::{GivenOptions, Target};
-use quorate_registry::{AdmissionOperation, Attributes, Catalogue, Part, Resource, stored_codec};
+use quorate_registry::{
+    AdmissionOperation, Attributes, Catalogue, Origin, OriginUser, Part, Resource, UserInfo,
+    stored_codec,
+};
 use quorate_store::{Entry, Event, Revision};
+
+/// What is known of a write besides the objects.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WriteAbout<'w> {
+    pub(super) revision: Revision,
+    /// When it was made, milliseconds since the Unix epoch.
+    pub(super) time_ms: u64,
+    /// Who made it, and how; `None` where that is not known.
+    pub(super) origin: Option<&'w Origin>,
+}
 
 /// A write of an object.
 pub(super) struct RecordedWrite<'w> {
@@ -18,8 +32,12 @@ pub(super) struct RecordedWrite<'w> {
     part: Part,
     old: Option<Value>,
     new: Option<Value>,
+    /// Who made it, where that is known.
+    origin: Option<&'w Origin>,
     /// `None` for an object that is there.
     pub(super) revision: Option<Revision>,
+    /// `None` for an object that is there.
+    pub(super) time_ms: Option<u64>,
 }
 
 impl<'w> RecordedWrite<'w> {
@@ -30,7 +48,7 @@ impl<'w> RecordedWrite<'w> {
     pub(super) fn of_event(
         catalogue: &'w Catalogue,
         event: &Event,
-        revision: Revision,
+        about: WriteAbout<'w>,
     ) -> Result<Option<Self>, Error> {
         let Some(resource) = catalogue.of_key(&event.key) else {
             return Ok(None);
@@ -44,12 +62,20 @@ impl<'w> RecordedWrite<'w> {
             (Some(old), Some(new)) if is_terminating(new) && !is_terminating(old) => {
                 (AdmissionOperation::Delete, Part::Main)
             }
-            (Some(old), Some(new)) => (AdmissionOperation::Update, written_part(old, new)),
+            (Some(old), Some(new)) => {
+                let recorded = about.origin.filter(|origin| !origin.verb.is_empty());
+                let part = recorded.and_then(|origin| {
+                    Part::of(Some(origin.subresource.as_str()).filter(|name| !name.is_empty()))
+                });
+                (AdmissionOperation::Update, part.unwrap_or_else(|| written_part(old, new)))
+            }
             (Some(old), None) if !is_terminating(old) => (AdmissionOperation::Delete, Part::Main),
             (Some(_) | None, None) => return Ok(None),
         };
         let new = new.filter(|_| operation != AdmissionOperation::Delete);
-        Ok(Some(Self { resource, operation, part, old, new, revision: Some(revision) }))
+        let WriteAbout { revision, time_ms, origin } = about;
+        let (revision, time_ms) = (Some(revision), Some(time_ms));
+        Ok(Some(Self { resource, operation, part, old, new, origin, revision, time_ms }))
     }
 
     /// The creation of an object that is there.
@@ -60,7 +86,9 @@ impl<'w> RecordedWrite<'w> {
             part: Part::Main,
             old: None,
             new: Some(object),
+            origin: None,
             revision: None,
+            time_ms: None,
         }
     }
 
@@ -82,9 +110,24 @@ impl<'w> RecordedWrite<'w> {
             dry_run: false,
             given: GivenOptions::NONE,
             delete_options: None,
-            user: None,
+            user: self.recorded_user(),
             author: None,
         }
+    }
+
+    /// The user, where one made the write.
+    fn recorded_user(&self) -> Option<UserInfo<'_>> {
+        let OriginUser { name, uid, groups, extra } =
+            &self.origin.filter(|origin| !origin.user.is_absent())?.user;
+        Some(UserInfo { name, uid, groups, extra })
+    }
+
+    /// The name of the user, or of the part of the server that made the write.
+    pub(super) fn user(&self) -> &str {
+        self.origin.map_or("", |origin| match origin.user.name.as_str() {
+            "" => &origin.source,
+            name => name,
+        })
     }
 
     /// The operation, as rules name it.

@@ -1,6 +1,7 @@
 //! Policies rehearsed over recorded changes and objects.
 
 use bytes::Bytes;
+use quorate_registry::{OriginHead, RequestOrigin, UserInfo, WriteOrigin};
 use quorate_store::Revision;
 
 use super::*;
@@ -168,4 +169,60 @@ async fn only_policies_are_candidates() {
     check(vec![Value::Null], other);
     check(candidates("Deny").split_off(1), "there is no policy to rehearse");
     check(Vec::new(), "there is no policy to rehearse");
+}
+
+/// A change of the config map `x` with who made it.
+async fn change_by(
+    cluster: &Cluster,
+    user: &str,
+    groups: &[String],
+    subresource: &str,
+    text: &str,
+) {
+    let resource = cluster.resource("", "v1", "configmaps");
+    let mut object: Value = map("x").into();
+    object.set_at(&["metadata", "uid"], "u");
+    object.set_at(&["data"], Value::from(json!({"a": text})));
+    let key = resource.key(Some("n"), "x");
+    let value = stored_codec::encode(resource, &object).unwrap();
+    let user = UserInfo { name: user, uid: "", groups, extra: &[] };
+    let head = OriginHead::of_request(&RequestOrigin {
+        user,
+        impersonator: None,
+        user_agent: "",
+        audit_id: "",
+        verb: "update",
+        subresource,
+        force: false,
+    });
+    let origin = head.with(&WriteOrigin::default());
+    let operations = vec![Operation::Put { key, value }];
+    cluster.admission.store.txn(Txn { operations, origin, ..Txn::default() }).await.unwrap();
+}
+
+#[tokio::test]
+async fn writes_are_rehearsed_as_those_who_made_them() {
+    let cluster = Cluster::new().await;
+    change_by(&cluster, "ann", &["ops".to_owned()], "", "1").await;
+    change_by(&cluster, "bob", &["dev".to_owned()], "", "2").await;
+    change_by(&cluster, "bob", &["dev".to_owned()], "status", "3").await;
+    let check = async |resources: &str, expression: &str, expect: &[(&str, &str)]| {
+        let mut all = candidates("Deny");
+        let mut rule = rule(resources, "CREATE");
+        rule["operations"] = json!(["CREATE", "UPDATE"]);
+        let spec = &["spec", "matchConstraints", "resourceRules"];
+        all[0].set_at(spec, Value::from(json!([rule])));
+        let validations = json!([{"expression": expression}]);
+        all[0].set_at(&["spec", "validations"], Value::from(validations));
+        let rehearsal = Rehearsal::new(&cluster.admission, &all).unwrap();
+        let step = rehearsal.step(FROM_THE_BEGINNING).await.unwrap();
+        let found = step.verdicts.iter();
+        let found: Vec<_> = found.map(|told| (told.operation, told.user.as_str())).collect();
+        assert_eq!(found, expect, "{resources} {expression}");
+        assert!(step.verdicts.iter().all(|told| told.time_ms.is_some()));
+    };
+    check("configmaps", "request.userInfo.username != 'bob'", &[("UPDATE", "bob")]).await;
+    check("configmaps", "!('ops' in request.userInfo.groups)", &[("CREATE", "ann")]).await;
+    check("configmaps", "oldObject == null || oldObject.data.a != '1'", &[("UPDATE", "bob")]).await;
+    check("configmaps/status", "false", &[("UPDATE", "bob")]).await;
 }

@@ -5,7 +5,7 @@ use quorate_registry::Origin;
 use quorate_registry::error::Error;
 
 /// Parameters that say what a page has; a token is good for the same ones only.
-const PARAMETERS: [&str; 11] = [
+const PARAMETERS: [&str; 12] = [
     "since",
     "until",
     "order",
@@ -17,6 +17,7 @@ const PARAMETERS: [&str; 11] = [
     "manager",
     "verb",
     "source",
+    "heartbeats",
 ];
 
 /// The parameters as a text.

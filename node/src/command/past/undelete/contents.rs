@@ -24,6 +24,7 @@ pub(super) async fn of_namespace(
         restorer.session.resources.preferred().filter(is_wanted).cloned().collect();
     let mut all = Vec::new();
     for resource in types {
+        let resource = restorer.session.as_stored(resource).await;
         all.extend(of_type(restorer, &resource, Some(namespace), moment).await);
     }
     all

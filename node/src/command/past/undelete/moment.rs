@@ -3,7 +3,7 @@
 use quorate_meta::Value;
 
 use crate::cluster_client::{Change, QueryParameters};
-use crate::command::past::history::page;
+use crate::command::past::history::{Page, page};
 use crate::command::past::session::Session;
 use crate::error::Error;
 
@@ -50,7 +50,7 @@ async fn before_deletion(session: &mut Session, path: &str) -> Result<Option<u64
         .with("limit", PAGE_CHANGES);
     let mut search = DeletionSearch::default();
     loop {
-        let (changes, next) = page(session, &query.path(path)).await?;
+        let Page { changes, next, .. } = page(session, &query.path(path)).await?;
         if changes.iter().any(|change| search.add(change)) {
             break;
         }
