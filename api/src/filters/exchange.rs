@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Uri};
 
-use super::{audit, metrics, request_id};
+use super::{audit, metrics, request_id, trace};
 use crate::Api;
 use crate::audit::RequestEvents;
 use crate::request_record::RequestRecord;
 use quorate_access::authentication::ConnectionIdentity;
 use quorate_access::request::RequestInfo;
 use quorate_registry::Catalogue;
+use quorate_trace::Trace;
 
 /// One request on its way through the filters.
 pub(super) struct Exchange<'a> {
@@ -29,6 +30,8 @@ pub(super) struct Exchange<'a> {
     pub(super) epoch: Option<u64>,
     /// The audit events of the request, once its user is known.
     pub(super) events: Option<RequestEvents>,
+    /// The trace of the request, until it is told.
+    pub(super) trace: Option<Trace<'a>>,
 }
 
 impl<'a> Exchange<'a> {
@@ -42,6 +45,7 @@ impl<'a> Exchange<'a> {
         let id = request_id::of(&headers, api.process, &api.requests);
         let record = RequestRecord::new(id, uri, info, api.env.clock.now_ms());
         let catalogue = api.catalogue.load();
+        let trace = trace::begin(api.tracer.as_deref(), &headers);
         Self {
             api,
             catalogue,
@@ -50,6 +54,7 @@ impl<'a> Exchange<'a> {
             record,
             epoch: api.authorizer.epoch(),
             events: None,
+            trace,
         }
     }
 }

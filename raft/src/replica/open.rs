@@ -261,6 +261,7 @@ fn serve_peers(
         seeds: seeds.clone(),
         marks: marks.clone(),
         gate: gate.clone(),
+        tracer: options.tracer.clone(),
     };
     let server = tokio::spawn(serve(router(service), accepted));
     let reads =

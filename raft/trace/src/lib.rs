@@ -25,4 +25,4 @@ pub use sampler::{MAX_PARENT_SAMPLED, ParentSampling, Sampler, SamplerOptions, S
 pub use span::{
     AttributeValue, FinishedTrace, MAX_SPANS, SpanKind, SpanRecord, TRACE_TEXT_BYTES, TraceSink,
 };
-pub use tracer::{Trace, Tracer};
+pub use tracer::{LateSpan, Trace, Tracer};

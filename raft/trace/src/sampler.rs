@@ -100,6 +100,14 @@ impl Sampler {
     }
 }
 
+impl Sampler {
+    /// A request that was sampled for the sake of its client does not count.
+    pub(crate) fn give_back(&self) {
+        let mut window = self.of_parents.lock();
+        window.taken = window.taken.saturating_sub(1);
+    }
+}
+
 impl Window {
     fn take(&mut self, now: Instant) -> bool {
         let is_over = self.begin.is_none_or(|begin| now - begin >= Duration::from_secs(1));

@@ -3,6 +3,7 @@
 //! Invariants: a span has ended; a text is at most [`TRACE_TEXT_BYTES`] long. What is secret is never
 //! given to a span: no header but the client's name of itself, no query, no body.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,7 +57,7 @@ impl From<u16> for AttributeValue {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpanRecord {
     /// What it is called.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it stands for.
     pub kind: SpanKind,
     /// Its id.
@@ -78,7 +79,7 @@ pub struct SpanRecord {
 pub struct FinishedTrace {
     /// The trace.
     pub trace: TraceId,
-    /// The spans; the last one is the request's own.
+    /// The spans; the last one is the request's own, but for what a request has left to be done.
     pub spans: Vec<SpanRecord>,
     /// Whether the parent of the last one is a span of another process.
     pub has_remote_parent: bool,
@@ -140,7 +141,7 @@ pub(crate) fn child(
     (begin, end): (Instant, Instant),
 ) -> SpanRecord {
     SpanRecord {
-        name,
+        name: Cow::Borrowed(name),
         kind: SpanKind::Internal,
         span: ids.span(),
         parent: Some(parent.span),

@@ -104,7 +104,7 @@ async fn traced(of: Option<TraceContext>, work: impl Future<Output = ()>) -> Fin
 }
 
 fn names(trace: &FinishedTrace) -> Vec<&str> {
-    trace.spans.iter().map(|span| span.name).collect()
+    trace.spans.iter().map(|span| &*span.name).collect()
 }
 
 #[tokio::test(start_paused = true)]

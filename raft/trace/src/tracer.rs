@@ -4,10 +4,11 @@
 //! be handed over when it ends, with what its request has measured of itself.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::context::{SpanId, TraceContext};
+use crate::context::{SpanId, TraceContext, TraceId};
 use crate::current::CurrentSpan;
 use crate::ids::Ids;
 use crate::sampler::{Sampler, SamplerOptions, Sampling};
@@ -32,18 +33,30 @@ pub struct Trace<'t> {
     sampling: Sampling,
 }
 
+/// A span that ends after its request.
+#[derive(Debug)]
+pub struct LateSpan {
+    sink: Arc<dyn TraceSink>,
+    trace: TraceId,
+    /// Until it has ended.
+    span: Option<SpanRecord>,
+}
+
+impl Drop for LateSpan {
+    fn drop(&mut self) {
+        let Some(mut span) = self.span.take() else { return };
+        span.end = Instant::now();
+        let (trace, spans) = (self.trace, vec![span]);
+        self.sink.export(FinishedTrace { trace, spans, has_remote_parent: false, dropped: 0 });
+    }
+}
+
 impl Tracer {
     /// A tracer whose ids come from this random key.
     #[must_use]
     pub fn new(key: [u8; 16], options: SamplerOptions, sink: Arc<dyn TraceSink>) -> Arc<Self> {
         let sampler = Sampler::new(options);
         Arc::new(Self { ids: Arc::new(Ids::new(key)), sampler, sink })
-    }
-
-    /// Which requests are sampled.
-    #[must_use]
-    pub fn sampler(&self) -> &Sampler {
-        &self.sampler
     }
 
     /// Begins the trace of a request of a client, which may name a parent.
@@ -90,6 +103,30 @@ impl Trace<'_> {
     #[must_use]
     pub fn part(&self, name: &'static str, begin: Instant, end: Instant) -> SpanRecord {
         child(name, &self.context, &self.tracer.ids, (begin, end))
+    }
+
+    /// From when on a request counts as slow.
+    #[must_use]
+    pub fn slow(&self) -> Duration {
+        self.tracer.sampler.slow()
+    }
+
+    /// Takes back that the request was sampled for the sake of its client, whose user is not
+    /// known.
+    pub fn distrust(&mut self) {
+        if self.sampling == Sampling::ByParent {
+            self.tracer.sampler.give_back();
+            self.sampling = Sampling::No;
+        }
+    }
+
+    /// A span that begins now and is handed over by itself when it is dropped: of what goes on when
+    /// the request has been answered.
+    #[must_use]
+    pub fn late(&self, name: &'static str) -> LateSpan {
+        let now = Instant::now();
+        let span = Some(self.part(name, now, now));
+        LateSpan { sink: self.tracer.sink.clone(), trace: self.context.trace, span }
     }
 
     /// Hands the trace over: with the spans that were recorded, or with these parts where none were.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use quorate_policy::FailurePolicy;
 use quorate_registry::error::Error;
 use quorate_registry::{AdmissionOperation, Attributes};
+use quorate_trace::start;
 use quorate_webhook::{Answer, Call, CallError, Failure};
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -71,7 +72,16 @@ pub(super) async fn call(
         configuration = webhook.configuration,
         kind = webhook_type.name()
     );
-    let result = asking.instrument(span).await;
+    let traced = start("admission_webhook").map(|span| {
+        let span = span.with("quorate.admission.configuration", &*webhook.configuration);
+        span.with("quorate.admission.webhook", &*webhook.name)
+    });
+    let asking = asking.instrument(span);
+    let result = match &traced {
+        None => asking.await,
+        Some(span) => span.run(asking).await,
+    };
+    drop(traced);
     let took = began.elapsed();
     let called = Called { result, took };
     if took >= SLOW {
