@@ -43,7 +43,7 @@ where
     let (Parts { method, uri, headers, .. }, body) = request.into_parts();
     let mut body = pin!(body);
     let info = RequestInfo::parse(api.names, &method, &uri);
-    let mut exchange = Exchange::new(api, identity, (&uri, &info), headers);
+    let mut exchange = Exchange::new(api, identity, (&method, &uri, &info), headers);
     let end = exchange.record.deadline();
     let span = trace::span(&exchange);
 
@@ -87,5 +87,5 @@ where
     request_id::write_header(&exchange, &mut response);
     server_timing::write_header(&exchange, &mut response);
     cache_control::write_header(&mut response);
-    trace::response_complete(&mut exchange, &method, response)
+    trace::response_complete(&mut exchange, response)
 }

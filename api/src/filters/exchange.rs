@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Method, Uri};
 
 use super::{audit, metrics, request_id, trace};
 use crate::Api;
@@ -24,6 +24,7 @@ pub(super) struct Exchange<'a> {
     pub(super) catalogue: Arc<Catalogue>,
     /// What the connection proved about its client.
     pub(super) identity: &'a ConnectionIdentity,
+    pub(super) method: &'a Method,
     pub(super) headers: HeaderMap,
     pub(super) record: RequestRecord<'a>,
     /// The authorizer's epoch before the first filter asked it.
@@ -39,7 +40,7 @@ impl<'a> Exchange<'a> {
     pub(super) fn new(
         api: &'a Arc<Api>,
         identity: &'a ConnectionIdentity,
-        (uri, info): (&'a Uri, &'a RequestInfo),
+        (method, uri, info): (&'a Method, &'a Uri, &'a RequestInfo),
         headers: HeaderMap,
     ) -> Self {
         let id = request_id::of(&headers, api.process, &api.requests);
@@ -50,6 +51,7 @@ impl<'a> Exchange<'a> {
             api,
             catalogue,
             identity,
+            method,
             headers,
             record,
             epoch: api.authorizer.epoch(),
@@ -65,6 +67,7 @@ impl Drop for Exchange<'_> {
         if self.record.status().is_none() {
             audit::client_left(self);
             metrics::client_left(self);
+            trace::client_left(self);
         }
     }
 }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 
 use http::header::{HeaderName, USER_AGENT};
 use http::{HeaderMap, Method, Response, StatusCode};
-use quorate_access::request::RequestInfo;
+use quorate_access::request::{RequestInfo, Verb};
 use quorate_meta::well_known::USER_ANONYMOUS;
 use quorate_trace::{
     AttributeValue, CurrentSpan, Sampling, SpanKind, SpanRecord, TRACEPARENT, Trace, TraceContext,
@@ -59,15 +59,10 @@ pub(super) fn span(x: &Exchange<'_>) -> CurrentSpan {
 }
 
 /// The response is there.
-pub(super) fn response_complete(
-    x: &mut Exchange<'_>,
-    method: &Method,
-    response: Response<Body>,
-) -> Response<Body> {
+pub(super) fn response_complete(x: &mut Exchange<'_>, response: Response<Body>) -> Response<Body> {
     let Some(mut trace) = x.trace.take() else { return response };
     let status = response.status();
-    let is_unknown = || x.record.user().is_none_or(|user| user.name == USER_ANONYMOUS);
-    if trace.sampling() == Sampling::ByParent && is_unknown() {
+    if trace.sampling() == Sampling::ByParent && has_no_user(&x.record) {
         trace.distrust();
     }
     let is_sampled = trace.sampling() != Sampling::No;
@@ -79,13 +74,33 @@ pub(super) fn response_complete(
     let sending = (is_sampled && is_streamed).then(|| trace.late("send"));
     let begin = x.record.received();
     let mut root = trace.part("", begin, Instant::now());
-    describe(&mut root, x, method, status);
+    describe(&mut root, x, Some(status));
     let parts = parts(&x.record, &trace);
     trace.finish(root, parts);
     match sending {
         Some(sending) => response.map(|body| body.holding(sending)),
         None => response,
     }
+}
+
+/// The client has left before there was a response: a sampled request is told all the same.
+pub(super) fn client_left(x: &mut Exchange<'_>) {
+    let Some(mut trace) = x.trace.take() else { return };
+    if has_no_user(&x.record) {
+        trace.distrust();
+    }
+    if trace.sampling() == Sampling::No {
+        return;
+    }
+    let mut root = trace.part("", x.record.received(), Instant::now());
+    describe(&mut root, x, None);
+    root.error = Some("the client has left".to_owned());
+    trace.finish(root, Vec::new());
+}
+
+/// Whether it is not known who has sent the request.
+fn has_no_user(record: &RequestRecord<'_>) -> bool {
+    record.user().is_none_or(|user| user.name == USER_ANONYMOUS)
 }
 
 /// Whether a request that was not sampled is told: it was slow, or has failed by the server's fault.
@@ -112,9 +127,9 @@ fn parts(record: &RequestRecord<'_>, trace: &Trace<'_>) -> Vec<SpanRecord> {
 }
 
 /// Names the span of the request, by the conventions of OpenTelemetry for HTTP.
-fn describe(root: &mut SpanRecord, x: &Exchange<'_>, method: &Method, status: StatusCode) {
+fn describe(root: &mut SpanRecord, x: &Exchange<'_>, status: Option<StatusCode>) {
     let (record, info) = (&x.record, x.record.info());
-    let (route, method) = (route(info), known_method(method));
+    let (route, method) = (route(info), known_method(x.method));
     let name = if method == OTHER_METHOD { "HTTP" } else { method };
     root.name = match &route {
         Some(route) => Cow::Owned(format!("{name} {route}")),
@@ -124,8 +139,7 @@ fn describe(root: &mut SpanRecord, x: &Exchange<'_>, method: &Method, status: St
     let mut add = |key, value: AttributeValue| root.attributes.push((key, value));
     add("http.request.method", method.into());
     add("url.scheme", "https".into());
-    add("url.path", info.path.as_str().into());
-    add("http.response.status_code", status.as_u16().into());
+    add("url.path", told_path(info, route.as_deref()).into());
     if let Some(route) = &route {
         add("http.route", route.as_str().into());
     }
@@ -142,10 +156,18 @@ fn describe(root: &mut SpanRecord, x: &Exchange<'_>, method: &Method, status: St
     if !record.webhook_time().is_zero() {
         add("quorate.webhook_time", AttributeValue::Seconds(record.webhook_time().as_secs_f64()));
     }
+    let Some(status) = status else { return };
+    add("http.response.status_code", status.as_u16().into());
     if status.is_server_error() {
         add("error.type", status.as_str().into());
         root.error = Some(status.canonical_reason().unwrap_or_default().to_owned());
     }
+}
+
+/// The path; of one that goes on at another server not that part.
+fn told_path<'p>(info: &'p RequestInfo, route: Option<&'p str>) -> &'p str {
+    let connects = is_long_running(info) && info.verb != Verb::Watch;
+    route.filter(|_| connects).unwrap_or(&info.path)
 }
 
 /// How a method is called that HTTP does not know.
@@ -200,6 +222,19 @@ mod tests {
         check(&[PARENT], true);
         check(&["00-nothing"], false);
         check(&[PARENT, PARENT], false);
+    }
+
+    #[test]
+    fn the_path_at_another_server_is_not_told() {
+        let check = |path: &'static str, expect: &str| {
+            let uri = Uri::from_static(path);
+            let info = RequestInfo::parse(Naming::Kubernetes.names(), &Method::GET, &uri);
+            assert_eq!(told_path(&info, route(&info).as_deref()), expect);
+        };
+        check("/api/v1/nodes/a?x=y", "/api/v1/nodes/a");
+        check("/api/v1/namespaces/n/pods?watch=1", "/api/v1/namespaces/n/pods");
+        check("/api/v1/nodes/a/proxy/reset/secret", "/api/v1/nodes/{name}/proxy");
+        check("/livez", "/livez");
     }
 
     #[test]

@@ -1,8 +1,17 @@
 //! Which requests are traced, and with which spans.
 
-use http::Method;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures::stream::pending;
+use http::{Method, Request};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use quorate_api::filters;
 use quorate_trace::{AttributeValue, FinishedTrace, MAX_PARENT_SAMPLED, SpanRecord};
 use serde_json::json;
+use tokio::time::timeout;
 
 use crate::harness::Server;
 
@@ -47,7 +56,6 @@ async fn a_write_of_a_sampled_trace_has_a_span_for_each_step() {
             "validate",
             "allocate",
             "admit",
-            "quota",
             "commit",
             "encode",
             "handler",
@@ -80,6 +88,20 @@ async fn only_known_users_of_sampled_traces_have_their_requests_told() {
     }
     check(&server, &[SAMPLED], 1).await;
     check(&server, &[SAMPLED, ("authorization", "Bearer wrong")], 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sampled_request_whose_client_leaves_is_told() {
+    let server = Server::with_namespace().await;
+    let body = StreamBody::new(pending::<Result<Frame<Bytes>, Infallible>>());
+    let request = Request::post(MAPS).header(SAMPLED.0, SAMPLED.1).body(body).unwrap();
+    let answer = filters::handle(&server.api, &server.identity, request);
+    assert!(timeout(Duration::from_secs(1), answer).await.is_err(), "the body never ends");
+    let traces = server.traces.take();
+    let [trace] = &traces[..] else { panic!("{traces:?}") };
+    assert!(names(trace).contains(&"request_body"), "{:?}", names(trace));
+    assert_eq!(root(trace).error.as_deref(), Some("the client has left"));
+    assert_eq!(attribute(trace, "http.response.status_code"), None);
 }
 
 #[tokio::test]
