@@ -6,6 +6,7 @@
 //! used again. Answers above [`SMALL_BYTES`] share one room.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -150,10 +151,10 @@ impl Client {
             let span = span.of_client().with("http.request.method", "POST");
             span.with("server.address", &*self.place().authority())
         });
-        let asking = timeout(call.timeout, self.post_untimed(&call));
+        let mut asking = pin!(timeout(call.timeout, self.post_untimed(&call)));
         let answered = match &span {
-            None => asking.await,
-            Some(span) => span.run(asking).await,
+            None => asking.as_mut().await,
+            Some(span) => span.run(asking.as_mut()).await,
         };
         let answer = match answered {
             Ok(answer) => answer,

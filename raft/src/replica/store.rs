@@ -84,12 +84,12 @@ impl ReplicaStore {
             Leader::Elsewhere(_, peer) => {
                 let _under_way = self.proposals.admit(txn)?;
                 let asking = self.forwarder.ask(&peer.address, ForwardRequest::Txn(txn.clone()));
-                let asking = tokio::time::timeout(ANSWER_TIMEOUT, asking);
+                let mut asking = pin!(tokio::time::timeout(ANSWER_TIMEOUT, asking));
                 let span = start("raft.forward");
                 let span = span.map(|span| span.of_client().with("server.address", &*peer.address));
                 let answered = match &span {
-                    None => asking.await,
-                    Some(span) => span.run(asking).await,
+                    None => asking.as_mut().await,
+                    Some(span) => span.run(asking.as_mut()).await,
                 };
                 match answered {
                     Ok(Ok(response)) => response.into_outcome(),

@@ -56,7 +56,7 @@ impl CurrentSpan {
         let record = child(name, context, &buffer.ids, (now, now));
         let context = TraceContext { span: record.span, ..*context };
         let current = Self { context: Some(context), buffer: Some(buffer.clone()) };
-        Some(OpenSpan { current, record: Some(record) })
+        Some(OpenSpan(Box::new(UnderWay { current, record: Some(record) })))
     }
 }
 
@@ -95,13 +95,17 @@ pub async fn in_span<F: Future>(name: &'static str, work: Pin<&mut F>) -> F::Out
 pub fn measure<T>(name: &'static str, work: impl FnOnce() -> T) -> T {
     match start(name) {
         None => work(),
-        Some(span) => span.current.enter(work),
+        Some(span) => span.0.current.enter(work),
     }
 }
 
-/// A span that is under way. It ends when it is dropped.
+/// A span that is under way. It ends when it is dropped. It is in a box, so that futures keep no room for
+/// it in requests that are not sampled.
 #[derive(Debug)]
-pub struct OpenSpan {
+pub struct OpenSpan(Box<UnderWay>);
+
+#[derive(Debug)]
+struct UnderWay {
     current: CurrentSpan,
     /// Until it has ended.
     record: Option<SpanRecord>,
@@ -111,7 +115,7 @@ impl OpenSpan {
     /// The same span with an attribute.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl Into<AttributeValue>) -> Self {
-        if let Some(record) = &mut self.record {
+        if let Some(record) = &mut self.0.record {
             record.attributes.push((key, value.into()));
         }
         self
@@ -120,7 +124,7 @@ impl OpenSpan {
     /// The same span, which stands for a request to another process.
     #[must_use]
     pub fn of_client(mut self) -> Self {
-        if let Some(record) = &mut self.record {
+        if let Some(record) = &mut self.0.record {
             record.kind = SpanKind::Client;
         }
         self
@@ -128,18 +132,18 @@ impl OpenSpan {
 
     /// It has failed.
     pub fn fail(&mut self, why: &str) {
-        if let (Some(record), AttributeValue::Text(why)) = (&mut self.record, why.into()) {
+        if let (Some(record), AttributeValue::Text(why)) = (&mut self.0.record, why.into()) {
             record.error = Some(why);
         }
     }
 
     /// Runs a future in it.
-    pub async fn run<F: Future>(&self, work: F) -> F::Output {
-        CURRENT.scope(self.current.clone(), work).await
+    pub fn run<F: Future>(&self, work: F) -> Pin<Box<impl Future<Output = F::Output> + use<F>>> {
+        Box::pin(CURRENT.scope(self.0.current.clone(), work))
     }
 }
 
-impl Drop for OpenSpan {
+impl Drop for UnderWay {
     fn drop(&mut self) {
         if let (Some(mut record), Some(buffer)) = (self.record.take(), &self.current.buffer) {
             record.end = Instant::now();

@@ -4,6 +4,7 @@
 //! [`MAX_ANSWER_BYTES`] of an answer are read; spans and log lines name the webhook and what
 //! happened, and nothing of the objects.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use quorate_policy::FailurePolicy;
@@ -76,10 +77,10 @@ pub(super) async fn call(
         let span = span.with("quorate.admission.configuration", &*webhook.configuration);
         span.with("quorate.admission.webhook", &*webhook.name)
     });
-    let asking = asking.instrument(span);
+    let mut asking = pin!(asking.instrument(span));
     let result = match &traced {
-        None => asking.await,
-        Some(span) => span.run(asking).await,
+        None => asking.as_mut().await,
+        Some(span) => span.run(asking.as_mut()).await,
     };
     drop(traced);
     let took = began.elapsed();
