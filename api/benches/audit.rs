@@ -88,6 +88,7 @@ fn api(audit: Option<Audit>) -> Arc<Api> {
         webhook_roots: Vec::new(),
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
+        tracer: None,
     })
 }
 

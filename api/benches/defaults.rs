@@ -81,6 +81,7 @@ fn api(store: Arc<dyn Store>) -> Arc<Api> {
         webhook_roots: Vec::new(),
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
+        tracer: None,
     })
 }
 

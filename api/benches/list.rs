@@ -69,6 +69,7 @@ fn api() -> Arc<Api> {
         webhook_roots: Vec::new(),
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
+        tracer: None,
     })
 }
 

@@ -47,6 +47,7 @@ use quorate_registry::derived::{Informed, recording_writes};
 use quorate_registry::features::{Feature, Gates};
 use quorate_registry::write::{DeclarativeCounts, Writer};
 use quorate_registry::{Catalogue, CurrentCatalogue};
+use quorate_trace::Tracer;
 
 /// What an [`Api`] is made of.
 pub struct ApiOptions {
@@ -85,6 +86,8 @@ pub struct ApiOptions {
     pub kubelets: KubeletClient,
     /// Where is counted what the server does.
     pub metrics: Arc<Registry>,
+    /// Traces requests; `None` where no traces are kept.
+    pub tracer: Option<Arc<Tracer>>,
 }
 
 /// The answer to `/version`.
@@ -148,6 +151,7 @@ pub struct Api {
     pub(crate) process: [u8; 16],
     /// Numbers requests.
     pub(crate) requests: AtomicU64,
+    pub(crate) tracer: Option<Arc<Tracer>>,
 }
 
 impl Api {
@@ -212,6 +216,7 @@ impl Api {
             backup_pages: OnceLock::new(),
             process,
             requests: AtomicU64::new(0),
+            tracer: options.tracer,
             lifecycle: Lifecycle::new(options.phase),
             catalogue,
             env,

@@ -1,18 +1,24 @@
 //! Telemetry. Logging: one subscriber for the process, to standard error, as text or as JSON lines.
 //!
 //! The level comes from `QUORATE_LOG` (the usual directive syntax), else `info` and warnings only
-//! from libraries. Metrics: what the process and Raft add to those of the API, and their export.
+//! from libraries. Lines of traced requests have the ids of their trace. Metrics and traces: what the process and Raft add to those of the API, and their export.
 
 mod archive;
 mod otlp;
 mod process;
 mod raft;
+mod traced_lines;
+mod traces;
 
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use clap::ValueEnum;
+use futures::future::join;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -21,7 +27,11 @@ pub(crate) use archive::observe as observe_archive;
 pub(crate) use otlp::{Otlp, ServiceIdentity};
 pub(crate) use process::observe as observe_process;
 pub(crate) use raft::{LogSyncs, count_leaders, observe as observe_raft};
+use traced_lines::TracedLines;
+pub(crate) use traces::Traces;
 
+/// How long the last exports may take when the node stops.
+const EXPORT_GRACE: Duration = Duration::from_secs(2);
 const VARIABLE: &str = "QUORATE_LOG";
 const DEFAULT: &str =
     "warn,quorate=info,quorate_raft=info,quorate_archive=info,quorate_store=info,quorate_api=info";
@@ -66,8 +76,19 @@ impl Write for LogWriter {
     }
 }
 
+/// Exports metrics and traces a last time, for [`EXPORT_GRACE`] at most together: the SDK itself waits
+/// for some seconds more where a collector does not answer.
+#[expect(clippy::disallowed_methods, reason = "a simulation exports nothing")]
+pub(crate) async fn stop_exports(otlp: Option<Arc<Otlp>>, traces: Option<Arc<Traces>>) {
+    let metrics = spawn_blocking(move || otlp.iter().for_each(|otlp| otlp.stop()));
+    let traces = spawn_blocking(move || traces.iter().for_each(|traces| traces.stop()));
+    if timeout(EXPORT_GRACE, join(metrics, traces)).await.is_err() {
+        tracing::warn!("the last metrics and traces could not be sent in time");
+    }
+}
+
 /// Starts logging for this process.
-pub(crate) fn start(format: LogFormat) -> Result<LogWriter, Error> {
+pub(crate) fn start(form: LogFormat) -> Result<LogWriter, Error> {
     let directives = std::env::var(VARIABLE).unwrap_or_else(|_| DEFAULT.to_owned());
     let filter = EnvFilter::try_new(directives)
         .map_err(|error| Error::config(format_args!("{VARIABLE}: {error}")))?;
@@ -75,9 +96,15 @@ pub(crate) fn start(format: LogFormat) -> Result<LogWriter, Error> {
     let writer = log.clone();
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || writer.clone());
-    match format {
-        LogFormat::Text => builder.with_ansi(false).finish().init(),
-        LogFormat::Json => builder.json().flatten_event(true).finish().init(),
+    match form {
+        LogFormat::Text => {
+            let builder = builder.with_ansi(false);
+            builder.map_event_format(|format| TracedLines { format, form }).finish().init();
+        }
+        LogFormat::Json => {
+            let builder = builder.json().flatten_event(true);
+            builder.map_event_format(|format| TracedLines { format, form }).finish().init();
+        }
     }
     Ok(log)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use quorate_store::{NodeId, Outcome, Txn};
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 /// Bytes of an encoded command besides its transactions, at most: two numbers of variable length.
 const COMMAND_OVERHEAD: usize = 20;
@@ -45,6 +46,18 @@ impl fmt::Display for Command {
 pub struct Response {
     /// How the transactions were decided, in their order; none for entries that carry none.
     pub outcomes: Vec<Outcome>,
+    /// When they were applied, for traces.
+    #[serde(skip)]
+    pub applied: Option<ApplyTimes>,
+}
+
+/// When entries were applied: those that the state machine makes visible together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ApplyTimes {
+    /// They were committed and the first one was about to be decided.
+    pub begun: Instant,
+    /// They were visible.
+    pub ended: Instant,
 }
 
 /// A member of the cluster as the membership entries of the log describe it.

@@ -29,6 +29,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use quorate_meta::{Names, Value};
 use quorate_store::{Snapshot, Store};
+use quorate_trace::start;
 use tokio::time::timeout;
 
 use metrics::{AdmissionMetrics, PluginResult, StepResult, UncountedAdmission};
@@ -226,8 +227,10 @@ impl Admission {
         attributes: &Attributes<'_>,
         ask: impl FnOnce() -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let begin = Instant::now();
+        let (begin, span) = (Instant::now(), start("admission_plugin"));
+        let span = span.map(|span| span.with("quorate.admission.plugin", row.name));
         let verdict = row.traced(ask());
+        drop(span);
         self.metrics.plugin_asked(&PluginResult {
             plugin: row.name,
             mutates,

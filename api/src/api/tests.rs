@@ -41,6 +41,7 @@ async fn every_metric_is_fed() {
         webhook_roots: Vec::new(),
         kubelets: KubeletClient::default(),
         metrics: registry.clone(),
+        tracer: None,
     });
     let is_fed_here = |name: &&str| {
         let is = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));

@@ -21,13 +21,14 @@ use http::{Request as HttpRequest, Response};
 use super::{
     Exchange, audit, authentication, authorization, cache_control, deadline, error_response,
     flow_control, handler, head_request, impersonation, in_flight, metrics, negotiation,
-    panic_guard, request_body, request_id, routing, server_timing, startup,
+    panic_guard, request_body, request_id, routing, server_timing, startup, trace,
 };
 use crate::Api;
 use crate::body::Body;
 use quorate_access::authentication::ConnectionIdentity;
 use quorate_access::authorization::Action;
 use quorate_access::request::RequestInfo;
+use quorate_trace::{in_span, scope};
 
 /// Answers a request. Never fails: every failure is a response.
 pub async fn handle<B>(
@@ -42,36 +43,39 @@ where
     let (Parts { method, uri, headers, .. }, body) = request.into_parts();
     let mut body = pin!(body);
     let info = RequestInfo::parse(api.names, &method, &uri);
-    let mut exchange = Exchange::new(api, identity, (&uri, &info), headers);
+    let mut exchange = Exchange::new(api, identity, (&method, &uri, &info), headers);
     let end = exchange.record.deadline();
+    let span = trace::span(&exchange);
 
     // The request's way in: each filter lets it through or ends it.
     let (x, incoming) = (&mut exchange, body.as_mut());
     let filters = Box::pin(async move {
-        let authenticated = authentication::authenticate(x).await?;
+        let authenticated =
+            in_span("authentication", pin!(authentication::authenticate(x))).await?;
         let action = Action::of(x.record.info());
         let user = impersonation::impersonate(x, authenticated, &action).await?;
         audit::request_received(x);
         deadline::check_parameter(x)?;
         flow_control::classify(x, &user, &action);
-        authorization::authorize(x, &user, &action).await?;
+        in_span("authorization", pin!(authorization::authorize(x, &user, &action))).await?;
         startup::admit(x)?;
         let route = routing::find(x).await?;
         let format = negotiation::negotiate(x, &route)?;
-        let place = in_flight::enter(x, &user, &route).await?;
+        let place = in_span("flow_control", pin!(in_flight::enter(x, &user, &route))).await?;
         let _running = metrics::enter(x);
-        let content = request_body::read(x, &user, &action, incoming).await?;
+        let content =
+            in_span("request_body", pin!(request_body::read(x, &user, &action, incoming))).await?;
         audit::request_body(x, &route, &content);
-        handler::run(x, &user, route, format, content, place).await
+        in_span("handler", pin!(handler::run(x, &user, route, format, content, place))).await
     });
-    let answer = deadline::enforce(end, panic_guard::catch(filters)).await;
+    let answer = scope(span.clone(), deadline::enforce(end, panic_guard::catch(filters))).await;
 
     // The response's way out: nothing here fails.
     let mut response = match answer {
         Ok(response) => response,
         Err(failure) => {
             request_body::drain(&exchange, body).await;
-            let response = error_response::render(&mut exchange, failure);
+            let response = span.enter(|| error_response::render(&mut exchange, failure));
             api.refused_writes.note(&exchange.record, &exchange.headers);
             response
         }
@@ -83,5 +87,5 @@ where
     request_id::write_header(&exchange, &mut response);
     server_timing::write_header(&exchange, &mut response);
     cache_control::write_header(&mut response);
-    response
+    trace::response_complete(&mut exchange, response)
 }

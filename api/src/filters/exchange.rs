@@ -6,15 +6,16 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Method, Uri};
 
-use super::{audit, metrics, request_id};
+use super::{audit, metrics, request_id, trace};
 use crate::Api;
 use crate::audit::RequestEvents;
 use crate::request_record::RequestRecord;
 use quorate_access::authentication::ConnectionIdentity;
 use quorate_access::request::RequestInfo;
 use quorate_registry::Catalogue;
+use quorate_trace::Trace;
 
 /// One request on its way through the filters.
 pub(super) struct Exchange<'a> {
@@ -23,12 +24,15 @@ pub(super) struct Exchange<'a> {
     pub(super) catalogue: Arc<Catalogue>,
     /// What the connection proved about its client.
     pub(super) identity: &'a ConnectionIdentity,
+    pub(super) method: &'a Method,
     pub(super) headers: HeaderMap,
     pub(super) record: RequestRecord<'a>,
     /// The authorizer's epoch before the first filter asked it.
     pub(super) epoch: Option<u64>,
     /// The audit events of the request, once its user is known.
     pub(super) events: Option<RequestEvents>,
+    /// The trace of the request, until it is told.
+    pub(super) trace: Option<Trace<'a>>,
 }
 
 impl<'a> Exchange<'a> {
@@ -36,20 +40,23 @@ impl<'a> Exchange<'a> {
     pub(super) fn new(
         api: &'a Arc<Api>,
         identity: &'a ConnectionIdentity,
-        (uri, info): (&'a Uri, &'a RequestInfo),
+        (method, uri, info): (&'a Method, &'a Uri, &'a RequestInfo),
         headers: HeaderMap,
     ) -> Self {
         let id = request_id::of(&headers, api.process, &api.requests);
         let record = RequestRecord::new(id, uri, info, api.env.clock.now_ms());
         let catalogue = api.catalogue.load();
+        let trace = trace::begin(api.tracer.as_deref(), &headers);
         Self {
             api,
             catalogue,
             identity,
+            method,
             headers,
             record,
             epoch: api.authorizer.epoch(),
             events: None,
+            trace,
         }
     }
 }
@@ -60,6 +67,7 @@ impl Drop for Exchange<'_> {
         if self.record.status().is_none() {
             audit::client_left(self);
             metrics::client_left(self);
+            trace::client_left(self);
         }
     }
 }

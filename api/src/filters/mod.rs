@@ -26,6 +26,7 @@ mod request_id;
 mod routing;
 mod server_timing;
 mod startup;
+mod trace;
 
 pub use chain::handle;
 use exchange::Exchange;

@@ -12,6 +12,7 @@ use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
 use quorate_registry::stored_codec;
+use quorate_trace::measure;
 
 /// Bytes that an answer has beyond its stored value.
 const ENVELOPE_BYTES: usize = 256;
@@ -39,9 +40,14 @@ pub(super) fn rendered(
     value: &Bytes,
     revision: Revision,
 ) -> Result<Response<Body>, Error> {
-    let mut out = Vec::with_capacity(value.len() + ENVELOPE_BYTES);
-    renderer.object(value, revision, true, &mut out).map_err(|e| Error::internal(e.to_string()))?;
-    out.push(b'\n');
-    let response = respond::document(&request.format, status, renderer.item_type(), out.into())?;
-    Ok(compression::apply(api, request, response))
+    measure("encode", || {
+        let mut out = Vec::with_capacity(value.len() + ENVELOPE_BYTES);
+        renderer
+            .object(value, revision, true, &mut out)
+            .map_err(|e| Error::internal(e.to_string()))?;
+        out.push(b'\n');
+        let response =
+            respond::document(&request.format, status, renderer.item_type(), out.into())?;
+        Ok(compression::apply(api, request, response))
+    })
 }

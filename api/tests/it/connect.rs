@@ -171,6 +171,22 @@ async fn a_proxied_request_reaches_the_server_of_a_node() {
 }
 
 #[tokio::test]
+async fn a_proxied_request_is_a_part_of_the_trace_of_its_client() {
+    let kubelet = Kubelet::start_with(&[b"http/1.1"]).await;
+    let server = setting(&kubelet.address).await;
+    kubelet.then(&[Does::Answers(200, "ok")]);
+    let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+    let parent = format!("00-{trace}-00f067aa0ba902b7-01");
+    let path = "/api/v1/nodes/n/proxy/reset/of-a-secret";
+    server.send(Method::GET, path, &[("traceparent", &parent)], "").await;
+    let asked = kubelet.asked().remove(0).traceparent;
+    let traces = server.traces.take();
+    let handler = traces[0].spans.iter().find(|span| span.name == "handler").expect("sampled");
+    assert_eq!(asked, format!("00-{trace}-{}-01", handler.span));
+    assert!(!format!("{traces:?}").contains("of-a-secret"));
+}
+
+#[tokio::test]
 async fn a_proxy_says_why_it_reaches_nothing() {
     let server = setting("127.0.0.1:1").await;
     let services = "/api/v1/namespaces/a/services";

@@ -9,6 +9,8 @@
 mod answer;
 #[path = "harness/events.rs"]
 mod events;
+#[path = "harness/kept_traces.rs"]
+mod kept_traces;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -32,11 +34,13 @@ use quorate_kinds::builtin;
 use quorate_meta::Naming;
 use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_store::{MemoryOptions, MemoryStore, Retention, Store};
+use quorate_trace::{SamplerOptions, Tracer};
 use serde_json::{Value, json};
 use tokio::time::{Duration, timeout};
 
 pub(crate) use answer::Answer;
 pub(crate) use events::Events;
+use kept_traces::KeptTraces;
 
 /// 2030-01-01T00:00:00Z.
 pub(crate) const START_MS: u64 = 1_893_456_000_000;
@@ -85,6 +89,8 @@ pub(crate) struct Server {
     /// The key that signs tokens.
     pub(crate) key: KeyMaterial,
     pub(crate) identity: ConnectionIdentity,
+    /// What it has told of requests.
+    pub(crate) traces: Arc<KeptTraces>,
 }
 
 /// Options of the server that only some tests set.
@@ -184,6 +190,7 @@ impl Server {
         // What tests of the plain limits exhaust, or what is enough for all others.
         let (read_only, mutating) = if priority_and_fairness { (400, 200) } else { (4, 4) };
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
+        let traces = Arc::<KeptTraces>::default();
         let api = Api::new(ApiOptions {
             naming,
             catalogue: builtin::catalogue_of(naming.names()),
@@ -202,6 +209,7 @@ impl Server {
             webhook_roots: Vec::new(),
             kubelets: KubeletClient::default(),
             metrics: Arc::default(),
+            tracer: Some(Tracer::new([9; 16], SamplerOptions::default(), traces.clone())),
         });
         let key = KeyMaterial::generate(START_MS).unwrap();
         let keys = KeySet::new(std::slice::from_ref(&key)).unwrap();
@@ -212,7 +220,7 @@ impl Server {
         tokio::spawn(async move { publisher.run().await });
         let identity =
             ConnectionIdentity::of_user(User::new("admin", ["system:masters".to_owned()]));
-        Self { api, clock, key, identity }
+        Self { api, clock, key, identity, traces }
     }
 
     /// Gives the server an audit trail; comes before the first request.
@@ -223,7 +231,13 @@ impl Server {
     /// The same server with requests from another user; from an anonymous client for `None`.
     pub(crate) fn by(&self, user: Option<User>) -> Self {
         let identity = user.map_or_else(ConnectionIdentity::default, ConnectionIdentity::of_user);
-        Self { api: self.api.clone(), clock: self.clock.clone(), key: self.key.clone(), identity }
+        Self {
+            api: self.api.clone(),
+            clock: self.clock.clone(),
+            key: self.key.clone(),
+            identity,
+            traces: self.traces.clone(),
+        }
     }
 
     /// A server with the namespace `a`.

@@ -70,6 +70,7 @@ mod table_rows;
 mod timeouts;
 mod tls;
 mod tokens;
+mod traces;
 mod unreadable;
 mod watch;
 mod watch_frames;

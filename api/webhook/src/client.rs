@@ -6,6 +6,7 @@
 //! used again. Answers above [`SMALL_BYTES`] share one room.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use quorate_env::Network;
+use quorate_trace::{OpenSpan, TRACEPARENT, current, start};
 use rustls::ClientConfig as TlsConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
@@ -145,7 +147,16 @@ impl Client {
     /// Why there is no whole answer; one with any status is an answer.
     pub async fn post(&self, call: Call<'_>) -> Result<Answer, CallError> {
         let begin = Instant::now();
-        let answer = match timeout(call.timeout, self.post_untimed(&call)).await {
+        let span = start("HTTP POST").map(|span| {
+            let span = span.of_client().with("http.request.method", "POST");
+            span.with("server.address", &*self.place().authority())
+        });
+        let mut asking = pin!(timeout(call.timeout, self.post_untimed(&call)));
+        let answered = match &span {
+            None => asking.as_mut().await,
+            Some(span) => span.run(asking.as_mut()).await,
+        };
+        let answer = match answered {
             Ok(answer) => answer,
             Err(_) => {
                 // A connection that several calls share may be what hangs.
@@ -154,6 +165,7 @@ impl Client {
             }
         };
         self.count(&call, &answer, begin.elapsed());
+        end(span, &answer);
         answer.map_err(|error| {
             let place = self.place();
             error.of_post(&format!("https://{}{}", place.authority(), place.target(call.query)))
@@ -226,6 +238,9 @@ impl Client {
         if let Some(authorization) = &self.options.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
+        if let Some(context) = current().context() {
+            request = request.header(TRACEPARENT, context.header());
+        }
         let request = request
             .body(Full::new(call.body.clone()))
             .map_err(|error| CallError::new(Failure::Config, error))?;
@@ -276,6 +291,15 @@ impl Client {
             Some(taken) => taken.merge(more),
         }
         Ok(())
+    }
+}
+
+/// Ends the span of a call.
+fn end(span: Option<OpenSpan>, answer: &Result<Answer, CallError>) {
+    let Some(mut span) = span else { return };
+    match answer {
+        Ok(answer) => drop(span.with("http.response.status_code", answer.status.as_u16())),
+        Err(error) => span.fail(error.failure().name()),
     }
 }
 

@@ -29,6 +29,21 @@ pub enum Failure {
     Refused,
 }
 
+impl Failure {
+    /// Its name in traces.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Config => "configuration",
+            Self::Untrusted => "untrusted",
+            Self::Unreachable => "unreachable",
+            Self::Broken => "broken",
+            Self::Timeout => "timeout",
+            Self::TooLarge => "too_large",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 /// A call that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallError {

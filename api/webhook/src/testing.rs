@@ -58,6 +58,8 @@ pub struct Asked {
     pub uri: String,
     /// The header.
     pub content_type: String,
+    /// The trace context; empty where there is none.
+    pub traceparent: String,
     /// The body.
     pub body: Bytes,
 }
@@ -182,11 +184,15 @@ async fn serve(acceptor: TlsAcceptor, stream: Box<dyn Io>, seen: Arc<Seen>) {
 async fn answer(seen: Arc<Seen>, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
-    let content_type = head.headers.get("content-type").map(|value| value.to_str().unwrap());
+    let header = |name: &str| {
+        let value = head.headers.get(name).map(|value| value.to_str().unwrap());
+        value.unwrap_or_default().to_owned()
+    };
     seen.asked.lock().push(Asked {
         version: head.version,
         uri: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
-        content_type: content_type.unwrap_or_default().to_owned(),
+        content_type: header("content-type"),
+        traceparent: header("traceparent"),
         body: body.clone(),
     });
     let next = seen.script.lock().pop_front();

@@ -27,11 +27,16 @@ pub(crate) struct MetricsFlags {
     /// A YAML file with a map of the same: METRIC,LABEL: VALUES.
     #[arg(long, value_name = "FILE")]
     pub(crate) allow_metric_labels_manifest: Option<PathBuf>,
-    /// Send metrics by OTLP to a collector: http://HOST:PORT or https://HOST:PORT. The standard
-    /// variables OTEL_EXPORTER_OTLP_... and OTEL_METRIC_EXPORT_INTERVAL say how; their endpoints
-    /// count where this option is not given.
+    /// Send metrics and traces by OTLP to a collector: http://HOST:PORT or https://HOST:PORT. The
+    /// standard variables OTEL_EXPORTER_OTLP_..., OTEL_METRIC_EXPORT_INTERVAL and OTEL_BSP_... say
+    /// how; their endpoints count where this option is not given.
     #[arg(long, value_name = "URL")]
     pub(crate) otlp_endpoint: Option<String>,
+    /// Of a million requests so many are traced; 0 where neither this option nor
+    /// OTEL_TRACES_SAMPLER says it. Requests of traces that their clients record are traced besides,
+    /// 100 in a second at most, and so are those that were slow or failed.
+    #[arg(long, value_name = "REQUESTS", value_parser = clap::value_parser!(u32).range(..=1_000_000))]
+    pub(crate) tracing_sampling_rate_per_million: Option<u32>,
 }
 
 impl MetricsFlags {
@@ -66,6 +71,10 @@ impl MetricsFlags {
             .chain(allowed.map(|allowed| one("allow-metric-labels", allowed)))
             .chain(manifest.map(|path| one("allow-metric-labels-manifest", path)))
             .chain(self.otlp_endpoint.iter().map(|url| one("otlp-endpoint", url.clone())))
+            .chain(
+                self.tracing_sampling_rate_per_million
+                    .map(|rate| one("tracing-sampling-rate-per-million", rate.to_string())),
+            )
             .collect()
     }
 }

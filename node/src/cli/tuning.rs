@@ -166,6 +166,7 @@ mod tests {
             "--allow-metric-labels=n,l=",
             "--allow-metric-labels-manifest=labels.yaml",
             "--otlp-endpoint=https://collector:4317",
+            "--tracing-sampling-rate-per-million=1000",
             "--kubelet-certificate-authority=ca.crt",
             "--kubelet-client-certificate=c.crt",
             "--kubelet-client-key=c.key",

@@ -38,7 +38,9 @@ use crate::data_dir::{DataDir, Lock};
 use crate::error::Error;
 use crate::pki;
 use crate::pki::sealed::ClusterSecret;
-use crate::telemetry::{LogWriter, Otlp, count_leaders, observe_archive, observe_raft};
+use crate::telemetry::{
+    LogWriter, Otlp, Traces, count_leaders, observe_archive, observe_raft, stop_exports,
+};
 
 /// How long running requests may take to finish when the node stops; with the replica's own limit
 /// below 10 s.
@@ -55,6 +57,8 @@ pub(crate) struct Node {
     audit: Vec<(AuditWriterHandle, JoinHandle<()>)>,
     /// The export of metrics, where there is one.
     otlp: Option<Arc<Otlp>>,
+    /// The export of traces, where there is one.
+    traces: Option<Arc<Traces>>,
     _lock: Lock,
 }
 
@@ -104,12 +108,15 @@ impl Node {
         let switches = tuning.features.resolve(&graph)?;
         switches.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         let (audit, writers) = tuning.audit.open_log(node, naming.names(), env)?.unzip();
-        let (metrics, otlp) = wiring::metrics(&parts, &tuning.metrics)?;
-        let replica = wiring::replica(&parts, tuning, &switches.gates, &metrics).await?;
+        let (metrics, otlp, traces) = wiring::metrics(&parts, &tuning.metrics)?;
+        let tracer = traces.as_ref().map(|traces| traces.tracer().clone());
+        let replica =
+            wiring::replica(&parts, tuning, &switches.gates, (&metrics, tracer.clone())).await?;
         let store: Arc<dyn Store> = Arc::new(replica.clone());
         observe_raft(&metrics, &replica);
         observe_archive(&metrics, &replica);
-        let api = wiring::api(&parts, tuning, &graph, switches, (store, metrics.clone()), audit)?;
+        let api =
+            wiring::api(&parts, tuning, &graph, switches, (store, metrics.clone()), tracer, audit)?;
         let options = Options {
             address: parts.config.api.bind.clone(),
             tls: parts.server_tls.clone(),
@@ -132,7 +139,7 @@ impl Node {
             .map(carry)
             .collect::<io::Result<_>>()
             .map_err(Error::failed)?;
-        Ok(Self { replica, api: handle, server, background, audit, otlp, _lock: lock })
+        Ok(Self { replica, api: handle, server, background, audit, otlp, traces, _lock: lock })
     }
 
     /// Returns when the node cannot go on, with the reason.
@@ -154,9 +161,7 @@ impl Node {
         }
         followers.iter().for_each(JoinHandle::abort);
         finish(self.audit).await;
-        if let Some(otlp) = &self.otlp {
-            otlp.stop();
-        }
+        stop_exports(self.otlp, self.traces).await;
         self.replica.stop().await;
         tracing::info!("stopped");
     }

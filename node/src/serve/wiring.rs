@@ -24,6 +24,7 @@ use quorate_registry::derived::{Informer, InformerOptions};
 use quorate_registry::features::{Feature, Gates};
 use quorate_schema::Graph;
 use quorate_store::{Limits, Retention, Store};
+use quorate_trace::Tracer;
 use tokio::task::JoinHandle;
 
 use super::backup_pages::NodeBackupPages;
@@ -37,7 +38,7 @@ use crate::cli::{MetricsFlags, Switch, Switches, Tuning};
 use crate::error::Error;
 use crate::files::read_text;
 use crate::pki::{self, names};
-use crate::telemetry::{LogSyncs, LogWriter, Otlp, ServiceIdentity, observe_process};
+use crate::telemetry::{LogSyncs, LogWriter, Otlp, ServiceIdentity, Traces, observe_process};
 
 /// How long an Event object lives after it was last written.
 /// Where the system says the name of its host.
@@ -67,22 +68,25 @@ impl Debug for Members {
     }
 }
 
-/// The registry of metrics, and their export where one is asked for.
+/// The registry of metrics, and the export of them and of traces where one is asked for.
 pub(super) fn metrics(
     parts: &Parts,
     flags: &MetricsFlags,
-) -> Result<(Arc<Registry>, Option<Arc<Otlp>>), Error> {
+) -> Result<(Arc<Registry>, Option<Arc<Otlp>>, Option<Arc<Traces>>), Error> {
     let options = flags.resolve()?;
     let instance = format!("{}/{}", parts.config.cluster, parts.config.node);
-    let identity = ServiceIdentity { instance };
-    let otlp = Otlp::start(flags.otlp_endpoint.as_deref(), &parts.env, &identity)?;
+    let identity = ServiceIdentity { instance, cluster: parts.config.cluster.to_string() };
+    let endpoint = flags.otlp_endpoint.as_deref();
+    let otlp = Otlp::start(endpoint, &parts.env, &identity)?;
     let export = otlp.clone().map(|otlp| otlp as Arc<dyn HistogramExport>);
     let registry = Registry::new(&options, export);
     observe_process(&registry);
     if let Some(otlp) = &otlp {
         otlp.observe(&registry);
     }
-    Ok((registry, otlp))
+    let rate = flags.tracing_sampling_rate_per_million;
+    let traces = Traces::start(endpoint, rate, &parts.env, (&identity, &registry))?;
+    Ok((registry, otlp, traces.map(Arc::new)))
 }
 
 /// Opens the replica; founds the cluster when this node is to and has not.
@@ -90,7 +94,7 @@ pub(super) async fn replica(
     parts: &Arc<Parts>,
     tuning: &Tuning,
     gates: &Gates,
-    metrics: &Registry,
+    (metrics, tracer): (&Registry, Option<Arc<Tracer>>),
 ) -> Result<Replica, Error> {
     let store: Arc<OnceLock<Arc<dyn Store>>> = Arc::default();
     let config = &parts.config;
@@ -109,6 +113,7 @@ pub(super) async fn replica(
     options.limits = Limits { store_bytes: tuning.store_size_limit, ..Limits::default() };
     let time_ms = u64::try_from(tuning.history_duration.as_millis()).map_err(Error::config)?;
     options.compaction = Compaction { every: tuning.snapshot_every, keep: tuning.log_keep };
+    options.tracer = tracer;
     options.log.observer = Some(LogSyncs::new(metrics));
     options.state.retention = Retention { time_ms, bytes: tuning.history_size };
     options.archive = (tuning.archive == Switch::On).then(|| ArchiveSettings {
@@ -138,6 +143,7 @@ pub(super) fn api(
     graph: &Arc<Graph>,
     switches: Switches,
     (store, metrics): (Arc<dyn Store>, Arc<Registry>),
+    tracer: Option<Arc<Tracer>>,
     audit: Option<Audit>,
 ) -> Result<Arc<Api>, Error> {
     let config = &parts.config;
@@ -169,6 +175,7 @@ pub(super) fn api(
         webhook_roots: pki::platform_roots(),
         kubelets: tuning.kubelets.client(&parts.env.clock)?,
         metrics,
+        tracer,
     }))
 }
 

@@ -9,7 +9,7 @@
 
 mod exporter;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod transport;
 
 use std::collections::HashMap;
@@ -21,12 +21,13 @@ use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Histogram, Meter, MeterProvider};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{Instrument, PeriodicReader, SdkMeterProvider, Stream};
+use opentelemetry_sdk::resource::{EnvResourceDetector, TelemetryResourceDetector};
 use parking_lot::Mutex;
 use quorate_env::{Env, blocking};
 use quorate_metrics::{HistogramExport, MetricRow, MetricType, Registry, SampleValue, Since};
 
 use crate::error::Error;
-use transport::OtlpCollector;
+pub(super) use transport::{OtlpCollector, Signal};
 
 /// Series of one metric: one more than the registry has.
 const SERIES: usize = 10_002;
@@ -34,14 +35,35 @@ const SERIES: usize = 10_002;
 /// collector does not answer.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 /// What the metrics are called by at the collector, unless a variable says otherwise.
-const SERVICE: &str = "quorate";
+pub(super) const SERVICE: &str = "quorate";
 const SERVICE_NAME: &str = "OTEL_SERVICE_NAME";
+
+/// The attributes of what is exported. The standard variables come before what the node knows.
+pub(super) fn resource(identity: &ServiceIdentity) -> Resource {
+    let resource = Resource::builder_empty()
+        .with_service_name(SERVICE)
+        .with_attributes([
+            KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
+            KeyValue::new("service.instance.id", identity.instance.clone()),
+            KeyValue::new("quorate.cluster.id", identity.cluster.clone()),
+        ])
+        .with_detectors(&[
+            Box::new(TelemetryResourceDetector),
+            Box::new(EnvResourceDetector::new()),
+        ]);
+    match std::env::var(SERVICE_NAME) {
+        Ok(name) if !name.is_empty() => resource.with_service_name(name).build(),
+        _ => resource.build(),
+    }
+}
 
 /// What the exporter tells of the node.
 #[derive(Debug, Clone)]
 pub(crate) struct ServiceIdentity {
     /// The cluster and the node's number in it.
     pub(crate) instance: String,
+    /// The cluster.
+    pub(crate) cluster: String,
 }
 
 /// The export.
@@ -58,7 +80,8 @@ impl Otlp {
         env: &Env,
         identity: &ServiceIdentity,
     ) -> Result<Option<Arc<Self>>, Error> {
-        let collector = OtlpCollector::find(option, |name| std::env::var(name).ok())?;
+        let collector =
+            OtlpCollector::find(Signal::Metrics, option, |name| std::env::var(name).ok())?;
         collector.map(|collector| Self::start_to(&collector, env, identity)).transpose()
     }
 
@@ -70,16 +93,9 @@ impl Otlp {
     ) -> Result<Arc<Self>, Error> {
         tracing::info!(endpoint = collector.endpoint(), "metrics are sent by OTLP");
         let exporter = exporter::OtlpExporter::new(collector.exporter(env)?);
-        let mut resource = Resource::builder().with_attributes([
-            KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
-            KeyValue::new("service.instance.id", identity.instance.clone()),
-        ]);
-        if std::env::var(SERVICE_NAME).is_err() {
-            resource = resource.with_service_name(SERVICE);
-        }
         let provider = SdkMeterProvider::builder()
             .with_reader(PeriodicReader::builder(exporter).build())
-            .with_resource(resource.build())
+            .with_resource(resource(identity))
             .with_view(|_: &Instrument| {
                 Stream::builder().with_cardinality_limit(SERIES).build().ok()
             })

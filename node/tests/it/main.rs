@@ -44,6 +44,7 @@ mod stopping;
 mod support;
 mod tidy;
 mod tokens;
+mod traces;
 mod unit;
 mod versions;
 mod watchers;

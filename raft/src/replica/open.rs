@@ -266,6 +266,7 @@ fn serve_peers(
         marks: marks.clone(),
         gate: gate.clone(),
         archive: Arc::new(ArchiveService::new(store.clone())),
+        tracer: options.tracer.clone(),
     };
     let server = tokio::spawn(serve(router(service), accepted));
     let reads =

@@ -14,6 +14,7 @@ use quorate_archive::{
 use quorate_env::disk::Disk;
 use quorate_env::{Env, Fatal};
 use quorate_store::{Limits, NodeId};
+use quorate_trace::Tracer;
 
 use crate::admin::CertificateSigner;
 use crate::cluster::ClusterId;
@@ -49,6 +50,8 @@ pub struct ReplicaOptions {
     pub compaction: Compaction,
     /// The archive, where one is kept.
     pub archive: Option<ArchiveSettings>,
+    /// Traces what followers forward; `None` where no traces are kept.
+    pub tracer: Option<Arc<Tracer>>,
     /// Signals that the disk has failed. The process must stop then.
     pub fatal: Fatal,
 }
@@ -100,6 +103,7 @@ impl ReplicaOptions {
             timing: Timing::default(),
             compaction: Compaction::default(),
             archive: None,
+            tracer: None,
             fatal,
         }
     }

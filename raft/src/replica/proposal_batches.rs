@@ -19,10 +19,12 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use quorate_store::{Error, NotApplied, Outcome, Txn};
+use quorate_trace::CurrentSpan;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until};
 
 use super::batch_window::BatchWindow;
+use crate::types::ApplyTimes;
 
 /// Entries of this member that wait for their decision.
 const BATCHES_UNDER_WAY: usize = 1;
@@ -38,6 +40,13 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// What became of a batch: its outcomes in order, or the same failure for all.
 pub(crate) type Decided = Result<Vec<Outcome>, Error>;
 
+/// What became of a batch, and when it was applied, for the traces of its transactions.
+#[derive(Debug)]
+pub(crate) struct BatchOutcome {
+    pub(crate) decided: Decided,
+    pub(crate) applied: Option<ApplyTimes>,
+}
+
 /// The transactions that wait.
 #[derive(Debug)]
 pub(crate) struct ProposalBatches {
@@ -50,6 +59,8 @@ pub(crate) struct ProposalBatches {
 struct WaitingProposal {
     txn: Txn,
     since: Instant,
+    /// The span that asks for it.
+    span: CurrentSpan,
     reply: oneshot::Sender<Result<Outcome, Error>>,
 }
 
@@ -80,7 +91,8 @@ impl ProposalBatches {
         let (reply, receiver) = oneshot::channel();
         match &mut *self.waiting.lock() {
             Some(waiting) => {
-                waiting.push_back(WaitingProposal { txn, since: Instant::now(), reply })
+                let (since, span) = (Instant::now(), quorate_trace::current());
+                waiting.push_back(WaitingProposal { txn, since, span, reply });
             }
             None => return Err(NotApplied::NoLeader.into()),
         }
@@ -91,7 +103,7 @@ impl ProposalBatches {
     /// Proposes whatever waits, for ever.
     pub(crate) async fn run(
         &self,
-        propose: impl Fn(Arc<[Txn]>) -> BoxFuture<'static, Decided> + Send + Sync,
+        propose: impl Fn(Arc<[Txn]>) -> BoxFuture<'static, BatchOutcome> + Send + Sync,
     ) {
         let _running = RefuseOnDrop(self);
         let mut under_way = FuturesUnordered::new();
@@ -116,12 +128,16 @@ impl ProposalBatches {
             while under_way.len() < BATCHES_UNDER_WAY
                 && let Some(batch) = self.take()
             {
+                let begun = Instant::now();
+                let spans = waited(&batch, begun);
                 let (txns, replies): (Vec<Txn>, Vec<_>) =
                     batch.into_iter().map(|one| (one.txn, one.reply)).unzip();
                 let proposing = propose(txns.into());
                 under_way.push(async move {
-                    let (begun, answered) = (Instant::now(), replies.len());
-                    answer(replies, proposing.await);
+                    let answered = replies.len();
+                    let BatchOutcome { decided, applied } = proposing.await;
+                    spans.iter().for_each(|span| proposed(span, begun, applied));
+                    answer(replies, decided);
                     (answered, begun.elapsed())
                 });
             }
@@ -164,6 +180,24 @@ impl ProposalBatches {
     }
 }
 
+/// The spans of a batch that are recorded, with how long each has waited for it.
+fn waited(batch: &[WaitingProposal], begun: Instant) -> Vec<CurrentSpan> {
+    let sampled = batch.iter().filter(|one| one.span.is_sampled());
+    let waited = sampled.map(|one| {
+        one.span.record("raft.batch", one.since, begun);
+        one.span.clone()
+    });
+    waited.collect()
+}
+
+/// Records what became of the batch of a span.
+fn proposed(span: &CurrentSpan, begun: Instant, applied: Option<ApplyTimes>) {
+    if let Some(applied) = applied {
+        span.record("raft.replicate", begun, applied.begun);
+        span.record("raft.apply", applied.begun, applied.ended);
+    }
+}
+
 fn answer(replies: Vec<oneshot::Sender<Result<Outcome, Error>>>, decided: Decided) {
     match decided {
         Ok(outcomes) => {
@@ -202,7 +236,8 @@ mod tests {
             let propose = move |txns| {
                 let (decide, decided) = oneshot::channel();
                 sender.send((txns, decide)).expect("the test listens");
-                async move { decided.await.expect("the test decides") }.boxed()
+                let outcome = |decided| BatchOutcome { decided, applied: None };
+                async move { outcome(decided.await.expect("the test decides")) }.boxed()
             };
             batches.run(propose).await;
         });

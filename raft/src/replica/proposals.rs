@@ -15,9 +15,9 @@ use quorate_env::Clock;
 use quorate_store::{Error, Limits, NotApplied, Outcome, Serving, Txn};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::proposal_batches::{Decided, ProposalBatches};
+use super::proposal_batches::{BatchOutcome, ProposalBatches};
 use crate::core::RaftNode;
-use crate::types::{Command, TypeConfig};
+use crate::types::{Command, Response, TypeConfig};
 
 /// Transactions that wait for their decision.
 const MAX_PROPOSALS: usize = 16_384;
@@ -104,15 +104,21 @@ impl Proposals {
 
 impl Proposer {
     /// Proposes transactions as one log entry.
-    async fn propose(&self, txns: Arc<[Txn]>) -> Decided {
+    async fn propose(&self, txns: Arc<[Txn]>) -> BatchOutcome {
         let command = Command { time_ms: self.clock.now_ms(), txns };
         let decided =
             tokio::time::timeout(DECISION_TIMEOUT, self.raft.openraft().client_write(command))
                 .await;
+        let failed = |error| BatchOutcome { decided: Err(error), applied: None };
         match decided {
-            Err(_) => Err(Error::Unknown("no quorum confirmed the transaction in time".to_owned())),
-            Ok(Ok(response)) => Ok(response.data.outcomes),
-            Ok(Err(error)) => Err(refused(&error)),
+            Err(_) => {
+                failed(Error::Unknown("no quorum confirmed the transaction in time".to_owned()))
+            }
+            Ok(Ok(response)) => {
+                let Response { outcomes, applied } = response.data;
+                BatchOutcome { decided: Ok(outcomes), applied }
+            }
+            Ok(Err(error)) => failed(refused(&error)),
         }
     }
 }

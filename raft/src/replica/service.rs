@@ -12,13 +12,16 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use futures::{FutureExt, Stream, StreamExt, future};
 use openraft::raft::{AppendEntriesRequest, TransferLeaderRequest, VoteRequest};
-use quorate_store::{NodeId, NotApplied};
+use quorate_store::{NodeId, NotApplied, Outcome, Txn};
+use quorate_trace::{SpanKind, Tracer, scope};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::backfill::ArchiveService;
-use super::forward::message::{ForwardRequest, ForwardResponse};
+use super::forward::message::{ForwardRequest, ForwardResponse, ForwardedTrace, TAKES_TRACES};
 use super::forward::serve;
 use super::snapshot_installs::SnapshotInstalls;
 use super::store::ReplicaStore;
@@ -47,6 +50,8 @@ pub(super) struct PeerService {
     pub(super) marks: Arc<HighWaterMarks>,
     pub(super) gate: Arc<StartGate>,
     pub(super) archive: Arc<ArchiveService>,
+    /// Traces what followers forward; `None` where no traces are kept.
+    pub(super) tracer: Option<Arc<Tracer>>,
 }
 
 /// Answers of a stream of entries that the connection has not taken yet.
@@ -131,9 +136,17 @@ impl Peer for PeerService {
     ) -> Result<Response<FrameStream>, Status> {
         let caller = self.admit(&request)?;
         let (raft, peers, store) = (self.raft.clone(), self.peers.clone(), self.store.clone());
-        let answer = move |asked| answer(raft.clone(), peers.clone(), store.clone(), caller, asked);
+        let tracer = self.tracer.clone();
+        let answer = move |asked| {
+            let store = (store.clone(), tracer.clone());
+            answer(raft.clone(), peers.clone(), store, caller, asked)
+        };
         let frames = serve::serve(request.into_inner(), answer);
-        Ok(Response::new(ReceiverStream::new(frames).boxed()))
+        let mut response = Response::new(ReceiverStream::new(frames).boxed());
+        if self.tracer.is_some() {
+            response.metadata_mut().insert(TAKES_TRACES, MetadataValue::from_static("1"));
+        }
+        Ok(response)
     }
 
     async fn admin(&self, request: Request<Bytes>) -> UnaryReply {
@@ -190,7 +203,7 @@ async fn append(
 fn answer(
     raft: Arc<RaftNode>,
     peers: Arc<PeerCheck>,
-    store: Arc<ReplicaStore>,
+    (store, tracer): (Arc<ReplicaStore>, Option<Arc<Tracer>>),
     caller: NodeId,
     asked: ForwardRequest,
 ) -> BoxFuture<'static, ForwardResponse> {
@@ -202,6 +215,9 @@ fn answer(
             )),
             _ if raft.leader() != Leader::Here => ForwardResponse::Refused(NotApplied::NoLeader),
             ForwardRequest::Txn(txn) => store.proposals.propose(txn).await.into(),
+            ForwardRequest::TracedTxn(trace, txn) => {
+                propose_traced(&store, tracer.as_deref(), trace, txn).await.into()
+            }
             ForwardRequest::ReadIndex => match store.reads.next().await {
                 Ok(index) => ForwardResponse::ReadIndex(index),
                 Err(reason) => ForwardResponse::Refused(reason),
@@ -209,6 +225,28 @@ fn answer(
         }
     }
     .boxed()
+}
+
+/// Proposes a transaction in a span of the trace that it belongs to.
+async fn propose_traced(
+    store: &ReplicaStore,
+    tracer: Option<&Tracer>,
+    trace: ForwardedTrace,
+    txn: Txn,
+) -> Result<Outcome, quorate_store::Error> {
+    let Some((tracer, parent)) = tracer.zip(trace.context()) else {
+        return store.proposals.propose(txn).await;
+    };
+    let (trace, begin) = (tracer.resume(parent), Instant::now());
+    let decided = scope(trace.span().clone(), store.proposals.propose(txn)).await;
+    let mut span = trace.part("raft.propose", begin, Instant::now());
+    span.kind = SpanKind::Server;
+    span.error = decided.as_ref().err().map(|error| match error {
+        quorate_store::Error::NotApplied(_) => "not applied".to_owned(),
+        quorate_store::Error::Unknown(_) => "unknown".to_owned(),
+    });
+    trace.finish(span, Vec::new());
+    decided
 }
 
 fn stopped(error: impl ToString) -> Status {

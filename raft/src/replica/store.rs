@@ -4,6 +4,7 @@
 //! *unknown* never is; a linearizable read returns only after this node has applied what a quorum
 //! confirmed after the read began.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use quorate_store::{
     Error, HistoryError, Limits, NotApplied, Outcome, Past, Revision, Serving, Snapshot, Status,
     Store, Txn, Watch,
 };
+use quorate_trace::{in_span, start};
 use tokio::time::{Instant, timeout_at};
 
 use super::forward::Forwarder;
@@ -47,14 +49,19 @@ impl ReplicaStore {
     /// See [`Store::read_index`].
     pub(super) async fn read_index(&self) -> Result<Revision, Error> {
         let deadline = Instant::now() + RETRY_FOR;
-        let index = loop {
+        let index = in_span("raft.read_index", pin!(self.read_point(deadline))).await?;
+        let applying = pin!(timeout_at(deadline, self.raft.applied_index(index)));
+        in_span("raft.wait_applied", applying).await.map_err(|_| lagging())??;
+        Ok(self.serving.revision())
+    }
+
+    async fn read_point(&self, deadline: Instant) -> Result<u64, Error> {
+        loop {
             match self.reads.next().await {
-                Ok(index) => break index,
+                Ok(index) => return Ok(index),
                 Err(reason) => self.pause(reason, deadline).await?,
             }
-        };
-        timeout_at(deadline, self.raft.applied_index(index)).await.map_err(|_| lagging())??;
-        Ok(self.serving.revision())
+        }
     }
 
     /// See [`Store::txn`].
@@ -71,11 +78,20 @@ impl ReplicaStore {
 
     async fn attempt(&self, txn: &Txn) -> Result<Outcome, Error> {
         match self.raft.leader() {
-            Leader::Here => self.proposals.propose(txn.clone()).await,
+            Leader::Here => {
+                in_span("raft.propose", pin!(self.proposals.propose(txn.clone()))).await
+            }
             Leader::Elsewhere(_, peer) => {
                 let _under_way = self.proposals.admit(txn)?;
                 let asking = self.forwarder.ask(&peer.address, ForwardRequest::Txn(txn.clone()));
-                match tokio::time::timeout(ANSWER_TIMEOUT, asking).await {
+                let mut asking = pin!(tokio::time::timeout(ANSWER_TIMEOUT, asking));
+                let span = start("raft.forward");
+                let span = span.map(|span| span.of_client().with("server.address", &*peer.address));
+                let answered = match &span {
+                    None => asking.as_mut().await,
+                    Some(span) => span.run(asking.as_mut()).await,
+                };
+                match answered {
                     Ok(Ok(response)) => response.into_outcome(),
                     Ok(Err(ForwardError::Unsent(_))) => Err(NotApplied::NoLeader.into()),
                     Ok(Err(ForwardError::Full)) => Err(NotApplied::Overloaded.into()),
@@ -130,7 +146,7 @@ impl Store for ReplicaStore {
     }
 
     async fn applied(&self, at: Revision) {
-        self.serving.applied(at).await;
+        in_span("raft.wait_applied", pin!(self.serving.applied(at))).await;
     }
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {

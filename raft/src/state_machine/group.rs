@@ -54,7 +54,8 @@ impl Group {
             Payload::Normal(command) => {
                 self.transactions += command.txns.len();
                 let decide = |txn| self.decide_one(live, retention, command.time_ms, txn);
-                Response { outcomes: command.txns.iter().map(decide).collect() }
+                let outcomes = command.txns.iter().map(decide).collect();
+                Response { outcomes, applied: None }
             }
         }
     }

@@ -13,6 +13,7 @@ use openraft::storage::{EntryResponder, RaftStateMachine};
 use openraft::{OptionalSend, RaftSnapshotBuilder};
 use quorate_env::blocking;
 use quorate_store::{Retention, Serving};
+use tokio::time::Instant;
 
 use super::error::{StateOpenError, invalid};
 use super::failure::FailureReport;
@@ -27,7 +28,7 @@ use super::options::{StateIdentity, StateMachineOptions};
 use super::progress::Position;
 use super::saver::Saver;
 use super::snapshot::{Contents, Outgoing, Snapshot, SnapshotData, SnapshotReceiver};
-use crate::types::{LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
+use crate::types::{ApplyTimes, LogId, Response, SnapshotMeta, StoredMembership, TypeConfig};
 
 /// One member's replicated state: on disk, and in memory as it is served.
 pub struct StateMachine {
@@ -145,20 +146,22 @@ impl StateMachine {
         S: Stream<Item = io::Result<EntryResponder<TypeConfig>>> + Unpin + OptionalSend,
     {
         let mut group = Group::default();
-        let mut answers = Vec::new();
+        let (mut answers, mut begun) = (Vec::new(), None);
         loop {
             let next = entries.try_next().await?;
             let over = next.is_none();
             if let Some((entry, responder)) = next {
                 self.check_next(entry.log_id)?;
+                begun.get_or_insert_with(Instant::now);
                 let response = group.decide(&mut self.live, self.retention, entry);
                 answers.extend(responder.map(|responder| (responder, response)));
             }
             if group.is_full() || (over && !group.is_empty()) {
                 self.commit(std::mem::take(&mut group))?;
-                answers
-                    .drain(..)
-                    .for_each(|(responder, response): (_, Response)| responder.send(response));
+                let applied = begun.take().map(|begun| ApplyTimes { begun, ended: Instant::now() });
+                answers.drain(..).for_each(|(responder, response): (_, Response)| {
+                    responder.send(Response { applied, ..response });
+                });
             }
             if over {
                 return Ok(());

@@ -114,5 +114,6 @@ fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
         webhook_roots: Vec::new(),
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
+        tracer: None,
     })
 }

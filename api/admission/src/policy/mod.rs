@@ -33,6 +33,7 @@ use quorate_policy::{Pending, Policy};
 use quorate_registry::error::Error;
 use quorate_registry::{AdmissionWait, Attributes, Author, CurrentCatalogue, Notes, Resource};
 use quorate_store::Store;
+use quorate_trace::start;
 use tokio::time::Instant;
 
 use crate::matching::match_resources::MatchedAs;
@@ -166,6 +167,8 @@ impl Judge<'_> {
         let plural = &subject.attributes.target.resource.plural;
         for bound in policies.validating.of(plural, self.index.now()) {
             let (shared, began) = (SharedSubject { subject, written: &written }, Instant::now());
+            let _span = start("admission_policy")
+                .map(|span| span.with("quorate.admission.policy", &*bound.policy.name));
             pending |= self.ask_one(bound, shared, answers, &mut report).is_err();
             let (name, took) = (&bound.policy.name, began.elapsed());
             if took >= LONG {

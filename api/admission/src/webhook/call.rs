@@ -4,11 +4,13 @@
 //! [`MAX_ANSWER_BYTES`] of an answer are read; spans and log lines name the webhook and what
 //! happened, and nothing of the objects.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use quorate_policy::FailurePolicy;
 use quorate_registry::error::Error;
 use quorate_registry::{AdmissionOperation, Attributes};
+use quorate_trace::start;
 use quorate_webhook::{Answer, Call, CallError, Failure};
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -71,7 +73,16 @@ pub(super) async fn call(
         configuration = webhook.configuration,
         kind = webhook_type.name()
     );
-    let result = asking.instrument(span).await;
+    let traced = start("admission_webhook").map(|span| {
+        let span = span.with("quorate.admission.configuration", &*webhook.configuration);
+        span.with("quorate.admission.webhook", &*webhook.name)
+    });
+    let mut asking = pin!(asking.instrument(span));
+    let result = match &traced {
+        None => asking.as_mut().await,
+        Some(span) => span.run(asking.as_mut()).await,
+    };
+    drop(traced);
     let took = began.elapsed();
     let called = Called { result, took };
     if took >= SLOW {

@@ -7,10 +7,11 @@
 //! Not here: what the phases do (`pipeline`).
 
 use std::future::Future;
+use std::pin::pin;
 use std::time::Duration;
 
+use quorate_trace::{in_span, measure};
 use tokio::time::Instant;
-use tracing::{Instrument, Span};
 
 /// A phase of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,10 +61,6 @@ impl Phase {
     pub fn name(self) -> &'static str {
         PHASES[self as usize].1
     }
-
-    fn span(self) -> Span {
-        tracing::debug_span!("write_phase", phase = self.name())
-    }
 }
 
 /// The time that each phase of one write took.
@@ -109,14 +106,14 @@ impl PhaseClock {
 
     /// Runs an asynchronous phase.
     pub(super) async fn run<T>(&mut self, phase: Phase, work: impl Future<Output = T>) -> T {
-        let done = work.instrument(phase.span()).await;
+        let done = in_span(phase.name(), pin!(work)).await;
         self.end(phase);
         done
     }
 
     /// Runs a synchronous phase.
     pub(super) fn measure<T>(&mut self, phase: Phase, work: impl FnOnce() -> T) -> T {
-        let done = phase.span().in_scope(work);
+        let done = measure(phase.name(), work);
         self.end(phase);
         done
     }

@@ -17,6 +17,7 @@ use crate::handlers::Request;
 use crate::negotiation;
 use quorate_registry::Resource;
 use quorate_registry::error::Error;
+use quorate_trace::measure;
 
 /// A body's syntax.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,15 +129,17 @@ pub(in crate::handlers) fn object(
     resource: &Resource,
     validation: FieldValidation,
 ) -> Result<Decoded, Error> {
-    if resource.is_custom() && syntax(api, request)? == Syntax::Protobuf {
-        let mut readable = api.formats.media_types();
-        readable.retain(|media| !api.names.is_protobuf(media));
-        return Err(Status::unsupported_body(&readable).into());
-    }
-    let (mut decoded, _) =
-        of_kind(api, request, BodyKind::of(resource, &resource.graph()), validation)?;
-    complete(api.names, resource, &mut decoded.object);
-    Ok(decoded)
+    measure("decode", || {
+        if resource.is_custom() && syntax(api, request)? == Syntax::Protobuf {
+            let mut readable = api.formats.media_types();
+            readable.retain(|media| !api.names.is_protobuf(media));
+            return Err(Status::unsupported_body(&readable).into());
+        }
+        let (mut decoded, _) =
+            of_kind(api, request, BodyKind::of(resource, &resource.graph()), validation)?;
+        complete(api.names, resource, &mut decoded.object);
+        Ok(decoded)
+    })
 }
 
 /// Reads the body as an object of a kind, in canonical form, without defaults. The second part of

@@ -108,6 +108,9 @@ capabilities: {drop: [ALL]}
 {{- with .Values.otlpEndpoint }}
 - --otlp-endpoint={{ . }}
 {{- end }}
+{{- with .Values.tracingSamplingRatePerMillion }}
+- --tracing-sampling-rate-per-million={{ int . }}
+{{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
 {{- end }}

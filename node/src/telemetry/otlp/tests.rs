@@ -1,6 +1,6 @@
 //! What reaches a collector.
 
-mod tls;
+pub(in crate::telemetry) mod tls;
 
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::{
     MetricsService, MetricsServiceServer,
@@ -16,9 +16,17 @@ use tonic::transport::server::TcpIncoming;
 
 use super::*;
 
+pub(in crate::telemetry) fn identity() -> ServiceIdentity {
+    ServiceIdentity { instance: "cluster/1".to_owned(), cluster: "cluster".to_owned() }
+}
+
 /// Takes one request; gives its head and its body, and answers that it is taken.
-async fn take(listener: &dyn quorate_env::Listener) -> (String, Vec<u8>) {
+pub(in crate::telemetry) async fn take(listener: &dyn quorate_env::Listener) -> (String, Vec<u8>) {
     take_from(listener.accept().await.unwrap().0).await
+}
+
+pub(in crate::telemetry) async fn listen() -> Box<dyn quorate_env::Listener> {
+    SystemEnv::env().network.listen("127.0.0.1:0").await.unwrap()
 }
 
 async fn take_from(mut io: Box<dyn quorate_env::Io>) -> (String, Vec<u8>) {
@@ -48,7 +56,7 @@ async fn metrics_reach_a_collector() {
     let env = SystemEnv::env();
     let listener = env.network.listen("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.address());
-    let identity = ServiceIdentity { instance: "cluster/1".to_owned() };
+    let identity = identity();
     let otlp = Otlp::start(Some(&endpoint), &env, &identity).unwrap().unwrap();
     let registry = Registry::new(&MetricsOptions::default(), Some(otlp.clone()));
     otlp.observe(&registry);
@@ -95,8 +103,8 @@ async fn metrics_reach_a_collector_by_grpc() {
     let service = MetricsServiceServer::new(collected.clone());
     tokio::spawn(Server::builder().add_service(service).serve_with_incoming(incoming));
     let grpc = |name: &str| (name == "OTEL_EXPORTER_OTLP_PROTOCOL").then(|| "grpc".to_owned());
-    let collector = OtlpCollector::find(Some(&endpoint), grpc).unwrap().unwrap();
-    let identity = ServiceIdentity { instance: "cluster/1".to_owned() };
+    let collector = OtlpCollector::find(Signal::Metrics, Some(&endpoint), grpc).unwrap().unwrap();
+    let identity = identity();
     let otlp = Otlp::start_to(&collector, &SystemEnv::env(), &identity).unwrap();
     let registry = Registry::new(&MetricsOptions::default(), Some(otlp.clone()));
     otlp.observe(&registry);
@@ -114,7 +122,7 @@ async fn metrics_reach_a_collector_by_grpc() {
 async fn a_collector_that_is_gone_is_no_failure() {
     let env = SystemEnv::env();
     let gone = env.network.listen("127.0.0.1:0").await.unwrap().address();
-    let identity = ServiceIdentity { instance: "cluster/1".to_owned() };
+    let identity = identity();
     let otlp = Otlp::start(Some(&format!("http://{gone}")), &env, &identity).unwrap().unwrap();
     let registry = Registry::new(&MetricsOptions::default(), Some(otlp.clone()));
     otlp.observe(&registry);

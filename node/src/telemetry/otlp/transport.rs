@@ -17,7 +17,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use opentelemetry_http::{HttpClient, HttpError};
 use opentelemetry_otlp::{
-    MetricExporter, Protocol, WithExportConfig, WithHttpConfig, WithTonicConfig,
+    MetricExporter, Protocol, SpanExporter, WithExportConfig, WithHttpConfig, WithTonicConfig,
 };
 use quorate_env::{Env, Io, Network};
 use rustls::crypto::ring;
@@ -26,7 +26,7 @@ use rustls_pki_types::ServerName;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
-use tonic::transport::Endpoint;
+use tonic::transport::{Channel, Endpoint};
 use tower::service_fn;
 
 use crate::error::Error;
@@ -37,19 +37,52 @@ use crate::pki::{certificates, platform_roots};
 const ANSWER_BYTES: usize = 64 << 10;
 /// How long an export may take where no variable says it.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Where metrics go at a collector that is asked over HTTP.
-const PATH: &str = "/v1/metrics";
+/// The variable that switches every export off.
+const DISABLED: &str = "OTEL_SDK_DISABLED";
+/// What the standard variables of the exporter begin with; the name of a signal may follow.
+const VARIABLES: &str = "OTEL_EXPORTER_OTLP_";
 
-/// The standard variables: the one for metrics, then that for all signals.
-const ENDPOINT: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
-const PROTOCOL: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
-const TIMEOUT_MS: [&str; 2] = ["OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"];
-const CERTIFICATE: [&str; 2] =
-    ["OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE", "OTEL_EXPORTER_OTLP_CERTIFICATE"];
+/// What is exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::telemetry) enum Signal {
+    Metrics,
+    Traces,
+}
+
+impl Signal {
+    /// Its name in variables.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Metrics => "METRICS",
+            Self::Traces => "TRACES",
+        }
+    }
+
+    /// Where it goes at a collector that is asked over HTTP.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Metrics => "/v1/metrics",
+            Self::Traces => "/v1/traces",
+        }
+    }
+
+    /// The standard variables of a setting: the one for this signal, then that for all signals.
+    fn variables(self, setting: &str) -> [String; 2] {
+        let name = self.name();
+        [format!("{VARIABLES}{name}_{setting}"), format!("{VARIABLES}{setting}")]
+    }
+
+    /// Whether a variable says that it is not exported.
+    fn is_off(self, variable: impl Fn(&str) -> Option<String>) -> bool {
+        let is_disabled = variable(DISABLED).is_some_and(|text| text.eq_ignore_ascii_case("true"));
+        let exporter = variable(&format!("OTEL_{}_EXPORTER", self.name()));
+        is_disabled || exporter.as_deref() == Some("none")
+    }
+}
 
 /// A collector and how it is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct OtlpCollector {
+pub(in crate::telemetry) struct OtlpCollector {
     endpoint: Uri,
     is_grpc: bool,
     timeout: Duration,
@@ -59,70 +92,100 @@ pub(super) struct OtlpCollector {
 
 impl OtlpCollector {
     /// The collector that the option or a variable names.
-    pub(super) fn find(
+    pub(in crate::telemetry) fn find(
+        signal: Signal,
         option: Option<&str>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, Error> {
-        let first = |names: [&str; 2]| {
-            names.into_iter().filter_map(&variable).find(|value| !value.is_empty())
+        if signal.is_off(&variable) {
+            return Ok(None);
+        }
+        let first = |setting: &str| {
+            let mut values =
+                signal.variables(setting).into_iter().filter_map(|name| variable(&name));
+            values.find(|value| !value.is_empty())
         };
-        let own = variable(ENDPOINT[0]).filter(|endpoint| !endpoint.is_empty());
-        let is_whole = option.is_none() && own.is_some();
-        let Some(endpoint) = option.map(str::to_owned).or_else(|| first(ENDPOINT)) else {
+        let [own, _] = signal.variables("ENDPOINT");
+        let is_whole = option.is_none() && variable(&own).is_some_and(|own| !own.is_empty());
+        let Some(endpoint) = option.map(str::to_owned).or_else(|| first("ENDPOINT")) else {
             return Ok(None);
         };
-        let is_grpc = match first(PROTOCOL).as_deref() {
+        let is_grpc = match first("PROTOCOL").as_deref() {
             None | Some("http/protobuf") => false,
             Some("grpc") => true,
             Some(other) => {
                 return Err(Error::config(format_args!(
-                    "{}: {other:?} is neither grpc nor http/protobuf",
-                    PROTOCOL[1]
+                    "{VARIABLES}PROTOCOL: {other:?} is neither grpc nor http/protobuf"
                 )));
             }
         };
-        let timeout = match first(TIMEOUT_MS) {
+        let timeout = match first("TIMEOUT") {
             None => TIMEOUT,
             Some(text) => Duration::from_millis(text.parse().map_err(|_| {
-                Error::config(format_args!("{}: {text:?} is no number of ms", TIMEOUT_MS[1]))
+                Error::config(format_args!("{VARIABLES}TIMEOUT: {text:?} is no number of ms"))
             })?),
         };
-        let endpoint = read_endpoint(&endpoint, is_grpc || is_whole)?;
-        Ok(Some(Self { endpoint, is_grpc, timeout, certificate: first(CERTIFICATE) }))
+        let path = (!is_grpc && !is_whole).then(|| signal.path());
+        let endpoint = read_endpoint(&endpoint, path)?;
+        Ok(Some(Self { endpoint, is_grpc, timeout, certificate: first("CERTIFICATE") }))
     }
 
     /// Where it is.
-    pub(super) fn endpoint(&self) -> String {
+    pub(in crate::telemetry) fn endpoint(&self) -> String {
         self.endpoint.to_string()
     }
 
-    /// An exporter to it.
+    /// How long an export may take.
+    pub(in crate::telemetry) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// An exporter of metrics to it.
     pub(super) fn exporter(&self, env: &Env) -> Result<MetricExporter, Error> {
-        let dialer = Arc::new(self.dialer(env)?);
         let built = if self.is_grpc {
-            let endpoint = Endpoint::from(self.endpoint.clone()).timeout(self.timeout);
-            let connect = service_fn(move |_: Uri| {
-                let dialer = dialer.clone();
-                async move { dialer.dial().await.map(TokioIo::new) }
-            });
-            let channel = endpoint.connect_with_connector_lazy(connect);
-            MetricExporter::builder()
-                .with_tonic()
-                .with_channel(channel)
-                .with_timeout(self.timeout)
-                .build()
+            let builder = MetricExporter::builder().with_tonic().with_channel(self.channel(env)?);
+            builder.with_timeout(self.timeout).build()
         } else {
-            let client =
-                CollectorClient { dialer, timeout: self.timeout, runtime: Handle::current() };
             MetricExporter::builder()
                 .with_http()
                 .with_protocol(Protocol::HttpBinary)
-                .with_http_client(client)
+                .with_http_client(self.client(env)?)
                 .with_endpoint(self.endpoint.to_string())
                 .with_timeout(self.timeout)
                 .build()
         };
         built.map_err(Error::config)
+    }
+
+    /// An exporter of spans to it.
+    pub(in crate::telemetry) fn span_exporter(&self, env: &Env) -> Result<SpanExporter, Error> {
+        let built = if self.is_grpc {
+            let builder = SpanExporter::builder().with_tonic().with_channel(self.channel(env)?);
+            builder.with_timeout(self.timeout).build()
+        } else {
+            SpanExporter::builder()
+                .with_http()
+                .with_protocol(Protocol::HttpBinary)
+                .with_http_client(self.client(env)?)
+                .with_endpoint(self.endpoint.to_string())
+                .with_timeout(self.timeout)
+                .build()
+        };
+        built.map_err(Error::config)
+    }
+
+    fn channel(&self, env: &Env) -> Result<Channel, Error> {
+        let dialer = Arc::new(self.dialer(env)?);
+        let endpoint = Endpoint::from(self.endpoint.clone()).timeout(self.timeout);
+        Ok(endpoint.connect_with_connector_lazy(service_fn(move |_: Uri| {
+            let dialer = dialer.clone();
+            async move { dialer.dial().await.map(TokioIo::new) }
+        })))
+    }
+
+    fn client(&self, env: &Env) -> Result<CollectorClient, Error> {
+        let dialer = Arc::new(self.dialer(env)?);
+        Ok(CollectorClient { dialer, timeout: self.timeout, runtime: Handle::current() })
     }
 
     fn dialer(&self, env: &Env) -> Result<CollectorDialer, Error> {
@@ -157,8 +220,8 @@ impl OtlpCollector {
     }
 }
 
-/// Reads where a collector is; the path of its metrics is added to one that has none.
-fn read_endpoint(text: &str, is_whole: bool) -> Result<Uri, Error> {
+/// Reads where a collector is; the path of the signal is added to one that has none.
+fn read_endpoint(text: &str, path: Option<&str>) -> Result<Uri, Error> {
     let wrong = |why: &dyn std::fmt::Display| {
         Error::config(format_args!("the OTLP endpoint {text:?}: {why}"))
     };
@@ -167,15 +230,13 @@ fn read_endpoint(text: &str, is_whole: bool) -> Result<Uri, Error> {
     if !is_http || uri.host().is_none_or(str::is_empty) {
         return Err(wrong(&"must be http://HOST:PORT or https://HOST:PORT"));
     }
-    if is_whole {
-        return Ok(uri);
-    }
-    let path = uri.path().trim_end_matches('/');
-    if path.ends_with(PATH) {
-        return Ok(uri);
-    }
+    let Some(path) = path else { return Ok(uri) };
+    let given = uri.path().trim_end_matches('/');
+    // One option names the collector of all signals.
+    let of_signal = [Signal::Metrics, Signal::Traces].map(Signal::path);
+    let root = of_signal.iter().find_map(|path| given.strip_suffix(path)).unwrap_or(given);
     let mut parts = uri.clone().into_parts();
-    let path = format!("{path}{PATH}");
+    let path = format!("{root}{path}");
     parts.path_and_query = Some(path.parse().map_err(|error| wrong(&error))?);
     Uri::from_parts(parts).map_err(|error| wrong(&error))
 }
@@ -200,7 +261,7 @@ impl CollectorDialer {
     }
 }
 
-/// Sends exports over HTTP, each over a connection of its own: there is one a minute.
+/// Sends exports over HTTP, each over a connection of its own: there are few.
 #[derive(Debug)]
 struct CollectorClient {
     dialer: Arc<CollectorDialer>,
@@ -227,7 +288,7 @@ async fn send(
     if let Some(host) = parts.uri.authority() {
         parts.headers.insert(http::header::HOST, host.as_str().parse()?);
     }
-    let path = parts.uri.path_and_query().map_or(PATH, |path| path.as_str());
+    let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     parts.uri = path.parse()?;
     let io = TokioIo::new(dialer.dial().await?);
     let (mut sender, connection) = http1::handshake(io).await?;

@@ -94,6 +94,7 @@ const MATRIX: &[(&str, &[&str])] = &[
             "backup.to=file:///backup",
             "backup.keySecret.name=key",
             "otlpEndpoint=https://collector:4318",
+            "tracingSamplingRatePerMillion=1000",
             "service.apiNodesOnly=true",
             "extraArgs={--max-watches=9}",
             "extraEnv[0].name=A",

@@ -60,6 +60,16 @@ impl Receiver {
         Self { address, authority, state }
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Its authority (PEM).
+    pub(crate) fn authority(&self) -> &str {
+        &self.authority
+    }
+
     /// Writes a kubeconfig that leads here, and the authority beside it.
     pub(crate) fn kubeconfig(&self, folder: &Path, path: &str, token: &str) -> PathBuf {
         std::fs::write(folder.join("receiver-ca.crt"), &self.authority).unwrap();

@@ -27,6 +27,7 @@ pub(super) struct CrateRule {
 pub(super) const CRATES: &[CrateRule] = &[
     CrateRule { name: "quorate-env", uses: &[], tests: &[], modules: None },
     CrateRule { name: "quorate-store", uses: &["quorate-env"], tests: &[], modules: None },
+    CrateRule { name: "quorate-trace", uses: &[], tests: &[], modules: None },
     CrateRule {
         name: "quorate-archive",
         uses: &["quorate-env", "quorate-store"],
@@ -35,7 +36,7 @@ pub(super) const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         name: "quorate-raft",
-        uses: &["quorate-archive", "quorate-env", "quorate-store"],
+        uses: &["quorate-archive", "quorate-env", "quorate-store", "quorate-trace"],
         tests: &[],
         modules: None,
     },
@@ -60,13 +61,20 @@ pub(super) const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         name: "quorate-webhook",
-        uses: &["quorate-env", "quorate-meta"],
+        uses: &["quorate-env", "quorate-meta", "quorate-trace"],
         tests: &[],
         modules: Some(WEBHOOK),
     },
     CrateRule {
         name: "quorate-registry",
-        uses: &["quorate-env", "quorate-meta", "quorate-schema", "quorate-store", "quorate-wire"],
+        uses: &[
+            "quorate-env",
+            "quorate-meta",
+            "quorate-schema",
+            "quorate-store",
+            "quorate-trace",
+            "quorate-wire",
+        ],
         tests: &["quorate-kinds"],
         modules: Some(REGISTRY),
     },
@@ -98,6 +106,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-policy",
             "quorate-registry",
             "quorate-store",
+            "quorate-trace",
             "quorate-webhook",
             "quorate-wire",
         ],
@@ -149,6 +158,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
+            "quorate-trace",
             "quorate-webhook",
             "quorate-wire",
         ],
@@ -187,6 +197,7 @@ pub(super) const CRATES: &[CrateRule] = &[
             "quorate-registry",
             "quorate-schema",
             "quorate-store",
+            "quorate-trace",
             "quorate-webhook",
             "quorate-wire",
         ],

@@ -6,11 +6,18 @@
 //! stays far below what a peer accepts as one message.
 
 use quorate_store::{Error, NotApplied, Outcome, Txn};
+use quorate_trace::{SpanId, TraceContext, TraceId};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of requests or responses after which a frame takes no more: the largest frame is this and
 /// one item.
 pub(crate) const MAX_FRAME_BYTES: usize = 1 << 20;
+
+/// The metadata of a leader's answer to a forward stream: it takes transactions with their traces.
+/// One of an earlier release takes them for malformed.
+pub(crate) const TAKES_TRACES: &str = "quorate-takes-traces";
+/// Bytes of a trace that goes with a transaction, at most.
+const TRACE_BYTES: usize = 19 + 10;
 
 /// A frame of the follower.
 pub(crate) type RequestFrame = Vec<(u64, ForwardRequest)>;
@@ -24,6 +31,25 @@ pub(crate) enum ForwardRequest {
     Txn(Txn),
     /// Find a read point.
     ReadIndex,
+    /// The same as [`Self::Txn`], of a request whose trace is recorded. Only for a leader that has
+    /// said [`TAKES_TRACES`].
+    TracedTxn(ForwardedTrace, Txn),
+}
+
+/// The span of the follower that waits for a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ForwardedTrace {
+    trace: u128,
+    span: u64,
+}
+
+impl ForwardedTrace {
+    /// The span, if it can be one.
+    pub(crate) fn context(self) -> Option<TraceContext> {
+        let Self { trace, span } = self;
+        let (trace, span, is_sampled) = (TraceId(trace), SpanId(span), true);
+        (trace.0 != 0 && span.0 != 0).then_some(TraceContext { trace, span, is_sampled })
+    }
 }
 
 impl ForwardRequest {
@@ -32,6 +58,17 @@ impl ForwardRequest {
         match self {
             Self::Txn(txn) => txn.footprint(),
             Self::ReadIndex => 0,
+            Self::TracedTxn(_, txn) => txn.footprint() + TRACE_BYTES,
+        }
+    }
+
+    /// The same with the trace that it belongs to.
+    pub(crate) fn of_trace(self, context: Option<TraceContext>) -> Self {
+        match (self, context) {
+            (Self::Txn(txn), Some(TraceContext { trace, span, .. })) => {
+                Self::TracedTxn(ForwardedTrace { trace: trace.0, span: span.0 }, txn)
+            }
+            (asked, _) => asked,
         }
     }
 }
@@ -114,6 +151,24 @@ mod tests {
     fn check(answer: ForwardResponse) {
         let frame: ResponseFrame = vec![(7, answer)];
         assert_eq!(decode::<ResponseFrame>(&encode(&frame)).expect("decodes"), frame);
+    }
+
+    #[test]
+    fn a_trace_goes_with_a_transaction_and_nothing_else() {
+        let context = TraceContext { trace: TraceId(u128::MAX), span: SpanId(7), is_sampled: true };
+        assert_eq!(ForwardRequest::ReadIndex.of_trace(Some(context)), ForwardRequest::ReadIndex);
+        let txn = Txn::default();
+        let plain = ForwardRequest::Txn(txn.clone());
+        assert_eq!(plain.clone().of_trace(None), plain);
+        let asked = plain.clone().of_trace(Some(context));
+        let added = encode(&asked).len() - encode(&plain).len();
+        assert!(added <= TRACE_BYTES, "{added}");
+        let ForwardRequest::TracedTxn(trace, found) = decode(&encode(&asked)).expect("decodes")
+        else {
+            panic!("{asked:?}")
+        };
+        assert_eq!((trace.context(), found), (Some(context), txn));
+        assert_eq!(ForwardedTrace { trace: 0, span: 1 }.context(), None);
     }
 
     #[test]

@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
+use quorate_trace::TraceContext;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 
 use super::message::{
-    ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame,
+    ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame, TAKES_TRACES,
 };
 use crate::network::link::{Connected, Link};
 use crate::network::wire::{decode, encode_long};
@@ -49,6 +50,8 @@ pub(crate) struct ForwardSession {
 #[derive(Debug)]
 struct QueuedRequest {
     ask: ForwardRequest,
+    /// The span that waits for it, if that is recorded.
+    trace: Option<TraceContext>,
     reply: oneshot::Sender<Result<ForwardResponse, ForwardError>>,
 }
 
@@ -69,7 +72,8 @@ impl ForwardSession {
     /// Asks and waits for the answer.
     pub(crate) async fn ask(&self, ask: ForwardRequest) -> Result<ForwardResponse, ForwardError> {
         let (reply, receiver) = oneshot::channel();
-        match self.requests.try_send(QueuedRequest { ask, reply }) {
+        let trace = quorate_trace::current().context().filter(|context| context.is_sampled);
+        match self.requests.try_send(QueuedRequest { ask, trace, reply }) {
             Ok(()) => {}
             Err(mpsc::error::TrySendError::Full(_)) => return Err(ForwardError::Full),
             Err(mpsc::error::TrySendError::Closed(_)) => {
@@ -110,6 +114,8 @@ async fn refuse(requests: &mut mpsc::Receiver<QueuedRequest>, error: &str) {
 struct ForwardStream {
     frames: mpsc::Sender<Bytes>,
     responses: Streaming<Bytes>,
+    /// Whether the leader takes transactions with their traces.
+    takes_traces: bool,
     /// Next in line, in no frame yet.
     taken: Vec<QueuedRequest>,
     pending: BTreeMap<u64, oneshot::Sender<Result<ForwardResponse, ForwardError>>>,
@@ -121,11 +127,19 @@ async fn open(link: &Link) -> Result<(Connected, ForwardStream), String> {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     match connected.client.forward(ReceiverStream::new(receiver)).await {
         Ok(response) => {
+            let takes_traces = response.metadata().contains_key(TAKES_TRACES);
             let (responses, taken) =
                 (response.into_inner(), Vec::with_capacity(MAX_FRAME_REQUESTS));
             Ok((
                 connected,
-                ForwardStream { frames, responses, taken, pending: BTreeMap::new(), next: 0 },
+                ForwardStream {
+                    frames,
+                    responses,
+                    takes_traces,
+                    taken,
+                    pending: BTreeMap::new(),
+                    next: 0,
+                },
             ))
         }
         Err(status) => {
@@ -164,11 +178,11 @@ impl ForwardStream {
     async fn send(&mut self) -> Result<(), String> {
         let count = frame_length(self.taken.iter().map(|request| request.ask.footprint()));
         let mut frame = RequestFrame::with_capacity(count);
-        for QueuedRequest { ask, reply } in self.taken.drain(..count) {
+        for QueuedRequest { ask, trace, reply } in self.taken.drain(..count) {
             if reply.is_closed() {
                 continue;
             }
-            frame.push((self.next, ask));
+            frame.push((self.next, ask.of_trace(trace.filter(|_| self.takes_traces))));
             self.pending.insert(self.next, reply);
             self.next += 1;
         }

@@ -19,6 +19,7 @@ use quorate_policy::{ConditionsVerdict, Inputs, Pending};
 use quorate_registry::error::Error;
 use quorate_registry::{Attributes, CurrentCatalogue};
 use quorate_store::Store;
+use quorate_trace::start;
 use tokio::time::Instant;
 
 use super::index::{Policies, PolicyIndex};
@@ -246,6 +247,8 @@ impl Mutator<'_> {
             return Ok(());
         }
         let (mut has_changed, mut has_failed) = (false, false);
+        let _span = start("admission_policy")
+            .map(|span| span.with("quorate.admission.policy", &*policy.name));
         for place in 0..compiled.mutations() {
             let changed = {
                 let form = changer.matched_form(&mutated.object);

@@ -22,13 +22,13 @@ use super::*;
 const SDK_STOP: Duration = Duration::from_secs(5);
 
 /// A collector's TLS, and the file of the authority that has signed its certificate.
-struct Secured {
-    acceptor: TlsAcceptor,
+pub(in crate::telemetry) struct Secured {
+    pub(in crate::telemetry) acceptor: TlsAcceptor,
     folder: TempDir,
 }
 
 impl Secured {
-    fn new(protocol: &[u8]) -> Self {
+    pub(in crate::telemetry) fn new(protocol: &[u8]) -> Self {
         let mut authority = CertificateParams::new(Vec::new()).unwrap();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
@@ -51,16 +51,22 @@ impl Secured {
         Self { acceptor: TlsAcceptor::from(Arc::new(config)), folder }
     }
 
+    /// The file of its authority.
+    pub(in crate::telemetry) fn authority(&self) -> String {
+        self.folder.path().join("ca.crt").display().to_string()
+    }
+
     /// An export to this address by a protocol, trusting the authority of this collector.
     fn export(&self, address: &str, protocol: &str) -> Arc<Otlp> {
-        let file = self.folder.path().join("ca.crt").display().to_string();
+        let file = self.authority();
         let variable = |name: &str| match name {
             "OTEL_EXPORTER_OTLP_PROTOCOL" => Some(protocol.to_owned()),
             "OTEL_EXPORTER_OTLP_CERTIFICATE" => Some(file.clone()),
             _ => None,
         };
-        let collector = OtlpCollector::find(Some(&format!("https://{address}")), variable);
-        let identity = ServiceIdentity { instance: "cluster/1".to_owned() };
+        let collector =
+            OtlpCollector::find(Signal::Metrics, Some(&format!("https://{address}")), variable);
+        let identity = identity();
         Otlp::start_to(&collector.unwrap().unwrap(), &SystemEnv::env(), &identity).unwrap()
     }
 }
@@ -73,12 +79,11 @@ fn count(otlp: &Arc<Otlp>) -> Arc<Registry> {
     registry
 }
 
-async fn listen() -> Box<dyn Listener> {
-    SystemEnv::env().network.listen("127.0.0.1:0").await.unwrap()
-}
-
 /// Takes one request by TLS; `None` when the client does not trust the collector.
-async fn take_secured(listener: &dyn Listener, acceptor: &TlsAcceptor) -> Option<Vec<u8>> {
+pub(in crate::telemetry) async fn take_secured(
+    listener: &dyn Listener,
+    acceptor: &TlsAcceptor,
+) -> Option<Vec<u8>> {
     let (io, _) = listener.accept().await.unwrap();
     let io: Box<dyn Io> = Box::new(acceptor.accept(io).await.ok()?);
     Some(take_from(io).await.1)
@@ -176,7 +181,7 @@ async fn grpc_by_tls_with_an_authority_of_its_own() {
 async fn a_collector_that_hangs_blocks_nothing() {
     let listener = listen().await;
     let endpoint = format!("http://{}", listener.address());
-    let identity = ServiceIdentity { instance: "cluster/1".to_owned() };
+    let identity = identity();
     let otlp = Otlp::start(Some(&endpoint), &SystemEnv::env(), &identity).unwrap().unwrap();
     let registry = count(&otlp);
     let held = tokio::spawn(async move {
