@@ -108,7 +108,8 @@ impl Node {
         let switches = tuning.features.resolve(&graph)?;
         switches.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
         let (audit, writers) = tuning.audit.open_log(node, naming.names(), env)?.unzip();
-        let (metrics, otlp, traces) = wiring::metrics(&parts, &tuning.metrics)?;
+        let wiring::Telemetry { metrics, otlp, traces } =
+            wiring::telemetry(&parts, &tuning.metrics)?;
         let tracer = traces.as_ref().map(|traces| traces.tracer().clone());
         let replica =
             wiring::replica(&parts, tuning, &switches.gates, (&metrics, tracer.clone())).await?;

@@ -68,11 +68,15 @@ impl Debug for Members {
     }
 }
 
-/// The registry of metrics, and the export of them and of traces where one is asked for.
-pub(super) fn metrics(
-    parts: &Parts,
-    flags: &MetricsFlags,
-) -> Result<(Arc<Registry>, Option<Arc<Otlp>>, Option<Arc<Traces>>), Error> {
+/// The registry of metrics, and what exports them and traces where that is asked for.
+pub(super) struct Telemetry {
+    pub(super) metrics: Arc<Registry>,
+    pub(super) otlp: Option<Arc<Otlp>>,
+    pub(super) traces: Option<Arc<Traces>>,
+}
+
+/// Starts what is asked for.
+pub(super) fn telemetry(parts: &Parts, flags: &MetricsFlags) -> Result<Telemetry, Error> {
     let options = flags.resolve()?;
     let instance = format!("{}/{}", parts.config.cluster, parts.config.node);
     let identity = ServiceIdentity { instance, cluster: parts.config.cluster.to_string() };
@@ -86,7 +90,7 @@ pub(super) fn metrics(
     }
     let rate = flags.tracing_sampling_rate_per_million;
     let traces = Traces::start(endpoint, rate, &parts.env, (&identity, &registry))?;
-    Ok((registry, otlp, traces.map(Arc::new)))
+    Ok(Telemetry { metrics: registry, otlp, traces: traces.map(Arc::new) })
 }
 
 /// Opens the replica; founds the cluster when this node is to and has not.

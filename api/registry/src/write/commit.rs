@@ -4,6 +4,8 @@
 //! Invariants: either all of them are written or none; each transaction says where it comes from; what admission has decided is written only
 //! while the policies and webhooks are those that it was decided by.
 
+use std::pin::pin;
+
 use bytes::Bytes;
 use quorate_store::{Condition, Entry, Operation, Outcome as Decision, Revision, Txn};
 
@@ -88,7 +90,7 @@ impl Writer {
             self.store.limits().check_txn(&txn).map_err(quorate_store::Error::from)?;
             return Ok(Ok(None));
         }
-        let decision = clock.run(Phase::Commit, self.store.txn(txn)).await?;
+        let decision = clock.run(Phase::Commit, pin!(self.store.txn(txn))).await?;
         drop(terms.quota_lock);
         Ok(match decision {
             Decision::Committed { revision } => Ok(Some(revision)),

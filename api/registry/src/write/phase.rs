@@ -7,7 +7,7 @@
 //! Not here: what the phases do (`pipeline`).
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::time::Duration;
 
 use quorate_trace::{in_span, measure};
@@ -104,9 +104,9 @@ impl PhaseClock {
         self.last = Instant::now();
     }
 
-    /// Runs an asynchronous phase.
-    pub(super) async fn run<T>(&mut self, phase: Phase, work: impl Future<Output = T>) -> T {
-        let done = in_span(phase.name(), pin!(work)).await;
+    /// Runs an asynchronous phase. It is pinned by the caller, so that its future has one place.
+    pub(super) async fn run<F: Future>(&mut self, phase: Phase, work: Pin<&mut F>) -> F::Output {
+        let done = in_span(phase.name(), work).await;
         self.end(phase);
         done
     }
@@ -127,6 +127,8 @@ impl PhaseClock {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::*;
 
     #[test]
@@ -140,12 +142,12 @@ mod tests {
     async fn phases_are_timed_over_all_attempts() {
         let sleep = |seconds| tokio::time::sleep(Duration::from_secs(seconds));
         let mut clock = PhaseClock::start();
-        clock.run(Phase::Mutate, sleep(2)).await;
+        clock.run(Phase::Mutate, pin!(sleep(2))).await;
         clock.measure(Phase::Default, || ());
-        clock.run(Phase::Commit, sleep(3)).await;
+        clock.run(Phase::Commit, pin!(sleep(3))).await;
         sleep(100).await;
         clock.skip();
-        clock.run(Phase::Mutate, sleep(5)).await;
+        clock.run(Phase::Mutate, pin!(sleep(5))).await;
         let times: Vec<_> =
             clock.times().iter().map(|(phase, time)| (phase.name(), time.as_secs())).collect();
         assert_eq!(times, [("mutate", 7), ("commit", 3)]);

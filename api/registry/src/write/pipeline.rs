@@ -10,6 +10,8 @@
 //!
 //! Not here: the loops that run a lost attempt again (`create`, `update`, `delete`).
 
+use std::pin::pin;
+
 use quorate_meta::Value;
 use quorate_store::{Entry, Revision};
 
@@ -156,7 +158,7 @@ impl Writer {
         clock: &mut PhaseClock,
     ) -> Result<(), Error> {
         let now = self.now();
-        clock.run(Phase::Mutate, self.mutate(write, object)).await?;
+        clock.run(Phase::Mutate, pin!(self.mutate(write, object))).await?;
         clock.measure(Phase::Default, || self.complete(write, object, now));
         Ok(())
     }
@@ -168,7 +170,7 @@ impl Writer {
         object: &Value,
         clock: &mut PhaseClock,
     ) -> Result<Vec<String>, Error> {
-        clock.run(Phase::Validate, self.validate(write, object)).await
+        clock.run(Phase::Validate, pin!(self.validate(write, object))).await
     }
 
     /// Allocate, admit, quota: the allocations of a valid object, and the terms of its admission.
@@ -179,7 +181,7 @@ impl Writer {
         clock: &mut PhaseClock,
     ) -> Result<Admitted, Error> {
         let allocation = clock
-            .run(Phase::Allocate, self.allocate(write.target, write.part, write.old, object))
+            .run(Phase::Allocate, pin!(self.allocate(write.target, write.part, write.old, object)))
             .await?;
         let terms = self.terms(write, Some(object), clock).await?;
         Ok(Admitted { allocation, terms, rules: write.rules() })
@@ -191,7 +193,7 @@ impl Writer {
         write: &Write<'_>,
         clock: &mut PhaseClock,
     ) -> Result<Terms, Error> {
-        clock.run(Phase::Mutate, self.mutate(write, &mut Value::Null)).await?;
+        clock.run(Phase::Mutate, pin!(self.mutate(write, &mut Value::Null))).await?;
         self.terms(write, None, clock).await
     }
 
@@ -206,12 +208,12 @@ impl Writer {
             return Ok(Terms::default());
         };
         let attributes = write.attributes(self, new);
-        let terms = clock.run(Phase::Admit, admission.validate(&attributes)).await;
+        let terms = clock.run(Phase::Admit, pin!(admission.validate(&attributes))).await;
         let terms = terms.inspect_err(|_| self.note_warnings(write, new))?;
         if !admission.is_counted(&attributes) {
             return Ok(terms);
         }
-        Ok(terms.and(clock.run(Phase::Quota, admission.charge(&attributes)).await?))
+        Ok(terms.and(clock.run(Phase::Quota, pin!(admission.charge(&attributes))).await?))
     }
 
     /// Tells what the kind warns of in a write that is refused; one that is made has it in its

@@ -15,8 +15,10 @@ const UNKNOWN: [u16; 2] = [410, 503];
 const LARGE_BYTES: u64 = 8 << 20;
 const NAMESPACE: &str = "load";
 
+/// A damage, and how it is done.
+type Hurt = (&'static str, fn(&Cluster));
 /// What is done to the archives of nodes 1 and 2.
-const HURTS: [(&str, fn(&Cluster)); 4] = [
+const HURTS: [Hurt; 4] = [
     ("nothing", |_| {}),
     ("swapped", |cluster| {
         let [one, two, spare] = [archive(cluster, 1), archive(cluster, 2), cluster.spare("third")];
