@@ -68,13 +68,14 @@ where
         audit::request_body(x, &route, &content);
         in_span("handler", pin!(handler::run(x, &user, route, format, content, place))).await
     });
-    let answer = scope(span.clone(), deadline::enforce(end, panic_guard::catch(filters))).await;
+    let answer = scope(span, deadline::enforce(end, panic_guard::catch(filters))).await;
 
     // The response's way out: nothing here fails.
     let mut response = match answer {
         Ok(response) => response,
         Err(failure) => {
             request_body::drain(&exchange, body).await;
+            let span = trace::span(&exchange);
             let response = span.enter(|| error_response::render(&mut exchange, failure));
             api.refused_writes.note(&exchange.record, &exchange.headers);
             response

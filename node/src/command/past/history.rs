@@ -131,8 +131,9 @@ mod tests {
             "6|2026-11-28T11:00:00Z|60m|delete|gc||(deleted)",
         );
         check(
-            json!({"revision": "3", "type": "MODIFIED", "purged": true}),
-            "3|||(older)|||(purged)",
+            json!({"revision": "3", "time": "2026-11-28T11:00:00.000Z", "type": "MODIFIED", "verb": "update",
+                "user": {"username": "ann"}, "manager": "m", "purged": true}),
+            "3|2026-11-28T11:00:00Z|60m|update|ann|m|(purged)",
         );
         check(
             json!({"revision": "2", "type": "ADDED", "oldest": true}),

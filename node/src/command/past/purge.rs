@@ -52,7 +52,7 @@ fn told(answer: &Value, what: &str, place: &str, dry_run: bool) -> String {
     let verb = if dry_run { "would be purged" } else { "purged" };
     match (number("versions"), number("objects")) {
         (Some(versions), Some(objects)) => {
-            format!("{what}{place}: {versions} versions of {objects} objects {verb}")
+            format!("{what}{place}: {verb} (versions: {versions}, objects: {objects})")
         }
         _ => format!("{what}{place}: {verb}; how many versions is not known at present"),
     }
@@ -70,8 +70,8 @@ mod tests {
             assert_eq!(told(&answer.into(), "secret/s", " in a", dry_run), expect);
         };
         let counted = json!({"versions": 3, "objects": 1});
-        check(counted.clone(), false, "secret/s in a: 3 versions of 1 objects purged");
-        check(counted, true, "secret/s in a: 3 versions of 1 objects would be purged");
+        check(counted.clone(), false, "secret/s in a: purged (versions: 3, objects: 1)");
+        check(counted, true, "secret/s in a: would be purged (versions: 3, objects: 1)");
         check(json!({}), false, "secret/s in a: purged; how many versions is not known at present");
     }
 }

@@ -8,7 +8,7 @@ use futures::future::join_all;
 use quorate_env::Env;
 use quorate_raft::Member;
 use quorate_raft::admin::{AdminAnswer, AdminRequest, ArchiveReport};
-use quorate_store::NodeId;
+use quorate_store::{NodeId, Revision};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -60,10 +60,14 @@ pub(super) fn print(archives: &[ArchiveOf]) {
 }
 
 fn row((node, report): &ArchiveOf) -> [String; 7] {
+    let from = |report: &ArchiveReport| match report.oldest {
+        Revision::ZERO => "the beginning".to_owned(),
+        oldest => format!("revision {oldest}"),
+    };
     let cells = match report {
         Ok(Some(report)) => [
-            format!("revision {}", report.oldest),
-            moment(report.oldest_ms),
+            from(report),
+            if report.oldest == Revision::ZERO { "-".to_owned() } else { moment(report.oldest_ms) },
             report.bytes.to_string(),
             report.lag.to_string(),
             report.gaps.len().to_string(),
@@ -102,8 +106,6 @@ fn one_json((node, report): &ArchiveOf) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use quorate_store::Revision;
-
     use super::*;
 
     #[test]
@@ -122,11 +124,13 @@ mod tests {
             failures: 1,
         };
         check(
-            Ok(Some(report)),
+            Ok(Some(report.clone())),
             "2|revision 7|1970-01-01T00:00:01Z|4096|3|1|1",
             json!({"node": 2, "kept": true, "oldest": 7, "oldestTime": "1970-01-01T00:00:01Z", "archived": 90,
                 "lag": 3, "bytes": 4096, "gaps": [{"after": 8, "last": 9}], "failures": 1}),
         );
+        let whole = ArchiveReport { oldest: Revision::ZERO, gaps: Vec::new(), ..report.clone() };
+        assert_eq!(row(&(2, Ok(Some(whole)))).join("|"), "2|the beginning|-|4096|3|0|1");
         check(Ok(None), "2|none|-|-|-|-|-", json!({"node": 2, "kept": false}));
         let error = "no answer".to_owned();
         check(Err(error), "2|unknown|-|-|-|-|-", json!({"node": 2, "error": "no answer"}));

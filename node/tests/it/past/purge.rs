@@ -63,10 +63,10 @@ async fn a_purged_secret_is_gone_at_every_member() {
     let line = "archive purge secret token -n shop --reason leaked";
     assert!(past.fail(line).contains("--yes"));
     let dry = past.run(&format!("{line} --dry-run"));
-    assert!(dry.contains("2 versions of 1 objects would be purged"), "{dry}");
+    assert!(dry.contains("would be purged (versions: 2, objects: 1)"), "{dry}");
     client.get(&format!("{path}?asOf={first}")).await.expect(200);
     let done = past.run(&format!("{line} --yes"));
-    assert!(done.contains("2 versions of 1 objects purged"), "{done}");
+    assert!(done.contains("purged (versions: 2, objects: 1)"), "{done}");
     for node in 1..=3 {
         is_gone(&cluster, node, first).await;
     }
