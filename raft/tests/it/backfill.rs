@@ -8,6 +8,8 @@ use crate::cluster::{Cluster, Tuning, eventually, within};
 
 /// Transactions before the archive is lost; many times what the journals keep.
 const WRITES: usize = 200;
+/// In so many parts they are written and archived.
+const ROUNDS: usize = 8;
 /// Bytes of changes that the journals keep.
 const JOURNAL_BYTES: u64 = 10_000;
 
@@ -82,9 +84,11 @@ fn tuning() -> Tuning {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_archive_and_that_of_a_member_that_joins() {
     let mut cluster = Cluster::tuned(3, tuning()).await;
-    // What is not archived yet, the journals hold; with the writes after it they forget it.
-    archived(&cluster, write(&cluster, 0..WRITES / 2).await).await;
-    archived(&cluster, write(&cluster, WRITES / 2..WRITES).await).await;
+    // What is not archived yet, the journals hold; with later writes they forget it.
+    for round in 0..ROUNDS {
+        let each = WRITES / ROUNDS;
+        archived(&cluster, write(&cluster, round * each..(round + 1) * each).await).await;
+    }
     let lost = cluster.follower().await;
     cluster.halt(lost).await;
     std::fs::remove_dir_all(cluster.folder(lost).join("archive")).expect("the archive is there");

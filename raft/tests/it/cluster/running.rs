@@ -34,7 +34,7 @@ pub(crate) struct Tuning {
     pub(crate) compaction: Compaction,
     /// What the log may take on disk; with small segments.
     pub(crate) log_bytes: Option<u64>,
-    /// What a segment of the journal may take on disk.
+    /// What a segment of the journal may take on disk, and after how many bytes a checkpoint is made.
     pub(crate) journal_segment_bytes: Option<u64>,
     /// How often they beat.
     pub(crate) timing: Timing,
@@ -179,6 +179,7 @@ impl Cluster {
         options.state.retention = self.tuning.retention;
         if let Some(bytes) = self.tuning.journal_segment_bytes {
             options.state.segment_bytes = bytes;
+            options.state.checkpoint_bytes = bytes;
         }
         options.archive = self.tuning.archive.then(|| ArchiveSettings {
             bulk_wait: Duration::ZERO,
