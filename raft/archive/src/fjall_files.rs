@@ -3,8 +3,8 @@
 //! fjall reads how many parts a file has, and asks for as much memory, before it compares the
 //! checksum that covers this. So the same checksums are compared here first: that of the list of
 //! tables, which `current` has, and that of each table's contents, which its last bytes have. All
-//! else is behind checksums of its own, which fjall does compare in time. Invariant: a file of a form that is not known here is left to fjall: only
-//! what is certainly damaged is refused.
+//! else is behind checksums of its own, which fjall does compare in time. Invariant: a file of a form
+//! that is not known here is left to fjall: only what is certainly damaged is refused.
 
 use std::fs::{self, File};
 use std::io;

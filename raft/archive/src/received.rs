@@ -127,7 +127,7 @@ fn is_same(one: Option<&Entry>, other: Option<&Entry>) -> bool {
     }
 }
 
-/// Whether both are the same transaction.
+/// Whether both are the same transaction, but for what was purged from either.
 pub(crate) fn is_same_batch(one: &Batch, other: &Batch) -> bool {
     let same_event = |(one, other): (&Event, &Event)| {
         one.key == other.key

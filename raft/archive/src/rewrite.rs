@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use quorate_store::{Batch, Event, KnownPurge, Purges};
+use quorate_store::{KnownPurge, Purges};
 
 use crate::contents::Contents;
 use crate::engine::{Engine, Record, Records};
@@ -169,29 +169,4 @@ impl Iterator for Kept<'_> {
         }
         None
     }
-}
-
-/// Whether a transaction of the archive is this one of the journal, which may still have what was
-/// purged from the archive.
-pub(crate) fn is_same(archived: &Batch, journal: &Batch) -> bool {
-    let entry = |(archived, journal): (&Option<_>, &Option<quorate_store::Entry>)| match (
-        archived, journal,
-    ) {
-        (None, None) => true,
-        (Some(archived), Some(journal)) => {
-            let archived: &quorate_store::Entry = archived;
-            (archived.created, archived.modified) == (journal.created, journal.modified)
-                && (archived.value.is_empty() || archived.value == journal.value)
-        }
-        _ => false,
-    };
-    let event = |(archived, journal): (&Event, &Event)| {
-        archived.key == journal.key
-            && entry((&archived.current, &journal.current))
-            && entry((&archived.previous, &journal.previous))
-    };
-    (archived.revision, archived.time_ms, &archived.origin)
-        == (journal.revision, journal.time_ms, &journal.origin)
-        && archived.events.len() == journal.events.len()
-        && archived.events.iter().zip(journal.events.iter()).all(event)
 }

@@ -25,9 +25,9 @@ use crate::contents::Contents;
 use crate::era::Era;
 use crate::fill::{Fill, FillError};
 use crate::options::ArchiveOptions;
-use crate::received::check_changes;
+use crate::received::{check_changes, is_same_batch};
 use crate::record::{FORMAT, SliceInfo};
-use crate::rewrite::{Rewriter, is_same};
+use crate::rewrite::Rewriter;
 use crate::shared::{Shared, is_damage};
 use crate::slice::Slice;
 
@@ -262,7 +262,7 @@ impl Writer {
         let Ok(theirs) = self.serving.changes(before, 1) else { return };
         let ours = last.batches(before).next();
         if let (Some(theirs), Some(Ok(ours))) = (theirs.first(), &ours)
-            && is_same(ours, theirs)
+            && is_same_batch(ours, theirs)
         {
             return;
         }
