@@ -1,8 +1,9 @@
 //! The commit phase: one transaction of the object's own keys, its allocations, and the terms of
 //! its admission.
 //!
-//! Invariants: either all of them are written or none; each transaction says where it comes from; what admission has decided is written only
-//! while the policies and webhooks are those that it was decided by.
+//! Invariants: either all of them are written or none; each transaction says where it comes from;
+//! what admission has decided is written only while the policies and webhooks are those that it was
+//! decided by.
 
 use std::pin::pin;
 
