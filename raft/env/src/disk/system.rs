@@ -8,10 +8,8 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -127,38 +125,22 @@ impl Disk for SystemDisk {
     }
 
     fn spawn(&self, name: &str, worker: Worker) -> io::Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         std::thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || futures::executor::block_on(worker))?;
+            .spawn(move || runtime.block_on(tokio::task::unconstrained(worker)))?;
         Ok(())
     }
 
     fn pause(&self, time: Duration) -> Pause {
-        Box::pin(ThreadPause { until: Instant::now() + time })
-    }
-}
-
-/// Parks the component's thread, which every wake-up of the component unparks.
-struct ThreadPause {
-    until: Instant,
-}
-
-impl Future for ThreadPause {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Poll::Ready(());
-        }
-        std::thread::park_timeout(left);
-        context.waker().wake_by_ref();
-        Poll::Pending
+        Box::pin(tokio::time::sleep(time))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]
@@ -217,6 +199,24 @@ mod tests {
         assert!(ended.recv().unwrap() >= Duration::from_millis(20));
         wake.send(()).unwrap();
         assert!(ended.recv().unwrap() < Duration::from_secs(300));
+    }
+
+    #[test]
+    fn a_component_rests_while_it_pauses() {
+        let (done, ended) = std::sync::mpsc::channel();
+        let worker = async move {
+            let mut polls = 0;
+            let mut pause = SystemDisk.pause(Duration::from_millis(50));
+            let counted = std::future::poll_fn(|context| {
+                polls += 1;
+                pause.as_mut().poll(context)
+            });
+            counted.await;
+            done.send(polls).ok();
+        };
+        SystemDisk.spawn("pause", Box::pin(worker)).unwrap();
+        let polls = ended.recv().unwrap();
+        assert!(polls <= 3, "polled {polls} times");
     }
 
     #[test]
