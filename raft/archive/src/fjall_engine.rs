@@ -20,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use fjall::compaction::Leveled;
 use fjall::config::{BlockSizePolicy, CompressionPolicy, PinningPolicy};
 use fjall::{CompressionType, Config, Database, Guard, Keyspace, KeyspaceCreateOptions};
 
@@ -43,6 +44,8 @@ const OPENING_TRIES: usize = 2;
 const LOCKED_TRIES: usize = 100;
 /// Between two tries.
 const LOCKED_PAUSE: Duration = Duration::from_millis(20);
+/// Bulks that wait to be merged. About as many fill a slice, so that a change is merged once.
+const UNMERGED_BULKS: u8 = 12;
 /// Bytes that are written without a pause.
 const BURST_BYTES: usize = 1 << 20;
 /// The pause after them.
@@ -158,6 +161,7 @@ fn keyspace_options() -> KeyspaceCreateOptions {
         .index_block_pinning_policy(PinningPolicy::all(false))
         .filter_block_pinning_policy(PinningPolicy::all(false))
         .max_memtable_size(MEMTABLE_BYTES)
+        .compaction_strategy(Arc::new(Leveled::default().with_l0_threshold(UNMERGED_BULKS)))
 }
 
 #[expect(clippy::disallowed_methods, reason = "what fjall does here blocks the thread anyway")]
