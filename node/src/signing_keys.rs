@@ -27,7 +27,7 @@ pub(crate) enum KeyKind {
 pub(crate) enum KeyAction {
     /// See the keys.
     List,
-    /// Add a key, which signs from then on.
+    /// Add a key, which signs as soon as every node knows it.
     Rotate,
     /// Take out the key with this id.
     Remove(String),

@@ -2,6 +2,7 @@
 //! answer.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
@@ -39,6 +40,15 @@ pub(crate) struct Status {
     /// Fail unless the node can carry out a consistent read now: for health checks.
     #[arg(long)]
     pub(crate) ready: bool,
+    /// Wait for that as long, in place of failing at once: after a start.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        requires = "ready",
+        default_value = "0s",
+        value_parser = humantime::parse_duration
+    )]
+    pub(crate) wait: Duration,
     #[command(flatten)]
     pub(crate) query: Query,
 }

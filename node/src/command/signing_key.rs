@@ -19,7 +19,8 @@ use crate::terminal::{print_line, print_table};
 pub(crate) enum Rotation {
     /// Every one, and which of them signs.
     List(Query),
-    /// Add one, which signs from then on. The others still verify what they have signed.
+    /// Add one, which signs as soon as every node knows it. The others still verify what they have
+    /// signed.
     Rotate(Query),
     /// Remove one: what it has signed is no longer accepted. Connections that are open stay open.
     Remove {

@@ -3,22 +3,28 @@
 
 mod archives;
 
+use std::time::Duration;
+
 use quorate_env::Env;
 use quorate_raft::admin::{AdminRequest, NodeStatus};
 use quorate_raft::{Member, Role};
 use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
 
 use crate::admin::Admin;
-use crate::cli::{Output, Status};
+use crate::cli::{Output, Status, Target};
 use crate::error::Error;
 use crate::terminal::{print_line, print_table};
 
+/// Between two questions whether a node is ready.
+const READY_INTERVAL: Duration = Duration::from_millis(200);
+
 /// Asks and prints.
-pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(), Error> {
-    let mut admin = Admin::connect(&query.target, env).await?;
-    if *ready {
-        admin.carry_out(AdminRequest::Ready).await?;
-    }
+pub(crate) async fn run(Status { ready, wait, query }: &Status, env: &Env) -> Result<(), Error> {
+    let mut admin = match ready {
+        true => ready_within(*wait, &query.target, env).await?,
+        false => Admin::connect(&query.target, env).await?,
+    };
     let status = admin.status().await?;
     // A health check waits for no other node.
     let archives = match ready {
@@ -64,6 +70,23 @@ pub(crate) async fn run(Status { ready, query }: &Status, env: &Env) -> Result<(
         }
     }
     Ok(())
+}
+
+/// Connects to a node that can carry out a consistent read, once it can.
+async fn ready_within(wait: Duration, target: &Target, env: &Env) -> Result<Admin, Error> {
+    let deadline = Instant::now() + wait;
+    loop {
+        match ready_now(target, env).await {
+            Err(Error::Failed(_)) if Instant::now() < deadline => sleep(READY_INTERVAL).await,
+            outcome => return outcome,
+        }
+    }
+}
+
+async fn ready_now(target: &Target, env: &Env) -> Result<Admin, Error> {
+    let mut admin = Admin::connect(target, env).await?;
+    admin.carry_out(AdminRequest::Ready).await?;
+    Ok(admin)
 }
 
 /// A row for each member.
