@@ -17,7 +17,7 @@
 //! ```
 
 use std::fs::{File, TryLockError};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ use crate::files::write_public;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The bits of a folder's mode that let other users read it.
 const OTHERS_READ: u32 = 0o055;
+/// The number of the user root.
+const ROOT: u32 = 0;
 /// Between two attempts.
 const LOCK_RETRY: Duration = Duration::from_millis(20);
 
@@ -98,6 +100,7 @@ impl DataDir {
     /// Keeps every other process out for as long as the result lives, and leaves the process id
     /// behind. Waits up to [`LOCK_TIMEOUT`] for a process that is ending.
     pub(crate) async fn lock(&self) -> Result<Lock, Error> {
+        self.refuse_root()?;
         let path = self.root.join("lock");
         let file = File::options()
             .create(true)
@@ -123,6 +126,19 @@ impl DataDir {
         Ok(Lock { pid_file: self.pid_file(), _file: file })
     }
 
+    /// Refuses root in the folder of another user: what root makes there, that user cannot open, and its
+    /// node does not start again.
+    pub(crate) fn refuse_root(&self) -> Result<(), Error> {
+        let owner = std::fs::metadata(&self.root).map_err(at(&self.root))?.uid();
+        if is_root() && owner != ROOT {
+            let folder = self.root.display();
+            return Err(Error::config(format_args!(
+                "{folder} belongs to user {owner}: run this as that user, by 'runuser -u NAME -- quorate ...'"
+            )));
+        }
+        Ok(())
+    }
+
     /// Warns when others may look into the folder: all Secrets are in it.
     fn warn_if_readable(&self) {
         let mode = std::fs::metadata(&self.root).map_or(0, |folder| folder.permissions().mode());
@@ -131,6 +147,11 @@ impl DataDir {
             tracing::warn!(%folder, mode, "other users can read the data folder, and with it every Secret: its mode should be 700");
         }
     }
+}
+
+/// Whether this process is root's, where the system tells.
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == ROOT)
 }
 
 /// A data folder that is being served. Removes the process id when dropped; the kernel releases the
@@ -151,6 +172,18 @@ impl Drop for Lock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn root_leaves_no_files_in_the_folder_of_another_user() {
+        if !is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        std::os::unix::fs::chown(folder.path(), Some(4711), None).unwrap();
+        let refused = DataDir::new(folder.path()).lock().await.unwrap_err().to_string();
+        assert!(refused.contains("belongs to user 4711: run this as that user"), "{refused}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_folder_is_given_to_one_process_and_to_the_next_when_it_dies() {

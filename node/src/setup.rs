@@ -177,6 +177,7 @@ pub(crate) fn write_admin(
 /// anything.
 pub(crate) fn make_empty(folder: &Path) -> Result<(), Error> {
     make_folder(folder)?;
+    DataDir::new(folder).refuse_root()?;
     let mut entries = std::fs::read_dir(folder).map_err(at(folder))?;
     if entries.next().is_some() {
         return Err(Error::config(format_args!(
