@@ -25,6 +25,7 @@ mod deploy;
 mod every_kind;
 mod failover;
 mod full_disk;
+mod guide;
 mod informers;
 mod kubectl;
 mod kubectl_reads;

@@ -19,17 +19,22 @@ impl Kubectl {
     /// The client for a `dev` cluster's folder. Without kubectl on this machine, gives nothing: the
     /// test is skipped then, see [`skip`].
     pub(crate) fn find(root: &Path) -> Option<Self> {
+        Some(Self {
+            program: Self::program()?,
+            kubeconfig: root.join("admin.kubeconfig"),
+            cache: root.join("kubectl-cache"),
+        })
+    }
+
+    /// The program alone; the same where it is not on this machine.
+    pub(crate) fn program() -> Option<PathBuf> {
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let given = std::env::var_os("KUBECTL").map(PathBuf::from);
         let program = given.or_else(|| Some(workspace.join(PLACE)).filter(|place| place.exists()));
         if program.is_none() {
             skip("no kubectl; run .ci/tools or set KUBECTL");
         }
-        Some(Self {
-            program: program?,
-            kubeconfig: root.join("admin.kubeconfig"),
-            cache: root.join("kubectl-cache"),
-        })
+        program
     }
 
     /// The same client with other credentials.
