@@ -6,15 +6,24 @@ use super::chapter::Chapter;
 use super::sandbox::{Sandbox, until};
 use super::starting::{cluster, members, voters};
 
-/// A definition and an object of it.
-const WIDGETS: &str = r#"printf '%s' '{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com", "scope": "Namespaced", "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"}, "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object", "properties": {"size": {"type": "integer"}}}}}]}}' | kubectl create -f - && kubectl wait --for=condition=Established crd/widgets.example.com && printf '%s' '{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "one", "namespace": "shop"}, "size": 3}' | kubectl create -f -"#;
-/// A policy that refuses widgets beyond a size, in a file.
-const POLICY: &str = r#"printf '%s' '{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "widgets-are-small"}, "spec": {"matchConstraints": {"resourceRules": [{"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["widgets"]}]}, "validations": [{"expression": "object.size < 3"}]}}' > policy.yaml"#;
+/// The definition `widgets.example.com`.
+const WIDGETS: &str = include_str!("widgets.yaml");
+/// A widget.
+const WIDGET: &str = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: one}, size: 3}";
+/// A policy that refuses that widget.
+const POLICY: &str = include_str!("policy.yaml");
 
 /// A namespace `shop` with what an operator finds in one.
 pub(super) fn shop(sandbox: &mut Sandbox) {
     sandbox.run(1, "kubectl create namespace shop");
     sandbox.run(1, "kubectl create configmap settings --from-literal=colour=blue -n shop");
+}
+
+/// Makes the definition `widgets.example.com`.
+pub(super) fn widgets(sandbox: &mut Sandbox) {
+    sandbox.write(1, "widgets.yaml", WIDGETS);
+    sandbox.run(1, "kubectl create -f widgets.yaml");
+    sandbox.run(1, "kubectl wait --for=condition=Established crd/widgets.example.com");
 }
 
 /// The colour in the settings of the shop.
@@ -31,9 +40,10 @@ pub(super) fn status(sandbox: &mut Sandbox, machine: u64) -> Value {
 #[test]
 fn look_after_it() {
     let Some(mut sandbox) = cluster(3) else { return };
-    shop(&mut sandbox);
-    sandbox.run(1, WIDGETS);
-    sandbox.run(1, POLICY);
+    widgets(&mut sandbox);
+    sandbox.write(1, "widget.yaml", WIDGET);
+    sandbox.run(1, "kubectl create -f widget.yaml");
+    sandbox.write(1, "policy.yaml", POLICY);
     let mut chapter = Chapter::open("Look after it");
     let told = chapter.run_with(&mut sandbox, "quorate member add");
     assert!(told.starts_with("node 4 "), "{told}");
@@ -76,16 +86,17 @@ fn restart_and_upgrade() {
 }
 
 /// An authority of the operator's own and a certificate of it, with files as the guide names them.
-const OWN_CERTIFICATE: [&str; 3] = [
-    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=own-authority -keyout own.key -out authority.crt",
-    "openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=own -addext subjectAltName=IP:10.0.0.1 -keyout server.key -out server.csr",
-    "openssl x509 -req -in server.csr -CA authority.crt -CAkey own.key -CAcreateserial -days 2 -copy_extensions copy -out server.crt",
-];
+const OWN_CERTIFICATE: &str = "
+    new='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'
+    openssl req -x509 $new -days 2 -subj /CN=own -keyout own.key -out authority.crt
+    openssl req $new -subj /CN=node -addext subjectAltName=IP:10.0.0.1 -keyout server.key -out request
+    openssl x509 -req -in request -CA authority.crt -CAkey own.key -CAcreateserial -days 2 \\
+        -copy_extensions copy -out server.crt";
 
 #[test]
 fn certificates_and_keys() {
     let Some(mut sandbox) = cluster(1) else { return };
-    OWN_CERTIFICATE.iter().for_each(|command| drop(sandbox.run(1, command)));
+    sandbox.run(1, OWN_CERTIFICATE);
     let mut chapter = Chapter::open("Certificates and keys");
     let ends = chapter.run_with(&mut sandbox, "for file in");
     // Two of the node, the first administrator's, and three authorities.
@@ -117,7 +128,9 @@ fn certificates_and_keys() {
 #[test]
 fn audit() {
     let Some(mut sandbox) = cluster(1) else { return };
+    Chapter::open("Tune").run_to_the_end(&mut sandbox);
     Chapter::open("Audit").run_to_the_end(&mut sandbox);
+    assert_eq!(status(&mut sandbox, 1)["sizeLimit"], 16_u64 << 30, "what was tuned stays");
     shop(&mut sandbox);
     let log = "cat /var/log/quorate/audit-1.log";
     until("the audit log names the request", || {
@@ -129,7 +142,9 @@ fn audit() {
 #[test]
 fn expressions() {
     let Some(mut sandbox) = Sandbox::new() else { return };
-    sandbox.run(1, r#"echo '{"id": 1, "expr": "x + 1", "vars": {"x": {"type": "int", "value": {"int64": "3"}}}}' > records.jsonl"#);
+    let value = r#"{"x": {"type": "int", "value": {"int64": "3"}}}"#;
+    let record = format!(r#"{{"id": 1, "expr": "x + 1", "vars": {value}}}"#);
+    sandbox.write(1, "records.jsonl", &record);
     let mut chapter = Chapter::open("Expressions");
     let told = chapter.run_with(&mut sandbox, "quorate cel eval");
     assert!(told.starts_with("true\ntype: bool\ncost: "), "{told}");

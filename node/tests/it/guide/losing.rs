@@ -1,9 +1,17 @@
 //! The chapters about what may be lost: backups, the past, members, the quorum, the disk.
 
 use super::chapter::Chapter;
-use super::keeping::{colour, shop, status};
+use super::keeping::{colour, shop, status, widgets};
 use super::sandbox::until;
 use super::starting::{cluster, members, voters};
+
+/// What the rollout makes of the settings of the shop.
+const ROLLOUT: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, namespace: shop}
+data: {colour: red}
+";
 
 #[test]
 fn replace_a_member() {
@@ -50,9 +58,12 @@ fn a_full_disk() {
 fn look_back_and_undo() {
     let Some(mut sandbox) = cluster(1) else { return };
     shop(&mut sandbox);
-    let definition = r#"printf '%s' '{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com", "scope": "Cluster", "names": {"plural": "widgets", "singular": "widget", "kind": "Widget"}, "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": {"type": "object"}}}]}}' | kubectl create -f -"#;
-    sandbox.run(1, definition);
-    sandbox.run(1, "kubectl create configmap settings --from-literal=colour=red -n shop --dry-run=client -o json | kubectl apply --server-side --force-conflicts --field-manager rollout-7 -f -");
+    widgets(&mut sandbox);
+    sandbox.write(1, "rollout.yaml", ROLLOUT);
+    sandbox.run(
+        1,
+        "kubectl apply --server-side --force-conflicts --field-manager rollout-7 -f rollout.yaml",
+    );
     let mut chapter = Chapter::open("Look back, and undo");
     let first = chapter.run_until(&mut sandbox, "quorate diff");
     let first: u64 = first.lines().nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();

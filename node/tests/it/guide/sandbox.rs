@@ -37,7 +37,7 @@ pub(super) struct Sandbox {
 /// A machine.
 #[derive(Default)]
 struct Machine {
-    /// Lines that change the shell.
+    /// Lines that set variables of the shell.
     settings: Vec<String>,
     service: Service,
 }
@@ -81,6 +81,11 @@ impl Sandbox {
         self.values.insert(word.to_owned(), value.to_owned());
     }
 
+    /// Writes a file that the guide takes as given, where the machine's commands are typed.
+    pub(super) fn write(&mut self, machine: u64, name: &str, text: &str) {
+        std::fs::write(self.root(machine).join(name), text).unwrap();
+    }
+
     /// Types a command and gives what it prints. It must succeed.
     #[track_caller]
     pub(super) fn run(&mut self, machine: u64, text: &str) -> String {
@@ -98,7 +103,7 @@ impl Sandbox {
         let root = self.root(machine);
         let command = self.substituted(&root, text);
         let settings = &mut self.machines.get_mut(&machine).unwrap().settings;
-        if ["export ", "umask "].iter().any(|begin| command.starts_with(begin)) {
+        if command.starts_with("export ") {
             settings.push(command);
             return (true, String::new());
         }

@@ -3,6 +3,7 @@
 //! It reads the unit that the guide has installed: what it starts, its folders, its variables and how it reloads. What the
 //! unit says about hardening is systemd's own, which `unit.rs` asks.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -58,14 +59,14 @@ impl Service {
             let folder = value(unit, key).unwrap();
             std::fs::create_dir_all(root.join(place).join(folder)).unwrap();
         }
-        let file = value(unit, "EnvironmentFile").unwrap().strip_prefix("-/").unwrap().to_owned();
-        let given = std::fs::read_to_string(root.join(file)).unwrap_or_default();
-        let given: Vec<(&str, &str)> =
-            given.lines().map(|line| line.split_once('=').unwrap()).collect();
-        let options = given.iter().find(|(name, _)| *name == "QUORATE_OPTIONS");
-        let command = value(unit, "ExecStart").unwrap();
-        let command = command.replace("/var/", &format!("{}/var/", root.display()));
-        let command = command.replace("$QUORATE_OPTIONS", options.map_or("", |(_, value)| value));
+        let given = environment(unit, root);
+        let mut command = value(unit, "ExecStart").unwrap().to_owned();
+        command = command.replace("/var/", &format!("{}/var/", root.display()));
+        for name in value(unit, "Environment").unwrap().split_whitespace() {
+            let name = name.strip_suffix('=').unwrap();
+            command =
+                command.replace(&format!("${name}"), given.get(name).map_or("", String::as_str));
+        }
         let mut words = command.split_whitespace();
         assert_eq!(words.next(), Some("/usr/local/bin/quorate"));
         let journal = root.join("journal");
@@ -88,6 +89,21 @@ impl Service {
         let command = value(unit, "ExecReload").unwrap().replace("$MAINPID", &main);
         Command::new("sh").args(["-c", &command]).status().unwrap().success()
     }
+}
+
+/// The variables in the files that the unit reads.
+fn environment(unit: &str, root: &Path) -> BTreeMap<String, String> {
+    let place = value(unit, "EnvironmentFile").unwrap().strip_prefix("-/").unwrap();
+    let (folder, ending) = place.split_once("/*").unwrap();
+    let Ok(files) = std::fs::read_dir(root.join(folder)) else { return BTreeMap::new() };
+    let files = files.map(|file| file.unwrap().path());
+    let files = files.filter(|file| file.to_str().unwrap().ends_with(ending));
+    let text: String = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    let variable = |line: &str| {
+        let (name, value) = line.split_once('=').unwrap();
+        (name.to_owned(), value.to_owned())
+    };
+    text.lines().map(variable).collect()
 }
 
 /// The value of a key of a unit.

@@ -21,7 +21,8 @@ pub(super) fn cluster(members: u64) -> Option<Sandbox> {
 /// `The third does the same with 10.0.0.3 and 3.`
 fn third_member(sandbox: &mut Sandbox) {
     for command in [
-        "runuser -u quorate -- quorate join 10.0.0.1:7443 --token TOKEN --ca-hash sha256:HASH --data-dir /var/lib/quorate --bind 10.0.0.3:6443 --peer-bind 10.0.0.3:7443",
+        "runuser -u quorate -- quorate join 10.0.0.1:7443 --token TOKEN \
+            --ca-hash sha256:HASH --data-dir /var/lib/quorate --bind 10.0.0.3:6443 --peer-bind 10.0.0.3:7443",
         "systemctl enable --now quorate",
         "quorate status --ready --wait 1m --data-dir /var/lib/quorate",
         "quorate member promote 3 --data-dir /var/lib/quorate",
@@ -89,7 +90,8 @@ fn access() {
     let may = chapter.run_with(&mut sandbox, "kubectl auth can-i list configmaps");
     assert_eq!(may, "yes\n");
     let token = token.trim();
-    let with_token = "kubectl --kubeconfig /dev/null --server https://10.0.0.1:6443 --certificate-authority /var/lib/quorate/pki/ca.crt";
+    let with_token = "kubectl --kubeconfig /dev/null --server https://10.0.0.1:6443 \
+        --certificate-authority /var/lib/quorate/pki/ca.crt";
     let list = format!("{with_token} --token {token} get configmaps -n shop -o name");
     assert!(sandbox.run(1, &list).contains("configmap/settings"));
     let (may, _) = sandbox.try_run(1, &list.replace("configmaps", "secrets"));

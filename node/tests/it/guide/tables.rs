@@ -57,11 +57,15 @@ pub(super) const LISTED: [Listed; 11] = [
         reason: "the journal is systemd's; crash.rs and full_disk.rs read the last line of a run",
     },
     Listed {
-        command: "kubectl -n quorate create secret generic quorate-monitoring --from-file=tls.crt --from-file=tls.key --from-file=ca.crt",
+        command: "kubectl -n quorate create secret generic quorate-monitoring \
+            --from-file=tls.crt --from-file=tls.key --from-file=ca.crt",
         reason: CHART,
     },
     Listed {
-        command: "helm upgrade quorate deploy/helm/quorate -n quorate --reuse-values --set monitoring.serviceMonitor.enabled=true --set monitoring.serviceMonitor.credentialsSecret=quorate-monitoring --set monitoring.prometheusRule.enabled=true --set monitoring.dashboards.enabled=true",
+        command: "helm upgrade quorate deploy/helm/quorate -n quorate --reuse-values \
+            --set monitoring.serviceMonitor.enabled=true \
+            --set monitoring.serviceMonitor.credentialsSecret=quorate-monitoring \
+            --set monitoring.prometheusRule.enabled=true --set monitoring.dashboards.enabled=true",
         reason: CHART,
     },
 ];
