@@ -1,5 +1,7 @@
 //! The chapters about a cluster that runs: looking after it, tuning, restarts, certificates, the audit log, what is wrong with it.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 
 use super::chapter::Chapter;
@@ -161,6 +163,11 @@ fn troubleshoot() {
     sandbox.run(1, "systemctl stop quorate");
     let told = chapter.run_with(&mut sandbox, "quorate inspect");
     assert!(told.contains("namespaces"), "{told}");
+    let stopped = "quorate status --ready --wait 1s --data-dir /var/lib/quorate";
+    let asked = Instant::now();
+    let (is_ready, told) = sandbox.try_run(1, stopped);
+    assert!(!is_ready && told.contains("node 1 does not answer"), "{told}");
+    assert!(asked.elapsed() >= Duration::from_secs(1), "it waits as long as it is told");
     sandbox.run(1, "systemctl start quorate");
     sandbox.run(1, "quorate status --ready --wait 1m --data-dir /var/lib/quorate");
     let names = chapter.run_with(&mut sandbox, "openssl x509");
