@@ -58,7 +58,7 @@ impl Admin {
     /// Asks and waits for the answer.
     pub(crate) async fn ask(&mut self, request: AdminRequest) -> Result<AdminAnswer, Error> {
         match timeout(ANSWER_LIMIT, self.client.ask(request)).await {
-            Ok(answer) => answer.map_err(Error::failed),
+            Ok(answer) => answer.map_err(Error::Admin),
             Err(_) => Err(Error::failed(format_args!(
                 "no answer within {ANSWER_LIMIT:?}; the outcome is unknown"
             ))),

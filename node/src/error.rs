@@ -5,6 +5,7 @@
 
 use std::fmt::Display;
 
+use quorate_raft::AdminError;
 use quorate_webhook::CallError;
 use thiserror::Error;
 
@@ -17,6 +18,9 @@ pub(crate) enum Error {
     /// It should have worked. Exit code 1.
     #[error("{0}")]
     Failed(String),
+    /// A member refuses, or cannot do it now. Exit code 1.
+    #[error("{0}")]
+    Admin(AdminError),
 }
 
 impl Error {
@@ -34,7 +38,7 @@ impl Error {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Self::Config(_) => 2,
-            Self::Failed(_) => 1,
+            Self::Failed(_) | Self::Admin(_) => 1,
         }
     }
 }

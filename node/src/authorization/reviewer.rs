@@ -30,7 +30,9 @@ impl Reviewer for ServerReviewer {
     async fn review(&self, review: Bytes) -> Result<Bytes, ReviewError> {
         let (status, body) = self.webhook.post(review).await.map_err(|error| match error {
             Error::Config(why) => ReviewError::Permanent(why),
-            Error::Failed(why) => ReviewError::Transient(why),
+            error @ (Error::Failed(_) | Error::Admin(_)) => {
+                ReviewError::Transient(error.to_string())
+            }
         })?;
         let said = format!("the server answers {status}");
         match status {

@@ -41,7 +41,7 @@ pub(crate) async fn run(options: &Join, env: &Env) -> Result<(), Error> {
     let request = JoinRequest { token, peer: this, csr: request.to_bytes()? };
     let joined = join(env.network.clone(), &options.member, authority, &request)
         .await
-        .map_err(Error::failed)?;
+        .map_err(Error::Admin)?;
     let answer = JoinAnswer::from_bytes(&joined.identity)?;
     let naming = answer.naming()?;
     answer.write(&dir, &keys)?;

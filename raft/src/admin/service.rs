@@ -130,7 +130,7 @@ impl AdminService {
             link.connected().await.map_err(|error| AdminError::unavailable(error.to_string()))?;
         match tokio::time::timeout(FORWARD_TIMEOUT, connected.client.admin(encode(&envelope))).await
         {
-            Ok(answer) => decode(answer?.get_ref())?,
+            Ok(answer) => decode(answer.map_err(AdminError::of_forward)?.get_ref())?,
             Err(_) => Err(AdminError::Unknown("the leader did not answer in time".to_owned())),
         }
     }

@@ -101,7 +101,7 @@ pub(crate) async fn remove(
         return change(raft, basis, Changes::RemoveNodes(BTreeSet::from([node]))).await;
     }
     if members(raft).iter().filter(|member| member.role != Role::Learner).count() == 1 {
-        return Err(AdminError::refused(format!("member {node} is the last voter")));
+        return Err(AdminError::LastVoter(node));
     }
     retire(raft, store, node).await?;
     change(raft, basis, Changes::RemoveVoters(BTreeSet::from([node]))).await

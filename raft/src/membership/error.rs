@@ -1,12 +1,16 @@
 //! Errors of administrative requests.
 //!
-//! Invariant: as in the store, only [`AdminError::Unknown`] leaves it open whether something
-//! changed.
+//! Invariants: as in the store, only [`AdminError::Unknown`] leaves it open whether something
+//! changed. Variants are only ever added at the end, and what is newer than the caller's protocol goes
+//! to it as [`AdminError::Refused`]. A caller that acts on a reason has a variant of it; texts are for
+//! people.
 
-use quorate_store::{Error, NotApplied};
+use quorate_store::{Error, NodeId, NotApplied};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tonic::{Code, Status};
+
+use crate::network::call_auth::is_gone;
 
 /// The failure of an administrative request. Crosses the network.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Error)]
@@ -20,6 +24,13 @@ pub enum AdminError {
     /// The request may or may not be carried out; look at the members before trying again.
     #[error("outcome unknown: {0}")]
     Unknown(String),
+    /// The only voter cannot be removed. Since the peer protocol 3.
+    #[error("member {0} is the last voter")]
+    LastVoter(NodeId),
+    /// The asking node is a member no longer: it was removed, or its cluster was given up. No node
+    /// answers with it; it is what a refused call means.
+    #[error("{0}")]
+    Gone(String),
 }
 
 impl AdminError {
@@ -29,6 +40,22 @@ impl AdminError {
 
     pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
         Self::Unavailable(reason.into())
+    }
+
+    /// As a caller of before the peer protocol 3 knows it.
+    pub(crate) fn plain(self) -> Self {
+        match self {
+            Self::LastVoter(_) => Self::Refused(self.to_string()),
+            known => known,
+        }
+    }
+
+    /// What another node has refused this one, told to this one's own caller, who can ask elsewhere.
+    pub(crate) fn of_forward(status: Status) -> Self {
+        match status.into() {
+            Self::Gone(reason) => Self::Unavailable(reason),
+            error => error,
+        }
     }
 }
 
@@ -46,6 +73,7 @@ impl From<Status> for AdminError {
     fn from(status: Status) -> Self {
         let reason = status.message().to_owned();
         match status.code() {
+            _ if is_gone(&status) => Self::Gone(reason),
             Code::Unauthenticated | Code::FailedPrecondition | Code::InvalidArgument => {
                 Self::Refused(reason)
             }

@@ -17,9 +17,12 @@ use tonic::metadata::{Ascii, MetadataMap, MetadataValue};
 ///
 /// - 1: the first.
 /// - 2: calls say which versions their caller speaks.
-pub(crate) const NEWEST: u32 = 2;
+/// - 3: administrative errors name the last voter.
+pub(crate) const NEWEST: u32 = 3;
 /// The oldest version that this build still speaks.
 pub(crate) const OLDEST: u32 = 1;
+/// From this version on a caller knows the administrative errors that name a reason.
+pub(crate) const NAMED_REASONS: u32 = 3;
 
 /// What a build speaks that says nothing.
 const UNSAID: ProtocolRange = ProtocolRange { oldest: 1, newest: 1 };
@@ -69,14 +72,24 @@ pub(super) fn announce(metadata: &mut MetadataMap, value: &MetadataValue<Ascii>)
     metadata.insert(HEADER, value.clone());
 }
 
-/// Refuses a call of a build that this one does not understand.
-pub(crate) fn check(metadata: &MetadataMap) -> Result<(), Status> {
-    let theirs = match metadata.get(HEADER) {
-        None => UNSAID,
+/// The versions that the caller speaks.
+fn theirs(metadata: &MetadataMap) -> Result<ProtocolRange, Status> {
+    match metadata.get(HEADER) {
+        None => Ok(UNSAID),
         Some(value) => value.to_str().ok().and_then(|text| text.parse().ok()).ok_or_else(|| {
             Status::invalid_argument("the caller's protocol versions cannot be understood")
-        })?,
-    };
+        }),
+    }
+}
+
+/// Whether the caller understands answers of this version.
+pub(crate) fn understands(metadata: &MetadataMap, version: u32) -> bool {
+    theirs(metadata).is_ok_and(|theirs| theirs.newest >= version)
+}
+
+/// Refuses a call of a build that this one does not understand.
+pub(crate) fn check(metadata: &MetadataMap) -> Result<(), Status> {
+    let theirs = theirs(metadata)?;
     if OURS.meets(theirs) {
         return Ok(());
     }
@@ -113,6 +126,22 @@ mod tests {
         for wrong in ["", "2", "-", "2-", "2-1", "a-b", "1-2-3", "1-4294967296", " 1-2"] {
             check(Some(wrong), Some(Code::InvalidArgument));
         }
+    }
+
+    #[test]
+    fn answers_are_in_a_version_that_the_caller_knows() {
+        let check = |header: Option<&str>, expect: bool| {
+            let mut metadata = MetadataMap::new();
+            if let Some(header) = header {
+                metadata.insert(HEADER, header.parse().unwrap());
+            }
+            assert_eq!(understands(&metadata, NAMED_REASONS), expect, "{header:?}");
+        };
+        check(None, false);
+        check(Some("1-2"), false);
+        check(Some("1-3"), true);
+        check(Some("3-9"), true);
+        check(Some("wrong"), false);
     }
 
     #[test]

@@ -151,7 +151,9 @@ impl Peer for PeerService {
 
     async fn admin(&self, request: Request<Bytes>) -> UnaryReply {
         self.admit(&request)?;
+        let knows_reasons = protocol::understands(request.metadata(), protocol::NAMED_REASONS);
         let answer = self.admin.answer(decode(request.get_ref())?).await;
+        let answer = answer.map_err(|error| if knows_reasons { error } else { error.plain() });
         Ok(Response::new(encode(&answer)))
     }
 

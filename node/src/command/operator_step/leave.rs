@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use quorate_env::Env;
+use quorate_raft::AdminError;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
 use tokio::time::sleep;
 
@@ -25,10 +26,6 @@ const LEAVING: &str = "leaving";
 const RETRY: Duration = Duration::from_secs(1);
 /// How often the host is asked before the pod ends as a member.
 const HOST_ATTEMPTS: u32 = 5;
-/// What a member says to a node that has left.
-const REMOVED: &str = "was removed from cluster";
-/// What it says to the one that may not.
-const LAST: &str = "is the last voter";
 
 /// Leaves, if the set is to have fewer pods than this one's number asks for.
 pub(super) async fn run(pod: &Pod, env: &Env) -> Result<(), Error> {
@@ -72,15 +69,13 @@ pub(super) async fn leave(pod: &Pod, env: &Env) -> Result<(), Error> {
                 print_line(format_args!("node {node} is no longer a member"));
                 return Ok(());
             }
+            Err(Error::Admin(AdminError::Gone(_))) => return Ok(()),
+            Err(Error::Admin(AdminError::LastVoter(_))) => {
+                print_line("the node stays: it is the last voter");
+                return std::fs::remove_file(&mark).map_err(at(&mark));
+            }
             Err(error) => error.to_string(),
         };
-        if problem.contains(REMOVED) {
-            return Ok(());
-        }
-        if problem.contains(LAST) {
-            print_line("the node stays: it is the last voter");
-            return std::fs::remove_file(&mark).map_err(at(&mark));
-        }
         if problem != told {
             print_warning(&problem);
             told = problem;
@@ -117,7 +112,7 @@ pub(super) async fn has_left(pod: &Pod, env: &Env) -> Result<bool, Error> {
     }
     let left = match members(pod, env).await {
         Ok(is_member) => !is_member,
-        Err(error) if error.to_string().contains(REMOVED) => true,
+        Err(Error::Admin(AdminError::Gone(_))) => true,
         Err(error) => return Err(error),
     };
     if !left {
