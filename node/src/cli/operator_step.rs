@@ -31,6 +31,10 @@ pub(crate) struct SetupStep {
     /// How long to wait for the cluster and for a member that answers.
     #[arg(long, default_value = "5m", value_parser = humantime::parse_duration)]
     pub(crate) wait: Duration,
+    /// After the founding was claimed, how long members of an older cluster have to object. Longer than
+    /// the --interval of their follow step.
+    #[arg(long, default_value = "15s", value_parser = humantime::parse_duration)]
+    pub(crate) objection_time: Duration,
     #[command(flatten)]
     pub(crate) addresses: Addresses,
 }

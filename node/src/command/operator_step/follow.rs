@@ -1,13 +1,15 @@
 //! `quorate operator-step follow`: looks after the node of a pod while it serves. It takes over a renewed
 //! certificate, makes a voter of the node once it has caught up, and on the leader keeps the registration
-//! and its join token valid. When the pod of an API node ends, its node leaves the cluster.
+//! and its join token valid. When the pod of an API node ends and its node has, the node leaves the cluster.
 //!
 //! Invariant: each look starts from what it finds; a look that fails is told once and repeated.
+
+use std::time::Duration;
 
 use quorate_env::Env;
 use quorate_raft::Role;
 use quorate_raft::admin::{AdminAnswer, AdminRequest, TokenInfo};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::host::Host;
 use super::registration::{Founded, Registration};
@@ -18,6 +20,10 @@ use crate::error::Error;
 use crate::signals::Termination;
 use crate::terminal::{print_line, print_warning};
 
+/// How long a node whose pod ends may take.
+const NODE_END_LIMIT: Duration = Duration::from_secs(30);
+/// Between two looks whether it has ended.
+const END_LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// How long a join token is valid, milliseconds.
 const TOKEN_LIFE_MS: u64 = 24 * 3_600_000;
 /// A token with less than this left is replaced, milliseconds.
@@ -47,8 +53,22 @@ pub(super) async fn run(options: &FollowStep, env: &Env) -> Result<(), Error> {
     }
     match pod.role {
         PodRole::Voter => Ok(()),
-        PodRole::Api => leave::leave(pod, env).await,
+        PodRole::Api => {
+            node_ended(pod, env).await;
+            leave::leave(pod, env).await
+        }
     }
+}
+
+/// Waits until the node of a pod that ends answers no longer: it finishes its requests as a member.
+async fn node_ended(pod: &Pod, env: &Env) {
+    let ended = async {
+        while Admin::connect(&target(pod), env).await.is_ok() {
+            sleep(END_LOOK_INTERVAL).await;
+        }
+    };
+    // It leaves the cluster all the same.
+    let _ = timeout(NODE_END_LIMIT, ended).await;
 }
 
 async fn look(pod: &Pod, env: &Env) -> Result<(), Error> {

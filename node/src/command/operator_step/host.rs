@@ -27,6 +27,15 @@ impl Registered {
     }
 }
 
+/// A StatefulSet of voters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct VoterSet {
+    /// How many pods it is to have.
+    pub(super) replicas: u64,
+    /// How many are ready.
+    pub(super) ready: u64,
+}
+
 /// A connection to the API of that cluster.
 pub(super) struct Host {
     client: ApiClient,
@@ -73,11 +82,16 @@ impl Host {
         }
     }
 
-    /// How many pods a StatefulSet is to have; nothing where it is gone.
-    pub(super) async fn replicas(&mut self, set: &str) -> Result<Option<u64>, Error> {
+    /// The set of the voters; nothing where it is gone.
+    pub(super) async fn voters(&mut self, set: &str) -> Result<Option<VoterSet>, Error> {
         let path = format!("/apis/apps/v1/namespaces/{}/statefulsets/{set}", self.namespace);
         let set = self.client.find(&path).await?;
-        Ok(set.and_then(|set| set.at(&["spec", "replicas"])?.as_u64()))
+        let number = |set: &Value, place: &[&str; 2]| set.at(place).and_then(Value::as_u64);
+        Ok(set.map(|set| VoterSet {
+            // As the API defaults it.
+            replicas: number(&set, &["spec", "replicas"]).unwrap_or(1),
+            ready: number(&set, &["status", "readyReplicas"]).unwrap_or(0),
+        }))
     }
 
     fn secrets(&self) -> String {

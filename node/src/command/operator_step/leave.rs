@@ -11,7 +11,7 @@ use quorate_raft::AdminError;
 use quorate_raft::admin::{AdminAnswer, AdminRequest};
 use tokio::time::sleep;
 
-use super::host::Host;
+use super::host::{Host, VoterSet};
 use super::{ordinal, target};
 use crate::admin::{Admin, unexpected};
 use crate::cli::Pod;
@@ -30,8 +30,8 @@ const HOST_ATTEMPTS: u32 = 5;
 /// Leaves, if the set is to have fewer pods than this one's number asks for.
 pub(super) async fn run(pod: &Pod, env: &Env) -> Result<(), Error> {
     let (set, ordinal) = ordinal(&pod.pod)?;
-    let replicas = replicas(pod, set, env).await?;
-    if replicas.is_none_or(|replicas| ordinal < replicas) {
+    let voters = voters(pod, set, env).await?;
+    if voters.is_none_or(|voters| ordinal < voters.replicas) {
         print_line("the node stays a member");
         return Ok(());
     }
@@ -39,11 +39,11 @@ pub(super) async fn run(pod: &Pod, env: &Env) -> Result<(), Error> {
 }
 
 /// How many voters there are to be. The host may be away for a moment.
-async fn replicas(pod: &Pod, set: &str, env: &Env) -> Result<Option<u64>, Error> {
+async fn voters(pod: &Pod, set: &str, env: &Env) -> Result<Option<VoterSet>, Error> {
     let mut attempts = 1;
     loop {
         let asked = match Host::connect(pod, env).await {
-            Ok(mut host) => host.replicas(set).await,
+            Ok(mut host) => host.voters(set).await,
             Err(error) => Err(error),
         };
         if asked.is_ok() || attempts == HOST_ATTEMPTS {

@@ -3,9 +3,10 @@
 //!
 //! Invariants: a cluster is founded once, however pods are started and whatever they lose: the founder first
 //! claims the founding by a conditional write of a Secret of the cluster that the pods run in, the
-//! registration, and nothing serves before a second conditional write has told it done. A folder is emptied
-//! only where nothing was ever served from it, where its node has left the cluster, or where it belongs to an
-//! API node, whose disk may be thrown away.
+//! registration, and nothing serves before a second conditional write has told it done. Where the registration
+//! is lost, every voter with data and the leader register their cluster again, also over a claim, which waits
+//! for them. A folder is removed only where nothing was ever served from it, where its node has left the
+//! cluster, or where it belongs to an API node, whose disk may be thrown away.
 //!
 //! `decision.rs` says what a pod has to do, `setup.rs`, `follow.rs` and `leave.rs` do it; `host.rs` is the
 //! client of the cluster that the pods run in, `registration.rs` what is kept there.

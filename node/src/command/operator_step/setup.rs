@@ -2,6 +2,7 @@
 //! [`super::decision`] says; does nothing where the folder is set up.
 
 use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::Duration;
 
@@ -65,14 +66,14 @@ async fn attempt(options: &SetupStep, env: &Env) -> Result<Option<&'static str>,
     let folder = folder(options, env).await?;
     let mut host = Host::connect(pod, env).await?;
     let registered = host.registered().await?;
-    let answers = registered.is_none() && peer_answers(options, env).await;
+    let answers = registered.is_none() && others_serve(options, &mut host, env).await?;
     let registration = registered.as_ref().map(|registered| &registered.registration);
     match decide(folder, registration, (pod.role, ordinal), answers) {
         Decision::Keep => print_line("the node is set up already"),
         Decision::Found => return found(options, &mut host, registered, env).await,
         Decision::Publish => return publish(&pod.data_dir, &mut host, registered.as_ref()).await,
         Decision::Join { ca_hash, token } => {
-            empty(&pod.data_dir)?;
+            remove(&pod.data_dir)?;
             join_any(options, &ca_hash, &token, env).await?;
         }
         Decision::Wait(why) => return Ok(Some(why)),
@@ -101,22 +102,34 @@ async fn folder(options: &SetupStep, env: &Env) -> Result<Folder, Error> {
     if pod.role == PodRole::Api && moved || leave::has_left(pod, env).await? {
         return Ok(Folder::Left);
     }
-    Ok(Folder::SetUp(config.cluster))
+    let was_served = dir.raft().exists();
+    match config.founders.is_empty() || was_served {
+        true => Ok(Folder::SetUp(config.cluster)),
+        false => Ok(Folder::Founding(config.cluster)),
+    }
 }
 
-/// Whether another voter accepts connections.
-async fn peer_answers(options: &SetupStep, env: &Env) -> bool {
+/// Whether there is a cluster already, although nothing is registered: a voter is ready as the host sees it,
+/// or accepts connections.
+async fn others_serve(options: &SetupStep, host: &mut Host, env: &Env) -> Result<bool, Error> {
+    let pod = &options.pod;
+    if pod.role == PodRole::Voter
+        && host.voters(ordinal(&pod.pod)?.0).await?.is_some_and(|voters| voters.ready > 0)
+    {
+        return Ok(true);
+    }
     let own = options.addresses.peer_advertise.as_ref();
     let others = options.pod.peer.iter().filter(|peer| Some(*peer) != own);
     for peer in others {
         if matches!(timeout(PEER_LIMIT, env.network.connect(peer)).await, Ok(Ok(_))) {
-            return true;
+            return Ok(true);
         }
     }
-    false
+    Ok(false)
 }
 
-/// Claims the founding, founds, and tells it done.
+/// Claims the founding, founds, and tells it done. In between, members of an older cluster have time to see
+/// the claim and to register theirs in its place.
 async fn found(
     options: &SetupStep,
     host: &mut Host,
@@ -130,20 +143,18 @@ async fn found(
     let Some(claimed) = host.register(&claim, before.as_ref()).await? else {
         return Ok(Some("another pod has claimed the founding"));
     };
+    sleep(options.objection_time).await;
     let data_dir = options.pod.data_dir.clone();
-    empty(&data_dir)?;
+    remove(&data_dir)?;
     let (naming, addresses) = (options.naming, options.addresses.clone());
     let init = Init { data_dir, naming, founder: vec![], if_needed: false, addresses };
     init::run(&init, env)?;
-    let lost = publish(&options.pod.data_dir, host, Some(&claimed)).await?;
-    if lost.is_some() {
-        empty(&options.pod.data_dir)?;
-    }
-    Ok(lost)
+    // Where that is refused, the next look says whose cluster is registered. It may be this one.
+    publish(&options.pod.data_dir, host, Some(&claimed)).await
 }
 
 /// Keeps other steps off the folder for as long as the result lives. The file lies beside the folder, which
-/// may be emptied.
+/// may be removed.
 fn lock(data_dir: &Path) -> Result<File, Error> {
     let path = data_dir.with_extension("setup");
     if let Some(parent) = path.parent() {
@@ -202,19 +213,19 @@ async fn join_any(options: &SetupStep, ca_hash: &str, token: &str, env: &Env) ->
     Err(failed)
 }
 
-/// Takes everything out of the folder; see the invariant of [`super`].
-fn empty(folder: &Path) -> Result<(), Error> {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return Ok(());
-    };
-    for entry in entries {
-        let path = entry.map_err(at(folder))?.path();
-        let removed = if path.is_dir() {
-            std::fs::remove_dir_all(&path)
-        } else {
-            std::fs::remove_file(&path)
-        };
-        removed.map_err(at(&path))?;
+/// Removes the folder; see the invariant of [`super`]. It is gone whole or not at all, whenever the process
+/// ends.
+fn remove(folder: &Path) -> Result<(), Error> {
+    let aside = folder.with_extension("removed");
+    // What an earlier process has left there.
+    if_there(std::fs::remove_dir_all(&aside)).map_err(at(&aside))?;
+    if_there(std::fs::rename(folder, &aside)).map_err(at(folder))?;
+    if_there(std::fs::remove_dir_all(&aside)).map_err(at(&aside))
+}
+
+fn if_there(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
     }
-    Ok(())
 }

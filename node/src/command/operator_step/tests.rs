@@ -34,7 +34,13 @@ fn only_the_first_voter_founds_and_only_where_nothing_was() {
     check(empty, None, (Voter, 1), false, unfounded());
     check(empty, Some(founding()), (Voter, 1), false, unfounded());
     check(empty, None, (Api, 0), false, unfounded());
+    // A founding that was begun and not registered is begun again.
+    let begun = Folder::Founding(OTHER);
+    check(begun, None, first, false, Found);
+    check(begun, Some(founding()), first, false, Found);
+    check(begun, None, (Voter, 1), false, unfounded());
     // The registration was deleted, the others serve.
+    check(begun, None, first, true, Wait("a member answers, and will register the cluster again"));
     check(empty, None, first, true, Wait("a member answers, and will register the cluster again"));
     check(
         Folder::Left,
@@ -69,9 +75,15 @@ fn others_join_and_what_is_set_up_stays() {
         };
         assert!(why.contains("only one of them can be right"), "{why}");
     }
-    check(Folder::SetUp(ONE), Some(founding()), (Voter, 0), Decision::Publish);
-    check(Folder::SetUp(ONE), None, (Voter, 0), Decision::Publish);
-    check(Folder::SetUp(ONE), None, (Voter, 1), Decision::Keep);
+    // One that was registered, by a process that has not heard of it, serves; one that was too late joins.
+    check(Folder::Founding(ONE), Some(founded(None)), (Voter, 0), Decision::Keep);
+    check(Folder::Founding(OTHER), Some(founded(Some("t.s"))), (Voter, 0), join());
+    // Data count more than a claim, with every voter.
+    for pod in [(Voter, 0), (Voter, 1)] {
+        check(Folder::SetUp(ONE), Some(founding()), pod, Decision::Publish);
+        check(Folder::SetUp(ONE), None, pod, Decision::Publish);
+    }
+    check(Folder::SetUp(ONE), None, (Api, 0), Decision::Keep);
 }
 
 #[test]
