@@ -10,13 +10,13 @@
 
 use std::borrow::Cow;
 
-use http::header::{HeaderName, USER_AGENT};
+use http::header::{HeaderName, HeaderValue, USER_AGENT};
 use http::{HeaderMap, Method, Response, StatusCode};
 use quorate_access::request::{RequestInfo, Verb};
 use quorate_meta::well_known::USER_ANONYMOUS;
 use quorate_trace::{
-    AttributeValue, CurrentSpan, Sampling, SpanKind, SpanRecord, TRACEPARENT, Trace, TraceContext,
-    Tracer,
+    AttributeValue, CurrentSpan, ParentSpan, Sampling, SpanKind, SpanRecord, TRACEPARENT,
+    TRACESTATE, Trace, TraceContext, TraceState, Tracer,
 };
 use tokio::time::Instant;
 
@@ -28,6 +28,8 @@ use crate::request_record::{Milestone, RequestRecord};
 
 /// The header of a trace context.
 const HEADER: HeaderName = HeaderName::from_static(TRACEPARENT);
+/// The header of what tracing systems keep with a trace.
+const STATE: HeaderName = HeaderName::from_static(TRACESTATE);
 /// What a request without a recorded trace has measured of itself: each part ends at its milestone.
 /// Their names are those of the spans of the chain.
 const PARTS: [(&str, Milestone); 5] = [
@@ -43,14 +45,17 @@ pub(super) fn begin<'t>(tracer: Option<&'t Tracer>, headers: &HeaderMap) -> Opti
     Some(tracer?.begin(parent(headers)))
 }
 
-/// The span of the client; `None` where there is not exactly one that is valid.
-fn parent(headers: &HeaderMap) -> Option<TraceContext> {
+/// The span of the client; `None` where there is not exactly one that is valid. Its state counts with it
+/// only.
+fn parent(headers: &HeaderMap) -> Option<ParentSpan> {
     let mut values = headers.get_all(HEADER).iter();
     let first = values.next()?;
     if values.next().is_some() {
         return None;
     }
-    TraceContext::parse(first.as_bytes())
+    let context = TraceContext::parse(first.as_bytes())?;
+    let state = TraceState::parse(headers.get_all(STATE).iter().map(HeaderValue::as_bytes));
+    Some(ParentSpan { context, state })
 }
 
 /// The span that the filters and the handler run in.
@@ -202,7 +207,7 @@ fn route(info: &RequestInfo) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use http::{HeaderValue, Uri};
+    use http::Uri;
     use quorate_meta::Naming;
 
     use super::*;
@@ -222,6 +227,26 @@ mod tests {
         check(&[PARENT], true);
         check(&["00-nothing"], false);
         check(&[PARENT, PARENT], false);
+    }
+
+    #[test]
+    fn the_state_counts_with_its_parent() {
+        let check = |parents: &[&'static str], states: &[&'static str], expect: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            for (name, values) in [(HEADER, parents), (STATE, states)] {
+                for value in values {
+                    headers.append(name.clone(), HeaderValue::from_static(value));
+                }
+            }
+            let found = parent(&headers).and_then(|parent| parent.state);
+            assert_eq!(found.as_ref().map(TraceState::header), expect, "{parents:?} {states:?}");
+        };
+        check(&[PARENT], &[], None);
+        check(&[PARENT], &["a=1", "b=2"], Some("a=1,b=2"));
+        check(&[PARENT], &["a=1", "b"], None);
+        check(&[], &["a=1"], None);
+        check(&["00-nothing"], &["a=1"], None);
+        check(&[PARENT, PARENT], &["a=1"], None);
     }
 
     #[test]

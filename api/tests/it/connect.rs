@@ -178,12 +178,26 @@ async fn a_proxied_request_is_a_part_of_the_trace_of_its_client() {
     let trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     let parent = format!("00-{trace}-00f067aa0ba902b7-01");
     let path = "/api/v1/nodes/n/proxy/reset/of-a-secret";
-    server.send(Method::GET, path, &[("traceparent", &parent)], "").await;
-    let asked = kubelet.asked().remove(0).traceparent;
+    let state = [("tracestate", "rojo=1, congo=2"), ("tracestate", "last=3")];
+    let headers = [("traceparent", &*parent), state[0], state[1], ("baggage", "user=a;p, b = 2")];
+    server.send(Method::GET, path, &headers, "").await;
+    let asked = kubelet.asked().remove(0);
+    assert_eq!((&*asked.tracestate, &*asked.baggage), ("rojo=1,congo=2,last=3", "user=a;p, b = 2"));
+    let asked = asked.traceparent;
     let traces = server.traces.take();
     let handler = traces[0].spans.iter().find(|span| span.name == "handler").expect("sampled");
     assert_eq!(asked, format!("00-{trace}-{}-01", handler.span));
     assert!(!format!("{traces:?}").contains("of-a-secret"));
+
+    // What is malformed goes no further; nor does what has no valid parent, and the baggage does.
+    for (parent, state) in [(&*parent, "rojo"), ("00-wrong", "rojo=1"), ("", "rojo=1")] {
+        kubelet.then(&[Does::Answers(200, "ok")]);
+        let headers = [("traceparent", parent), ("tracestate", state), ("baggage", "user=a")];
+        server.send(Method::GET, path, &headers, "").await;
+        let asked = kubelet.asked().remove(0);
+        assert_eq!((&*asked.tracestate, &*asked.baggage), ("", "user=a"), "{parent} {state}");
+        assert_ne!(asked.traceparent, parent);
+    }
 }
 
 #[tokio::test]

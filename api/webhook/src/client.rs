@@ -16,7 +16,7 @@ use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use quorate_env::Network;
-use quorate_trace::{OpenSpan, TRACEPARENT, current, start};
+use quorate_trace::{OpenSpan, TRACEPARENT, TRACESTATE, current, start};
 use rustls::ClientConfig as TlsConfig;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
@@ -238,8 +238,12 @@ impl Client {
         if let Some(authorization) = &self.options.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
-        if let Some(context) = current().context() {
+        let span = current();
+        if let Some(context) = span.context() {
             request = request.header(TRACEPARENT, context.header());
+        }
+        if let Some(state) = span.state() {
+            request = request.header(TRACESTATE, state.header());
         }
         let request = request
             .body(Full::new(call.body.clone()))

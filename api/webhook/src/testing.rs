@@ -60,6 +60,10 @@ pub struct Asked {
     pub content_type: String,
     /// The trace context; empty where there is none.
     pub traceparent: String,
+    /// What goes with it; likewise.
+    pub tracestate: String,
+    /// The baggage; likewise.
+    pub baggage: String,
     /// The body.
     pub body: Bytes,
 }
@@ -193,6 +197,8 @@ async fn answer(seen: Arc<Seen>, request: Request<Incoming>) -> Result<Response<
         uri: head.uri.path_and_query().map(ToString::to_string).unwrap_or_default(),
         content_type: header("content-type"),
         traceparent: header("traceparent"),
+        tracestate: header("tracestate"),
+        baggage: header("baggage"),
         body: body.clone(),
     });
     let next = seen.script.lock().pop_front();

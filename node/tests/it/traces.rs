@@ -25,6 +25,7 @@ use crate::support::{Client, Cluster, Mood, Receiver, eventually};
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CLIENT_SPAN: &str = "00f067aa0ba902b7";
 const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const STATE: &str = "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE";
 const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// The data of a Secret, as it is stored.
@@ -149,7 +150,7 @@ async fn a_create_through_a_follower_is_one_trace() {
     configure(&mut cluster.client(follower), &hook).await;
     let token = token(&mut cluster.client(follower)).await;
     let (at, pki) = (cluster.address(follower), cluster.root().join("pki"));
-    let tracing = [("traceparent", PARENT)];
+    let tracing = [("traceparent", PARENT), ("tracestate", STATE), ("baggage", "user=a")];
     let mut stranger = Client::bearer(&at, &pki, &token).saying(&tracing);
     stranger.get(&format!("{SECRETS}?labelSelector=of-the-query")).await.expect(403);
     let secret = json!({"metadata": {"name": "s"}, "data": {"key": DATA}});
@@ -163,10 +164,16 @@ async fn a_create_through_a_follower_is_one_trace() {
     })
     .await;
     check_tree(&told, create);
+    for told in &told {
+        assert_eq!(told.span.trace_state, STATE, "{}", told.span.name);
+    }
     check_nodes(&told, (follower, leader));
 
     let (head, _) = receiver.taken().await.remove(0);
     let context = head.headers["traceparent"].to_str().unwrap().to_owned();
+    assert_eq!(head.headers["tracestate"], STATE);
+    // It is the client's, for those whom it asks.
+    assert!(!head.headers.contains_key("baggage"));
     let called = of(&told, "HTTP POST");
     assert_eq!(context, format!("00-{TRACE}-{}-01", hexadecimal(&called.span.span_id)));
 

@@ -13,7 +13,7 @@ use futures::stream::BoxStream;
 use futures::{FutureExt, Stream, StreamExt, future};
 use openraft::raft::{AppendEntriesRequest, TransferLeaderRequest, VoteRequest};
 use quorate_store::{NodeId, NotApplied, Outcome, Txn};
-use quorate_trace::{SpanKind, Tracer, scope};
+use quorate_trace::{ParentSpan, SpanKind, Tracer, scope};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
@@ -21,7 +21,7 @@ use tonic::metadata::MetadataValue;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::backfill::ArchiveService;
-use super::forward::message::{ForwardRequest, ForwardResponse, ForwardedTrace, TAKES_TRACES};
+use super::forward::message::{AND_STATES, ForwardRequest, ForwardResponse, TAKES_TRACES};
 use super::forward::serve;
 use super::snapshot_installs::SnapshotInstalls;
 use super::store::ReplicaStore;
@@ -144,7 +144,7 @@ impl Peer for PeerService {
         let frames = serve::serve(request.into_inner(), answer);
         let mut response = Response::new(ReceiverStream::new(frames).boxed());
         if self.tracer.is_some() {
-            response.metadata_mut().insert(TAKES_TRACES, MetadataValue::from_static("1"));
+            response.metadata_mut().insert(TAKES_TRACES, MetadataValue::from_static(AND_STATES));
         }
         Ok(response)
     }
@@ -218,7 +218,10 @@ fn answer(
             _ if raft.leader() != Leader::Here => ForwardResponse::Refused(NotApplied::NoLeader),
             ForwardRequest::Txn(txn) => store.proposals.propose(txn).await.into(),
             ForwardRequest::TracedTxn(trace, txn) => {
-                propose_traced(&store, tracer.as_deref(), trace, txn).await.into()
+                propose_traced(&store, tracer.as_deref(), trace.parent(""), txn).await.into()
+            }
+            ForwardRequest::StatedTxn(trace, state, txn) => {
+                propose_traced(&store, tracer.as_deref(), trace.parent(&state), txn).await.into()
             }
             ForwardRequest::ReadIndex => match store.reads.next().await {
                 Ok(index) => ForwardResponse::ReadIndex(index),
@@ -233,10 +236,10 @@ fn answer(
 async fn propose_traced(
     store: &ReplicaStore,
     tracer: Option<&Tracer>,
-    trace: ForwardedTrace,
+    parent: Option<ParentSpan>,
     txn: Txn,
 ) -> Result<Outcome, quorate_store::Error> {
-    let Some((tracer, parent)) = tracer.zip(trace.context()) else {
+    let Some((tracer, parent)) = tracer.zip(parent) else {
         return store.proposals.propose(txn).await;
     };
     let (trace, begin) = (tracer.resume(parent), Instant::now());

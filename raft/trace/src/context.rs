@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::state::TraceState;
+
 /// The header of a trace context.
 pub const TRACEPARENT: &str = "traceparent";
 /// Bytes of the header in the version that is written here.
@@ -40,6 +42,21 @@ pub struct TraceContext {
     pub span: SpanId,
     /// Whether the trace is recorded.
     pub is_sampled: bool,
+}
+
+/// The span of another process that a trace goes on from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParentSpan {
+    /// The span.
+    pub context: TraceContext,
+    /// What tracing systems keep with its trace.
+    pub state: Option<TraceState>,
+}
+
+impl From<TraceContext> for ParentSpan {
+    fn from(context: TraceContext) -> Self {
+        Self { context, state: None }
+    }
 }
 
 impl TraceContext {

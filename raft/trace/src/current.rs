@@ -10,8 +10,9 @@ use std::sync::Arc;
 use tokio::task_local;
 use tokio::time::Instant;
 
-use crate::context::TraceContext;
+use crate::context::{ParentSpan, TraceContext};
 use crate::span::{AttributeValue, SpanBuffer, SpanKind, SpanRecord, child};
+use crate::state::TraceState;
 
 task_local! {
     static CURRENT: CurrentSpan;
@@ -21,6 +22,8 @@ task_local! {
 #[derive(Debug, Clone, Default)]
 pub struct CurrentSpan {
     pub(crate) context: Option<TraceContext>,
+    /// What other tracing systems keep with the trace.
+    pub(crate) state: Option<TraceState>,
     /// `None` in a request that is not sampled.
     pub(crate) buffer: Option<Arc<SpanBuffer>>,
 }
@@ -30,6 +33,19 @@ impl CurrentSpan {
     #[must_use]
     pub fn context(&self) -> Option<TraceContext> {
         self.context
+    }
+
+    /// What goes to other processes besides the context.
+    #[must_use]
+    pub fn state(&self) -> Option<&TraceState> {
+        self.state.as_ref()
+    }
+
+    /// The span, for a process that goes on with the trace; `None` where it is not recorded.
+    #[must_use]
+    pub fn recorded(self) -> Option<ParentSpan> {
+        let context = self.context.filter(|context| context.is_sampled)?;
+        Some(ParentSpan { context, state: self.state })
     }
 
     /// Whether spans are recorded.
@@ -55,7 +71,8 @@ impl CurrentSpan {
         let now = Instant::now();
         let record = child(name, context, &buffer.ids, (now, now));
         let context = TraceContext { span: record.span, ..*context };
-        let current = Self { context: Some(context), buffer: Some(buffer.clone()) };
+        let (state, buffer) = (self.state.clone(), Some(buffer.clone()));
+        let current = Self { context: Some(context), state, buffer };
         Some(OpenSpan(Box::new(UnderWay { current, record: Some(record) })))
     }
 }

@@ -24,18 +24,38 @@ impl Ids {
         Self { key: high, next: AtomicU64::new(low) }
     }
 
-    /// A random number.
-    pub(crate) fn number(&self) -> u64 {
-        mix(self.next.fetch_add(STEP, Ordering::Relaxed) ^ self.key.rotate_left(17))
+    pub(crate) fn span(&self) -> SpanId {
+        SpanId(self.at(self.next.fetch_add(STEP, Ordering::Relaxed)).max(1))
     }
 
-    pub(crate) fn span(&self) -> SpanId {
-        SpanId(self.number().max(1))
+    /// What the beginning of a trace needs, by one access to what all threads share.
+    pub(crate) fn numbers(&self) -> Numbers {
+        const COUNT: u64 = 4;
+        let first = self.next.fetch_add(STEP.wrapping_mul(COUNT), Ordering::Relaxed);
+        let place = |at: u64| self.at(first.wrapping_add(STEP.wrapping_mul(at)));
+        Numbers([0, 1, 2, 3].map(place))
+    }
+
+    /// The random number at a place of the sequence.
+    fn at(&self, place: u64) -> u64 {
+        mix(place ^ self.key.rotate_left(17))
+    }
+}
+
+/// The random numbers of a trace that begins: for the sampler, its id, and its first span.
+pub(crate) struct Numbers([u64; 4]);
+
+impl Numbers {
+    pub(crate) fn random(&self) -> u64 {
+        self.0[0]
     }
 
     pub(crate) fn trace(&self) -> TraceId {
-        let (high, low) = (self.number(), self.number());
-        TraceId((u128::from(high) << 64 | u128::from(low)).max(1))
+        TraceId((u128::from(self.0[1]) << 64 | u128::from(self.0[2])).max(1))
+    }
+
+    pub(crate) fn span(&self) -> SpanId {
+        SpanId(self.0[3].max(1))
     }
 }
 

@@ -15,14 +15,16 @@ mod current;
 mod ids;
 mod sampler;
 mod span;
+mod state;
 #[cfg(test)]
 mod tests;
 mod tracer;
 
-pub use context::{SpanId, TRACEPARENT, TraceContext, TraceId};
+pub use context::{ParentSpan, SpanId, TRACEPARENT, TraceContext, TraceId};
 pub use current::{CurrentSpan, OpenSpan, current, in_span, measure, record, scope, start};
 pub use sampler::{MAX_PARENT_SAMPLED, ParentSampling, Sampler, SamplerOptions, Sampling};
 pub use span::{
     AttributeValue, FinishedTrace, MAX_SPANS, SpanKind, SpanRecord, TRACE_TEXT_BYTES, TraceSink,
 };
+pub use state::{MAX_STATE_BYTES, TRACESTATE, TraceState};
 pub use tracer::{LateSpan, Trace, Tracer};

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::context::{SpanId, TraceContext, TraceId};
 use crate::ids::Ids;
+use crate::state::TraceState;
 
 /// Spans of one trace at one node, at most; those beyond are counted.
 pub const MAX_SPANS: usize = 256;
@@ -79,6 +80,8 @@ pub struct SpanRecord {
 pub struct FinishedTrace {
     /// The trace.
     pub trace: TraceId,
+    /// What other tracing systems keep with it.
+    pub state: Option<TraceState>,
     /// The spans; the last one is the request's own, but for what a request has left to be done.
     pub spans: Vec<SpanRecord>,
     /// Whether the parent of the last one is a span of another process.

@@ -92,7 +92,7 @@ impl TraceSink for Kept {
 async fn traced(of: Option<TraceContext>, work: impl Future<Output = ()>) -> FinishedTrace {
     let kept = Arc::new(Kept::default());
     let tracer = Tracer::new([3; 16], SamplerOptions::default(), kept.clone());
-    let trace = tracer.begin(of);
+    let trace = tracer.begin(of.map(ParentSpan::from));
     let begin = Instant::now();
     scope(trace.span().clone(), work).await;
     let root = trace.part("request", begin, Instant::now());
@@ -125,6 +125,44 @@ async fn spans_know_what_they_are_a_part_of() {
     assert_eq!(code.parent, Some(step.span));
     assert_eq!(past.parent, Some(code.span));
     assert_eq!(step.end - step.begin, Duration::from_millis(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_state_of_a_trace_stays_with_it() {
+    let state = TraceState::parse([&b"rojo=1"[..]]);
+    for is_sampled in [true, false] {
+        let kept = Arc::new(Kept::default());
+        let tracer = Tracer::new([3; 16], SamplerOptions::default(), kept.clone());
+        let (context, state) = (parent(is_sampled), state.clone());
+        let trace = tracer.begin(Some(ParentSpan { context, state: state.clone() }));
+        trace.span().enter(|| {
+            measure("step", || assert_eq!(current().state(), state.as_ref()));
+            let recorded = is_sampled.then_some(state.clone());
+            assert_eq!(current().recorded().map(|parent| parent.state), recorded);
+        });
+        drop(trace.late("send"));
+        let now = Instant::now();
+        let root = trace.part("request", now, now);
+        trace.finish(root, Vec::new());
+        let traces = kept.0.lock();
+        assert!(traces.iter().all(|trace| trace.state == state), "{traces:?}");
+        assert_eq!(traces.len(), 2);
+    }
+}
+
+#[test]
+fn no_id_comes_twice() {
+    let tracer = Tracer::new([7; 16], SamplerOptions::default(), Arc::new(Kept::default()));
+    let mut spans = std::collections::BTreeSet::new();
+    for _ in 0..1000 {
+        let trace = tracer.begin(None);
+        let context = trace.span().context().unwrap();
+        let now = Instant::now();
+        assert!(spans.insert(context.span.0) && spans.insert(trace.part("p", now, now).span.0));
+        assert!(
+            spans.insert(context.trace.0 as u64) && spans.insert((context.trace.0 >> 64) as u64)
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::context::{SpanId, TraceContext, TraceId};
+use crate::context::{ParentSpan, SpanId, TraceContext, TraceId};
 use crate::current::CurrentSpan;
-use crate::ids::Ids;
+use crate::ids::{Ids, Numbers};
 use crate::sampler::{Sampler, SamplerOptions, Sampling};
 use crate::span::{FinishedTrace, SpanBuffer, SpanRecord, TraceSink, child};
+use crate::state::TraceState;
 
 /// Begins traces.
 #[derive(Debug)]
@@ -38,6 +39,7 @@ pub struct Trace<'t> {
 pub struct LateSpan {
     sink: Arc<dyn TraceSink>,
     trace: TraceId,
+    state: Option<TraceState>,
     /// Until it has ended.
     span: Option<SpanRecord>,
 }
@@ -46,8 +48,9 @@ impl Drop for LateSpan {
     fn drop(&mut self) {
         let Some(mut span) = self.span.take() else { return };
         span.end = Instant::now();
-        let (trace, spans) = (self.trace, vec![span]);
-        self.sink.export(FinishedTrace { trace, spans, has_remote_parent: false, dropped: 0 });
+        let (trace, state, spans) = (self.trace, self.state.take(), vec![span]);
+        let (has_remote_parent, dropped) = (false, 0);
+        self.sink.export(FinishedTrace { trace, state, spans, has_remote_parent, dropped });
     }
 }
 
@@ -61,26 +64,34 @@ impl Tracer {
 
     /// Begins the trace of a request of a client, which may name a parent.
     #[must_use]
-    pub fn begin(&self, parent: Option<TraceContext>) -> Trace<'_> {
-        let sampling = self.sampler.decide(parent.as_ref(), self.ids.number());
-        self.trace(parent, sampling)
+    pub fn begin(&self, parent: Option<ParentSpan>) -> Trace<'_> {
+        let numbers = self.ids.numbers();
+        let context = parent.as_ref().map(|parent| &parent.context);
+        let sampling = self.sampler.decide(context, numbers.random());
+        self.trace(parent, sampling, &numbers)
     }
 
     /// Goes on with a trace of another node, which records it.
     #[must_use]
-    pub fn resume(&self, parent: TraceContext) -> Trace<'_> {
-        self.trace(Some(parent), Sampling::ByParent)
+    pub fn resume(&self, parent: ParentSpan) -> Trace<'_> {
+        self.trace(Some(parent), Sampling::ByParent, &self.ids.numbers())
     }
 
-    fn trace(&self, parent: Option<TraceContext>, sampling: Sampling) -> Trace<'_> {
+    fn trace(
+        &self,
+        parent: Option<ParentSpan>,
+        sampling: Sampling,
+        numbers: &Numbers,
+    ) -> Trace<'_> {
         let is_sampled = sampling != Sampling::No;
-        let context = TraceContext {
-            trace: parent.map_or_else(|| self.ids.trace(), |parent| parent.trace),
-            span: self.ids.span(),
-            is_sampled,
+        let (parent, state) = match parent {
+            Some(ParentSpan { context, state }) => (Some(context), state),
+            None => (None, None),
         };
+        let trace = parent.map_or_else(|| numbers.trace(), |parent| parent.trace);
+        let context = TraceContext { trace, span: numbers.span(), is_sampled };
         let buffer = is_sampled.then(|| Arc::new(SpanBuffer::new(self.ids.clone())));
-        let span = CurrentSpan { context: Some(context), buffer };
+        let span = CurrentSpan { context: Some(context), state, buffer };
         let parent = parent.map(|parent| parent.span);
         Trace { tracer: self, span, context, parent, sampling }
     }
@@ -126,7 +137,8 @@ impl Trace<'_> {
     pub fn late(&self, name: &'static str) -> LateSpan {
         let now = Instant::now();
         let span = Some(self.part(name, now, now));
-        LateSpan { sink: self.tracer.sink.clone(), trace: self.context.trace, span }
+        let (sink, state) = (self.tracer.sink.clone(), self.span.state.clone());
+        LateSpan { sink, trace: self.context.trace, state, span }
     }
 
     /// Hands the trace over: with the spans that were recorded, or with these parts where none were.
@@ -136,7 +148,8 @@ impl Trace<'_> {
         let (mut spans, dropped) = recorded.unwrap_or((parts, 0));
         spans.push(root);
         let has_remote_parent = self.parent.is_some();
-        let trace = self.context.trace;
-        self.tracer.sink.export(FinishedTrace { trace, spans, has_remote_parent, dropped });
+        let (trace, state) = (self.context.trace, self.span.state);
+        let sink = &self.tracer.sink;
+        sink.export(FinishedTrace { trace, state, spans, has_remote_parent, dropped });
     }
 }

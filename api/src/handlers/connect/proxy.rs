@@ -27,7 +27,7 @@ use crate::handlers::Request;
 use crate::kubelet::CONNECT_TIMEOUT;
 use quorate_access::request::Verb;
 use quorate_registry::error::Error;
-use quorate_trace::{TRACEPARENT, current};
+use quorate_trace::{TRACEPARENT, TRACESTATE, current};
 
 /// Headers about one connection (RFC 9110, section 7.6.1), and the credentials of the client.
 const NOT_PASSED: [HeaderName; 10] = [
@@ -100,17 +100,26 @@ async fn passed_on(
     *outgoing.headers_mut() = passed_headers(request.headers);
     let host = HeaderValue::from_str(&endpoint.address);
     outgoing.headers_mut().insert(HOST, host.map_err(|error| failed(&error))?);
-    // In the place of the client's own, if it has sent one.
-    let context = current().context().map(|context| context.header());
-    if let Some(Ok(context)) = context.map(HeaderValue::try_from) {
-        outgoing.headers_mut().insert(TRACEPARENT, context);
-    }
+    put_trace(outgoing.headers_mut());
     let answer = send(api, endpoint, outgoing).await.map_err(|why| failed(&why))?;
     let (parts, body) = answer.into_parts();
     let mut answer = Response::new(Body::stream(chunks(body)));
     *answer.status_mut() = parts.status;
     *answer.headers_mut() = passed_headers(&parts.headers);
     Ok(answer)
+}
+
+/// Puts the trace context of this server in the place of the client's own, where it traces requests.
+fn put_trace(headers: &mut HeaderMap) {
+    let span = current();
+    let Some(context) = span.context() else { return };
+    headers.remove(TRACESTATE);
+    let state = span.state().map(|state| state.header().to_owned());
+    for (name, value) in [(TRACEPARENT, Some(context.header())), (TRACESTATE, state)] {
+        if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
+            headers.insert(name, value);
+        }
+    }
 }
 
 async fn send(

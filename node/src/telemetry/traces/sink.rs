@@ -91,14 +91,14 @@ impl SpanQueue {
 
     fn span(
         &self,
-        trace: TraceId,
+        (trace, state): (TraceId, &TraceState),
         span: SpanRecord,
         is_remote: bool,
         wall: &WallClock,
     ) -> SpanData {
         let SpanRecord { name, kind, span, parent, begin, end, attributes, error } = span;
         let id = |id: traces::SpanId| SpanId::from_bytes(id.0.to_be_bytes());
-        let state = TraceState::default();
+        let state = state.clone();
         SpanData {
             span_context: SpanContext::new(trace, id(span), TraceFlags::SAMPLED, false, state),
             parent_span_id: parent.map_or(SpanId::INVALID, id),
@@ -123,7 +123,7 @@ impl SpanQueue {
 
 impl TraceSink for SpanQueue {
     fn export(&self, trace: FinishedTrace) {
-        let FinishedTrace { trace, spans, has_remote_parent, dropped } = trace;
+        let FinishedTrace { trace, state, spans, has_remote_parent, dropped } = trace;
         let count = spans.len();
         if !self.counts.enter(count, self.limit) {
             return self.counts.dropped(count + dropped);
@@ -131,9 +131,10 @@ impl TraceSink for SpanQueue {
         self.counts.dropped(dropped);
         let wall = WallClock { now: Instant::now(), now_ms: self.clock.now_ms() };
         let trace = TraceId::from_bytes(trace.0.to_be_bytes());
+        let state = state.and_then(|state| state.header().parse().ok()).unwrap_or_default();
         for (index, span) in spans.into_iter().enumerate() {
             let is_remote = has_remote_parent && index + 1 == count;
-            self.processor.on_end(self.span(trace, span, is_remote, &wall));
+            self.processor.on_end(self.span((trace, &state), span, is_remote, &wall));
         }
     }
 }

@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use parking_lot::Mutex;
 use prost::Message;
 use quorate_env::SystemEnv;
-use quorate_trace::{SpanKind, TraceContext};
+use quorate_trace::{ParentSpan, SpanKind, TraceContext};
 use tokio::time::Instant;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
@@ -42,7 +42,7 @@ fn start_by(endpoint: &str, settings: &[(&str, &str)], registry: &Registry) -> T
 
 /// A request with a part of its own.
 fn request(traces: &Traces, parent: Option<TraceContext>) {
-    let trace = traces.tracer().begin(parent);
+    let trace = traces.tracer().begin(parent.map(ParentSpan::from));
     let begin = Instant::now();
     trace.span().enter(|| quorate_trace::measure("part", || ()));
     let mut root = trace.part("request", begin, Instant::now());

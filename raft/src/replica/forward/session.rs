@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use quorate_trace::TraceContext;
+use quorate_trace::ParentSpan;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Streaming;
 
 use super::message::{
-    ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame, TAKES_TRACES,
+    ForwardRequest, ForwardResponse, MAX_FRAME_BYTES, RequestFrame, ResponseFrame, TakenTraces,
 };
 use crate::network::link::{Connected, Link};
 use crate::network::wire::{decode, encode_long};
@@ -51,7 +51,7 @@ pub(crate) struct ForwardSession {
 struct QueuedRequest {
     ask: ForwardRequest,
     /// The span that waits for it, if that is recorded.
-    trace: Option<TraceContext>,
+    trace: Option<ParentSpan>,
     reply: oneshot::Sender<Result<ForwardResponse, ForwardError>>,
 }
 
@@ -72,7 +72,7 @@ impl ForwardSession {
     /// Asks and waits for the answer.
     pub(crate) async fn ask(&self, ask: ForwardRequest) -> Result<ForwardResponse, ForwardError> {
         let (reply, receiver) = oneshot::channel();
-        let trace = quorate_trace::current().context().filter(|context| context.is_sampled);
+        let trace = quorate_trace::current().recorded();
         match self.requests.try_send(QueuedRequest { ask, trace, reply }) {
             Ok(()) => {}
             Err(mpsc::error::TrySendError::Full(_)) => return Err(ForwardError::Full),
@@ -114,8 +114,8 @@ async fn refuse(requests: &mut mpsc::Receiver<QueuedRequest>, error: &str) {
 struct ForwardStream {
     frames: mpsc::Sender<Bytes>,
     responses: Streaming<Bytes>,
-    /// Whether the leader takes transactions with their traces.
-    takes_traces: bool,
+    /// Which traces the leader takes with transactions.
+    takes: TakenTraces,
     /// Next in line, in no frame yet.
     taken: Vec<QueuedRequest>,
     pending: BTreeMap<u64, oneshot::Sender<Result<ForwardResponse, ForwardError>>>,
@@ -127,7 +127,7 @@ async fn open(link: &Link) -> Result<(Connected, ForwardStream), String> {
     let (frames, receiver) = mpsc::channel(MAX_FRAMES);
     match connected.client.forward(ReceiverStream::new(receiver)).await {
         Ok(response) => {
-            let takes_traces = response.metadata().contains_key(TAKES_TRACES);
+            let takes = TakenTraces::of(response.metadata());
             let (responses, taken) =
                 (response.into_inner(), Vec::with_capacity(MAX_FRAME_REQUESTS));
             Ok((
@@ -135,7 +135,7 @@ async fn open(link: &Link) -> Result<(Connected, ForwardStream), String> {
                 ForwardStream {
                     frames,
                     responses,
-                    takes_traces,
+                    takes,
                     taken,
                     pending: BTreeMap::new(),
                     next: 0,
@@ -182,7 +182,7 @@ impl ForwardStream {
             if reply.is_closed() {
                 continue;
             }
-            frame.push((self.next, ask.of_trace(trace.filter(|_| self.takes_traces))));
+            frame.push((self.next, ask.of_trace(trace, self.takes)));
             self.pending.insert(self.next, reply);
             self.next += 1;
         }
