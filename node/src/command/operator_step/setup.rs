@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use quorate_env::Env;
+use quorate_raft::AdminError;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::super::token::{peer_authority_hash, print_hash};
@@ -191,10 +192,11 @@ pub(super) fn founded(data_dir: &Path) -> Result<Founded, Error> {
     Ok(Founded { cluster: NodeConfig::read(&dir)?.cluster, ca_hash, token: None })
 }
 
-/// Joins through the first voter that lets the node in.
+/// Joins through the first voter that lets the node in. A refusal is the cluster's; of voters that cannot say,
+/// the first is told of: the last ones of a set may not exist.
 async fn join_any(options: &SetupStep, ca_hash: &str, token: &str, env: &Env) -> Result<(), Error> {
     let own = options.addresses.peer_advertise.as_ref();
-    let mut failed = Error::config("--peer: no other voter is named");
+    let mut failed = None;
     for member in options.pod.peer.iter().filter(|peer| Some(*peer) != own) {
         let join = Join {
             member: member.clone(),
@@ -207,10 +209,11 @@ async fn join_any(options: &SetupStep, ca_hash: &str, token: &str, env: &Env) ->
         };
         match join::run(&join, env).await {
             Ok(()) => return Ok(()),
-            Err(error) => failed = error,
+            Err(error @ Error::Admin(AdminError::Refused(_))) => return Err(error),
+            Err(error) => _ = failed.get_or_insert(error),
         }
     }
-    Err(failed)
+    Err(failed.unwrap_or_else(|| Error::config("--peer: no other voter is named")))
 }
 
 /// Removes the folder; see the invariant of [`super`]. It is gone whole or not at all, whenever the process
