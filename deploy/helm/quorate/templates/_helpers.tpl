@@ -90,26 +90,28 @@ capabilities: {drop: [ALL]}
 {{- if eq .Values.probes.mode "https" }}
 - --anonymous-auth
 {{- end }}
+- --shutdown-delay-duration={{ .Values.shutdownDelay }}
 {{- if .Values.archive.enabled }}
-- --archive
-{{- with .Values.archive.retention }}
-- --archive-retention={{ . }}
-{{- end }}
-{{- with .Values.archive.size }}
-- --archive-size={{ . }}
-{{- end }}
+- --archive=on
+- --archive-retention={{ .Values.archive.retention }}
+- --archive-size={{ .Values.archive.size }}
+{{- else }}
+- --archive=off
 {{- end }}
 {{- if .Values.backup.enabled }}
 - --backup-to={{ required "backup.to is where the backups go" .Values.backup.to }}
 - --backup-key-file=/backup-key/{{ .Values.backup.keySecret.key }}
 - --backup-every={{ .Values.backup.every }}
 - --backup-keep={{ .Values.backup.keep }}
+{{- if .Values.backup.withCredentials }}
+- --backup-with-credentials
 {{- end }}
-{{- with .Values.otlpEndpoint }}
-- --otlp-endpoint={{ . }}
 {{- end }}
-{{- with .Values.tracingSamplingRatePerMillion }}
-- --tracing-sampling-rate-per-million={{ int . }}
+{{- with .Values.otlp }}
+{{- if .endpoint }}
+- --otlp-endpoint={{ .endpoint }}
+- --tracing-sampling-rate-per-million={{ int .samplingRatePerMillion }}
+{{- end }}
 {{- end }}
 {{- with .Values.extraArgs }}
 {{ toYaml . }}
@@ -123,6 +125,58 @@ capabilities: {drop: [ALL]}
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 - name: POD_IP
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
+{{- end }}
+
+{{/* How a node reaches the collector. */}}
+{{- define "quorate.otlpEnv" -}}
+- name: OTEL_EXPORTER_OTLP_PROTOCOL
+  value: {{ .Values.otlp.protocol }}
+- name: OTEL_METRIC_EXPORT_INTERVAL
+  value: {{ int .Values.otlp.metricIntervalMilliseconds | quote }}
+{{- $attributes := list "k8s.pod.name=$(POD_NAME)" "k8s.namespace.name=$(POD_NAMESPACE)" }}
+{{- range $name, $value := .Values.otlp.resourceAttributes }}
+{{- $attributes = append $attributes (printf "%s=%s" $name $value) }}
+{{- end }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: {{ join "," $attributes | quote }}
+{{- if .Values.otlp.authoritySecret }}
+- name: OTEL_EXPORTER_OTLP_CERTIFICATE
+  value: /otlp-authority/ca.crt
+{{- end }}
+{{- with .Values.otlp.headersSecret }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: {secretKeyRef: {name: {{ . }}, key: headers}}
+{{- end }}
+{{- end }}
+
+{{/* A number of bytes. */}}
+{{- define "quorate.bytes" -}}
+{{- $number := regexFind "^[0-9]+" . | int64 -}}
+{{- $unit := regexFind "[A-Za-z]+$" . -}}
+{{- mul $number (get (dict "" 1 "B" 1 "KiB" 1024 "MiB" 1048576 "GiB" 1073741824) $unit) -}}
+{{- end }}
+
+{{/* The disk that a node may need: two checkpoints of all objects, history, archive and what waits for it, the log. */}}
+{{- define "quorate.disk" -}}
+{{- $gib := 1073741824 -}}
+{{- $bytes := mul 2 (include "quorate.bytes" .Values.store.sizeLimit | int64) -}}
+{{- $bytes = add $bytes (include "quorate.bytes" .Values.store.historySize | int64) (mul 4 $gib) -}}
+{{- if .Values.archive.enabled -}}
+{{- $bytes = add $bytes (include "quorate.bytes" .Values.archive.size | int64) (mul 2 $gib) -}}
+{{- end -}}
+{{- div (add $bytes (sub $gib 1)) $gib -}}Gi
+{{- end }}
+
+{{/* The size of a voter's volume. That of a StatefulSet that is there cannot be changed. */}}
+{{- define "quorate.volumeSize" -}}
+{{- $there := lookup "apps/v1" "StatefulSet" .Release.Namespace (include "quorate.fullname" .) -}}
+{{- if .Values.voters.storage.size -}}
+{{ .Values.voters.storage.size }}
+{{- else if $there -}}
+{{ (index $there.spec.volumeClaimTemplates 0).spec.resources.requests.storage }}
+{{- else -}}
+{{ include "quorate.disk" . }}
+{{- end -}}
 {{- end }}
 
 {{/* The containers of a pod: (dict "root" $ "role" R "advertise" HOST:PORT among members "resources" RESOURCES). */}}
@@ -160,6 +214,9 @@ containers:
       {{- include "quorate.serveArgs" $root | nindent 6 }}
     env:
       {{- include "quorate.podEnv" . | nindent 6 }}
+      {{- if $values.otlp.endpoint }}
+      {{- include "quorate.otlpEnv" $root | nindent 6 }}
+      {{- end }}
       {{- with $values.extraEnv }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
@@ -217,6 +274,9 @@ containers:
       {{- if $values.backup.enabled }}
       - {name: backup-key, mountPath: /backup-key, readOnly: true}
       {{- end }}
+      {{- if and $values.otlp.endpoint $values.otlp.authoritySecret }}
+      - {name: otlp-authority, mountPath: /otlp-authority, readOnly: true}
+      {{- end }}
       {{- with $values.extraVolumeMounts }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
@@ -256,6 +316,10 @@ containers:
   secret:
     secretName: {{ required "backup.keySecret.name names the Secret with the key of the repository" .Values.backup.keySecret.name }}
     defaultMode: 288
+{{- end }}
+{{- if and .Values.otlp.endpoint .Values.otlp.authoritySecret }}
+- name: otlp-authority
+  secret: {secretName: {{ .Values.otlp.authoritySecret }}, defaultMode: 288}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}

@@ -1,7 +1,12 @@
 //! The chart of `deploy/helm/quorate`: rendered for a matrix of values, held against the schemas of the
 //! release, and applied to a cluster of our own; and the steps that its pods carry out.
 
+mod commands;
+mod founding;
+mod life;
 mod pods;
+mod rows;
+mod values;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,6 +30,7 @@ const MATRIX: &[(&str, &[&str])] = &[
             "naming=kubernetes",
             "probes.mode=exec",
             "networkPolicy.enabled=false",
+            "archive.enabled=false",
         ],
     ),
     (
@@ -72,7 +78,7 @@ const MATRIX: &[(&str, &[&str])] = &[
             "backup.to=s3://bucket/cluster",
             "backup.keySecret.name=key",
             "backup.credentialsSecret=s3",
-            "archive.enabled=true",
+            "backup.withCredentials=true",
             "archive.retention=30d",
             "archive.size=10GiB",
             "naming=kubernetes",
@@ -93,8 +99,12 @@ const MATRIX: &[(&str, &[&str])] = &[
             "backup.enabled=true",
             "backup.to=file:///backup",
             "backup.keySecret.name=key",
-            "otlpEndpoint=https://collector:4318",
-            "tracingSamplingRatePerMillion=1000",
+            "otlp.endpoint=https://collector:4317",
+            "otlp.protocol=grpc",
+            "otlp.samplingRatePerMillion=1000",
+            "otlp.authoritySecret=ca",
+            "otlp.headersSecret=headers",
+            "otlp.resourceAttributes.env=prod",
             "service.apiNodesOnly=true",
             "extraArgs={--max-watches=9}",
             "extraEnv[0].name=A",
@@ -124,6 +134,18 @@ const REFUSED: &[(&str, &str)] = &[
     ("service.port=0", "port"),
     ("image.digest=sha256:12", "digest"),
     ("store.sizeLimit=8GB", "sizeLimit"),
+    ("store.sizeLmit=8GiB", "sizeLmit"),
+    ("archive.size=lots", "size"),
+    ("archive.retention=", "retention"),
+    ("archive.enabled=often", "enabled"),
+    ("otlp.endpoint=collector:4317", "endpoint"),
+    ("otlp.protocol=http/json", "protocol"),
+    ("otlp.samplingRatePerMillion=1000001", "samplingRatePerMillion"),
+    ("otlp.resourceAttributes.a=b=c", "resourceAttributes"),
+    ("certificates.mode=certManager", "name"),
+    ("monitoring.serviceMonitor.enabled=true", "credentialsSecret"),
+    ("probes.liveness.sucessThreshold=1", "sucessThreshold"),
+    ("shutdownDelay=soon", "shutdownDelay"),
     ("probes.mode=tcp", "mode"),
     ("extraArgs={serve}", "extraArgs"),
 ];
@@ -152,6 +174,9 @@ fn the_chart_is_accepted_with_each_of_its_values() {
         let told = kubectl.run(&apply);
         assert_eq!(told.lines().count(), text.matches("\nkind: ").count(), "{name}: {told}");
     }
+    let above = "api.enabled=true,api.autoscaling.enabled=true,api.autoscaling.minReplicas=11";
+    let told = helm.fail(&["template", "q", chart, "--set", above]);
+    assert!(told.contains("minReplicas is above maxReplicas"), "{told}");
     for (values, expect) in REFUSED {
         let told = helm.fail(&["template", "q", chart, "--set", values]);
         assert!(told.contains(expect) && told.contains("schema"), "{values}: {told}");
@@ -178,6 +203,18 @@ fn scales(helm: &Helm, kubectl: &Kubectl, chart: &str) {
         // Or each voter would be started again.
         assert_eq!(template(), before);
     }
+    // The volumes of a set stay as they are, whatever the limits become; a new set gets what they ask for.
+    let volume = || {
+        let size = "jsonpath={.spec.volumeClaimTemplates[0].spec.resources.requests.storage}";
+        kubectl.run(&["get", "statefulset", "quorate", "-o", size, "--namespace", "quorate"])
+    };
+    assert_eq!(volume(), "21Gi");
+    let told = helm.run(&[&["upgrade"][..], &place, &["--set", "archive.size=100GiB"]].concat());
+    assert!(
+        told.contains("have 21Gi; store, history and archive may take 111Gi.\nWARNING"),
+        "{told}"
+    );
+    assert_eq!(volume(), "21Gi");
     helm.run(&["rollback", "quorate", "1", "--namespace", "quorate"]);
     assert_eq!(replicas(), "3");
     helm.run(&["uninstall", "quorate", "--namespace", "quorate"]);

@@ -1,5 +1,5 @@
-//! The steps of pods, with processes in place of pods: a cluster is founded once, grows, loses a disk, and
-//! shrinks. The cluster that the pods run in is one of our own.
+//! The pods of the chart without Kubernetes: processes that do what a StatefulSet and a Deployment do. The
+//! cluster that the pods run in is one of our own.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
@@ -7,96 +7,33 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::Value;
 
 use super::workspace;
-use crate::support::{Cluster, Helm, Kubectl, eventually, free_port, quorate};
+use crate::support::{Client, Cluster, Helm, Kubectl, eventually, free_port, quorate};
 
 const NAMESPACE: &str = "pods";
-/// A second pod of the number 0.
-const RIVAL: usize = 10;
 const REGISTRATION: &str = "quorate-registration";
+/// A second pod of the same number, on a volume of its own, has this added to its place.
+pub(super) const RIVAL: usize = 10;
+/// Voters that there can be.
+const VOTERS: usize = 5;
 
-/// The pods, their processes, and the cluster that they run in.
-struct Pods {
-    host: Cluster,
-    kubectl: Kubectl,
+/// The pods, their processes, and the cluster that they run in. A pod is named by its place: its number, or
+/// that of a rival.
+pub(super) struct Pods {
+    pub(super) host: Cluster,
+    pub(super) kubectl: Kubectl,
     port: u16,
     running: Vec<Running>,
 }
 
-/// The containers of a pod.
+/// The containers of a pod: the node first.
 struct Running {
     pod: usize,
-    children: [Child; 2],
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pods_found_a_cluster_once_and_it_grows_and_shrinks() {
-    let Some(mut pods) = Pods::new() else {
-        return;
-    };
-    // Whichever comes first: only pod 0 founds.
-    let early = pods.setup(1, "voter", "0s");
-    assert_eq!(failure(&early), "quorate: the cluster is not founded yet");
-    pods.found();
-    success(&pods.setup(0, "voter", "0s"));
-    pods.start(0, "voter");
-    success(&pods.setup(1, "voter", "1m"));
-    success(&pods.setup(2, "voter", "1m"));
-    pods.start(1, "voter");
-    pods.start(2, "voter");
-    pods.have(&["leader", "voter", "voter"]).await;
-
-    // A restart of a pod keeps its node.
-    let identity = pods.node(2);
-    pods.stop(2);
-    success(&pods.leave(2));
-    success(&pods.setup(2, "voter", "1m"));
-    pods.start(2, "voter");
-    assert_eq!(pods.node(2), identity);
-
-    // The founder loses its disk: it does not found again, and its place is not given away.
-    pods.stop(0);
-    std::fs::remove_dir_all(pods.folder(0)).unwrap();
-    let told = failure(&pods.setup(0, "voter", "2s"));
-    assert!(told.contains("remove it first"), "{told}");
-    Cluster::run(&["member", "remove", "1"], &pods.folder(1));
-    success(&pods.setup(0, "voter", "1m"));
-    pods.start(0, "voter");
-    pods.have(&["leader", "voter", "voter"]).await;
-
-    // Nor does it when the registration is lost besides: the leader registers the cluster again.
-    pods.kubectl.run(&["delete", "secret", REGISTRATION, "--namespace", NAMESPACE]);
-    eventually("the cluster is registered again", async || {
-        let get = ["get", "secret", REGISTRATION, "--namespace", NAMESPACE];
-        pods.kubectl.command(&get).output().unwrap().status.success().then_some(())
-    })
-    .await;
-
-    // An API node leaves with its pod.
-    success(&pods.setup(3, "api", "1m"));
-    pods.start(3, "api");
-    pods.have(&["leader", "learner", "voter", "voter"]).await;
-    pods.stop(3);
-    pods.have(&["leader", "voter", "voter"]).await;
-
-    // Scaled down, all at once as a StatefulSet of this kind does; and up again, on what was left behind.
-    pods.scale(1);
-    let leaving = [pods.begin_leave(1), pods.begin_leave(2)];
-    for step in leaving {
-        success(&step.wait_with_output().unwrap());
-    }
-    pods.stop(1);
-    pods.stop(2);
-    success(&pods.leave(0));
-    pods.have(&["leader"]).await;
-    pods.scale(3);
-    success(&pods.setup(1, "voter", "1m"));
-    pods.start(1, "voter");
-    pods.have(&["leader", "voter"]).await;
+    children: Vec<Child>,
 }
 
 impl Pods {
     /// The host with what the chart makes there for the steps. Nothing without helm or kubectl.
-    fn new() -> Option<Self> {
+    pub(super) fn new() -> Option<Self> {
         let host = Cluster::start(1, &["--naming", "kubernetes"]);
         let kubectl = Kubectl::find(&host.root())?;
         let helm = Helm::find(&host.root())?;
@@ -112,87 +49,177 @@ impl Pods {
         Some(Self { host, kubectl, port: free_port(), running: vec![] })
     }
 
-    /// Two that take themselves for pod 0, each with a volume: one of them founds.
-    fn found(&self) {
-        let both = [0, RIVAL].map(|pod| self.begin_setup(pod, "voter", "0s"));
-        let ended = both.map(|step| step.wait_with_output().unwrap().status.success());
-        assert_eq!(ended.iter().filter(|founded| **founded).count(), 1);
-        let is_set_up = |pod| self.folder(pod).join("node.json").exists();
-        assert_eq!([0, RIVAL].map(is_set_up), ended);
-        if is_set_up(RIVAL) {
-            let _ = std::fs::remove_dir(self.folder(0));
-            std::fs::rename(self.folder(RIVAL), self.folder(0)).unwrap();
+    /// The same with pods of voters up to this number, which are ready.
+    pub(super) async fn with_voters(voters: usize) -> Option<Self> {
+        let mut pods = Self::new()?;
+        for pod in 0..voters {
+            pods.comes(pod, "voter");
         }
+        let mut roles = vec!["voter"; voters];
+        roles[0] = "leader";
+        pods.have(&roles).await;
+        Some(pods)
     }
 
-    fn folder(&self, pod: usize) -> PathBuf {
+    /// A pod's data folder.
+    pub(super) fn folder(&self, pod: usize) -> PathBuf {
         self.host.spare(&format!("pod-{pod}/node"))
+    }
+
+    pub(super) fn is_set_up(&self, pod: usize) -> bool {
+        self.folder(pod).join("node.json").exists()
+    }
+
+    /// Where clients reach a pod.
+    pub(super) fn api(&self, pod: usize) -> String {
+        format!("127.0.0.1:{}", usize::from(self.port) + pod % RIVAL)
     }
 
     fn peer(&self, pod: usize) -> String {
         format!("127.0.0.1:{}", usize::from(self.port) + 1000 + pod % RIVAL)
     }
 
+    /// A client without credentials.
+    pub(super) fn anonymous(&self, pod: usize) -> Client {
+        Client::anonymous(&self.api(pod), &self.folder(pod).join("pki"))
+    }
+
     /// A step of a pod, as the chart calls it.
-    fn step(&self, step: &str, pod: usize, role: &str) -> Command {
+    pub(super) fn step(&self, step: &str, pod: usize, role: &str) -> Command {
         let mut command = quorate(&["operator-step", step, "--role", role]);
         command.arg("--data-dir").arg(self.folder(pod));
         let name = format!("quorate-{}", pod % RIVAL);
         command.args(["--pod", &name, "--namespace", NAMESPACE]);
         command.args(["--registration", REGISTRATION, "--host-api", &self.host.address(1)]);
         command.arg("--host-credentials").arg(self.host.spare("credentials"));
-        for voter in 0..3 {
+        for voter in 0..VOTERS {
             command.args(["--peer", &self.peer(voter)]);
         }
         command
     }
 
-    fn begin_setup(&self, pod: usize, role: &str, wait: &str) -> Child {
+    /// The setup step with further options.
+    pub(super) fn begin_setup_with(&self, pod: usize, role: &str, options: &[&str]) -> Child {
         let mut command = self.step("setup", pod, role);
-        let api = format!("127.0.0.1:{}", usize::from(self.port) + pod % RIVAL);
         let peer = self.peer(pod);
-        command.args(["--wait", wait, "--bind", &api, "--peer-bind", &peer]);
-        command.args(["--peer-advertise", &peer]);
+        command.args(["--bind", &self.api(pod), "--peer-bind", &peer, "--peer-advertise", &peer]);
+        command.args(options);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    fn setup(&self, pod: usize, role: &str, wait: &str) -> Output {
+    pub(super) fn begin_setup(&self, pod: usize, role: &str, wait: &str) -> Child {
+        self.begin_setup_with(pod, role, &["--wait", wait, "--objection-time", "0s"])
+    }
+
+    pub(super) fn setup(&self, pod: usize, role: &str, wait: &str) -> Output {
         self.begin_setup(pod, role, wait).wait_with_output().unwrap()
     }
 
-    fn begin_leave(&self, pod: usize) -> Child {
+    pub(super) fn begin_leave(&self, pod: usize) -> Child {
         let mut command = self.step("leave", pod, "voter");
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    fn leave(&self, pod: usize) -> Output {
+    pub(super) fn leave(&self, pod: usize) -> Output {
         self.begin_leave(pod).wait_with_output().unwrap()
     }
 
+    /// A pod was killed between the making of its folder, as the founder, and the registration.
+    pub(super) fn half_found(&self, pod: usize) {
+        let mut init = quorate(&["init", "--bind", &self.api(pod), "--peer-bind", &self.peer(pod)]);
+        success(&init.arg("--data-dir").arg(self.folder(pod)).output().unwrap());
+    }
+
+    /// A pod begins: its setup, then its containers.
+    pub(super) fn comes(&mut self, pod: usize, role: &str) {
+        success(&self.setup(pod, role, "1m"));
+        self.start(pod, role);
+    }
+
     /// Starts a pod's containers.
-    fn start(&mut self, pod: usize, role: &str) {
-        let log = std::fs::File::create(self.folder(pod).with_extension("log")).unwrap();
-        let mut serve = quorate(&["serve", "--data-dir"]);
+    pub(super) fn start(&mut self, pod: usize, role: &str) {
+        self.start_with(pod, role, &[]);
+    }
+
+    /// The same, with options of the follow step.
+    pub(super) fn start_with(&mut self, pod: usize, role: &str, options: &[&str]) {
+        let log = self.folder(pod).with_extension("log");
+        let log = std::fs::File::options().create(true).append(true).open(log).unwrap();
+        let mut serve = quorate(&["serve", "--anonymous-auth", "--data-dir"]);
         serve.arg(self.folder(pod)).stdout(Stdio::null()).stderr(log.try_clone().unwrap());
         let mut follow = self.step("follow", pod, role);
-        follow.args(["--interval", "200ms"]).stdout(Stdio::null()).stderr(log);
-        let children = [serve, follow].map(|mut command| command.spawn().unwrap());
+        follow.args(["--interval", "200ms"]).args(options).stdout(Stdio::null()).stderr(log);
+        let children = [serve, follow].map(|mut command| command.spawn().unwrap()).into();
         self.running.push(Running { pod, children });
     }
 
-    /// Stops a pod: both containers are told at once.
-    fn stop(&mut self, pod: usize) {
-        let at = self.running.iter().position(|running| running.pod == pod).unwrap();
-        self.running.remove(at).end();
+    /// Stops a pod: all containers are told at once.
+    pub(super) fn stop(&mut self, pod: usize) {
+        self.take(pod).end("TERM");
     }
 
-    fn scale(&self, replicas: usize) {
+    /// A pod is gone with its machine.
+    pub(super) fn kill(&mut self, pod: usize) {
+        self.take(pod).end("KILL");
+    }
+
+    /// Ends everything beside the node of a pod.
+    pub(super) fn stop_following(&mut self, pod: usize) {
+        let running = self.running.iter_mut().find(|running| running.pod == pod).unwrap();
+        let children = running.children.split_off(1);
+        Running { pod, children }.end("TERM");
+    }
+
+    fn take(&mut self, pod: usize) -> Running {
+        let at = self.running.iter().position(|running| running.pod == pod).unwrap();
+        self.running.remove(at)
+    }
+
+    /// A pod's volume is lost.
+    pub(super) fn lose(&self, pod: usize) {
+        std::fs::remove_dir_all(self.folder(pod)).unwrap();
+    }
+
+    pub(super) fn scale(&self, replicas: usize) {
         let replicas = format!("--replicas={replicas}");
         self.kubectl.run(&["scale", "statefulset/quorate", &replicas, "--namespace", NAMESPACE]);
     }
 
+    /// The set is scaled down to so many of its pods, all of which leave at once.
+    pub(super) fn shrink(&mut self, replicas: usize, leaving: &[usize]) {
+        self.scale(replicas);
+        let steps: Vec<_> = leaving.iter().map(|pod| self.begin_leave(*pod)).collect();
+        for step in steps {
+            success(&step.wait_with_output().unwrap());
+        }
+        for pod in leaving {
+            self.stop(*pod);
+        }
+    }
+
+    /// So many voters are ready, says the host.
+    pub(super) fn are_ready(&self, voters: usize) {
+        let status = format!(r#"{{"status":{{"replicas":{voters},"readyReplicas":{voters}}}}}"#);
+        let patch = ["patch", "statefulset", "quorate", "--subresource=status", "--type=merge"];
+        self.kubectl.run(&[&patch[..], &["--patch", &status, "--namespace", NAMESPACE]].concat());
+    }
+
+    /// The state of the registration and the cluster that it names; nothing where there is none.
+    pub(super) fn registered(&self) -> Option<(String, String)> {
+        let get = ["get", "secret", REGISTRATION, "--namespace", NAMESPACE, "--output"];
+        let form = r#"go-template={{.data.state | base64decode}} {{with .data.cluster}}{{. | base64decode}}{{end}}"#;
+        let output = self.kubectl.command(&[&get[..], &[form]].concat()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (state, cluster) = text.split_once(' ')?;
+        output.status.success().then(|| (state.to_owned(), cluster.to_owned()))
+    }
+
+    pub(super) fn delete_registration(&self) {
+        self.kubectl.run(&["delete", "secret", REGISTRATION, "--namespace", NAMESPACE]);
+    }
+
     /// Waits until the members have these roles, as the first pod sees them.
-    async fn have(&self, roles: &[&str]) {
+    pub(super) async fn have(&self, roles: &[&str]) {
         eventually(&format!("members: {roles:?}"), async || {
             let status = self.host.status(&self.folder(0))?;
             let members = status["members"].as_array()?;
@@ -204,19 +231,23 @@ impl Pods {
         .await;
     }
 
-    /// The number of a pod's node.
-    fn node(&self, pod: usize) -> u64 {
+    /// The identity of a pod's node.
+    pub(super) fn config(&self, pod: usize) -> Value {
         let text = std::fs::read_to_string(self.folder(pod).join("node.json")).unwrap();
-        let config: Value = serde_json::from_str(&text).unwrap();
-        config["node"].as_u64().unwrap()
+        serde_json::from_str(&text).unwrap()
+    }
+
+    /// The number of a pod's node.
+    pub(super) fn node(&self, pod: usize) -> u64 {
+        self.config(pod)["node"].as_u64().unwrap()
     }
 }
 
 impl Running {
-    fn end(mut self) {
+    fn end(mut self, signal: &str) {
         for child in &self.children {
             let id = child.id().to_string();
-            Command::new("kill").arg(id).stderr(Stdio::null()).status().unwrap();
+            Command::new("kill").args(["-s", signal, &id]).stderr(Stdio::null()).status().unwrap();
         }
         for child in &mut self.children {
             child.wait().unwrap();
@@ -227,7 +258,7 @@ impl Running {
 impl Drop for Pods {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            for pod in 0..4 {
+            for pod in (0..VOTERS).chain(RIVAL..RIVAL + 1) {
                 let log = self.folder(pod).with_extension("log");
                 println!("-- pod {pod}\n{}", std::fs::read_to_string(log).unwrap_or_default());
             }
@@ -242,12 +273,13 @@ impl Drop for Pods {
 }
 
 #[track_caller]
-fn success(output: &Output) {
+pub(super) fn success(output: &Output) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// What a step says that fails.
 #[track_caller]
-fn failure(output: &Output) -> String {
+pub(super) fn failure(output: &Output) -> String {
     assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     String::from_utf8_lossy(&output.stderr).trim_end().to_owned()
 }
