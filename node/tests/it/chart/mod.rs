@@ -215,7 +215,15 @@ fn scales(helm: &Helm, kubectl: &Kubectl, chart: &str) {
         "{told}"
     );
     assert_eq!(volume(), "21Gi");
+    // The set is made again around its pods and volumes.
+    let orphan = ["delete", "statefulset", "quorate", "--cascade=orphan", "--namespace", "quorate"];
+    kubectl.run(&orphan);
+    let sizes = ["--set", "archive.size=100GiB", "--set", "voters.storage.size=111Gi"];
+    helm.run(&[&["upgrade"][..], &place, &["--reuse-values"], &sizes].concat());
+    assert_eq!(volume(), "111Gi");
+    kubectl.run(&orphan);
     helm.run(&["rollback", "quorate", "1", "--namespace", "quorate"]);
+    assert_eq!(volume(), "21Gi");
     assert_eq!(replicas(), "3");
     helm.run(&["uninstall", "quorate", "--namespace", "quorate"]);
     let left =

@@ -61,6 +61,20 @@ fn each_value_has_a_row_a_default_and_a_rule() {
     assert!(bare.iter().all(|value| is_of_probe(value)), "without a default: {bare:?}");
 }
 
+#[test]
+fn the_store_fits_into_the_memory() {
+    let path = workspace().join("deploy/helm/quorate/values.yaml");
+    let values: Value = serde_saphyr::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let gib = |value: &Value, unit: &str| -> u64 {
+        value.as_str().and_then(|text| text.strip_suffix(unit)?.parse().ok()).unwrap()
+    };
+    let store = gib(&values["store"]["sizeLimit"], "GiB");
+    for part in ["voters", "api"] {
+        let memory = gib(&values[part]["resources"]["limits"]["memory"], "Gi");
+        assert!(memory >= 3 * store, "{part}: {memory} Gi for a store of {store}");
+    }
+}
+
 /// A part of the schema, also where it is defined elsewhere.
 fn resolve<'s>(schema: &'s Value, part: &'s Value) -> &'s Value {
     match part["$ref"].as_str() {
