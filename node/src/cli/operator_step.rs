@@ -47,6 +47,12 @@ pub(crate) struct FollowStep {
     /// How often to look.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) interval: Duration,
+    /// Labels of the pods of API nodes: the leader removes the nodes of those that are gone.
+    #[arg(long, value_name = "LABELS")]
+    pub(crate) api_pods: Option<String>,
+    /// How long such a pod has been gone then.
+    #[arg(long, default_value = "10m", value_parser = humantime::parse_duration)]
+    pub(crate) forget_after: Duration,
 }
 
 /// A pod, and what it needs of the cluster that it runs in.

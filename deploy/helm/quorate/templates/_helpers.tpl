@@ -288,6 +288,9 @@ containers:
       - operator-step
       - follow
       {{- include "quorate.stepArgs" . | nindent 6 }}
+      {{- if eq .role "voter" }}
+      - --api-pods=app.kubernetes.io/name={{ include "quorate.name" $root }},app.kubernetes.io/instance={{ $root.Release.Name }},app.kubernetes.io/component=api
+      {{- end }}
     env:
       {{- include "quorate.podEnv" . | nindent 6 }}
     resources:

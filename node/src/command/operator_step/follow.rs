@@ -1,6 +1,6 @@
 //! `quorate operator-step follow`: looks after the node of a pod while it serves. It takes over a renewed
 //! certificate, makes a voter of the node once it has caught up, and on the leader keeps the registration
-//! and its join token valid. When the pod of an API node ends and its node has, the node leaves the cluster.
+//! and its join token valid, and removes API nodes whose pods have been gone for a while. When the pod of an API node ends and its node has, the node leaves the cluster.
 //!
 //! Invariant: each look starts from what it finds; a look that fails is told once and repeated.
 
@@ -11,6 +11,7 @@ use quorate_raft::Role;
 use quorate_raft::admin::{AdminAnswer, AdminRequest, TokenInfo};
 use tokio::time::{sleep, timeout};
 
+use super::departed::Departed;
 use super::host::Host;
 use super::registration::{Founded, Registration};
 use super::{certificate, leave, setup, target};
@@ -35,10 +36,10 @@ const TOKEN_DESCRIPTION: &str = "pods";
 pub(super) async fn run(options: &FollowStep, env: &Env) -> Result<(), Error> {
     let mut termination = Termination::listen()?;
     let pod = &options.pod;
-    let mut told = String::new();
+    let (mut told, mut departed) = (String::new(), Departed::default());
     loop {
         let looked = tokio::select! {
-            looked = look(pod, env) => looked,
+            looked = look(options, &mut departed, env) => looked,
             () = termination.requested() => break,
         };
         let problem = looked.err().map(|error| error.to_string()).unwrap_or_default();
@@ -71,7 +72,8 @@ async fn node_ended(pod: &Pod, env: &Env) {
     let _ = timeout(NODE_END_LIMIT, ended).await;
 }
 
-async fn look(pod: &Pod, env: &Env) -> Result<(), Error> {
+async fn look(options: &FollowStep, departed: &mut Departed, env: &Env) -> Result<(), Error> {
+    let pod = &options.pod;
     if certificate::take_over(pod)? {
         print_line("the serving certificate was replaced");
     }
@@ -85,6 +87,15 @@ async fn look(pod: &Pod, env: &Env) -> Result<(), Error> {
     }
     if pod.role == PodRole::Voter && status.store.leader == Some(node) {
         register(pod, &mut admin, env).await?;
+        if let Some(labels) = &options.api_pods {
+            let pods = Host::connect(pod, env).await?.pod_addresses(labels).await?;
+            let service = admin.config.api.advertise.clone();
+            let limit = options.forget_after;
+            for node in departed.overdue(&status.members, &service, &pods, limit) {
+                admin.carry_out(AdminRequest::Remove(node)).await?;
+                print_line(format_args!("node {node} is removed: its pod is gone"));
+            }
+        }
     }
     Ok(())
 }

@@ -4,6 +4,8 @@
 //! Invariant: a write is bound to what was read for it, and says when another one was faster. The service
 //! account's token is read for each connection, because it is renewed.
 
+use std::collections::BTreeSet;
+
 use http::{Method, StatusCode};
 use quorate_env::Env;
 use quorate_meta::Value;
@@ -92,6 +94,16 @@ impl Host {
             replicas: number(&set, &["spec", "replicas"]).unwrap_or(1),
             ready: number(&set, &["status", "readyReplicas"]).unwrap_or(0),
         }))
+    }
+
+    /// The addresses of the pods with these labels.
+    pub(super) async fn pod_addresses(&mut self, labels: &str) -> Result<BTreeSet<String>, Error> {
+        let path = format!("/api/v1/namespaces/{}/pods?labelSelector={labels}", self.namespace);
+        let pods = self.client.get(&path).await?;
+        let pods = pods.at(&["items"]).and_then(Value::as_list);
+        let pods = pods.ok_or_else(|| Error::failed("the host's list of pods has no items"))?;
+        let addresses = pods.iter().filter_map(|pod| pod.str_at(&["status", "podIP"]));
+        Ok(addresses.map(str::to_owned).collect())
     }
 
     fn secrets(&self) -> String {

@@ -8,11 +8,13 @@
 //! for them. A folder is removed only where nothing was ever served from it, where its node has left the
 //! cluster, or where it belongs to an API node, whose disk may be thrown away.
 //!
-//! `decision.rs` says what a pod has to do, `setup.rs`, `follow.rs` and `leave.rs` do it; `host.rs` is the
+//! `decision.rs` says what a pod has to do, `setup.rs`, `follow.rs` and `leave.rs` do it; `departed.rs` finds the
+//! nodes whose pods are gone; `host.rs` is the
 //! client of the cluster that the pods run in, `registration.rs` what is kept there.
 
 mod certificate;
 mod decision;
+mod departed;
 mod follow;
 mod host;
 mod leave;

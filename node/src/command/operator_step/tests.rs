@@ -1,9 +1,13 @@
-//! The decisions of pods, and the form of the registration.
+//! The decisions of pods, the form of the registration, and which nodes have lost their pods.
 
-use quorate_raft::ClusterId;
+use std::time::Duration;
+
 use quorate_raft::admin::TokenInfo;
+use quorate_raft::{ClusterId, Member, Role};
+use tokio::time::advance;
 
 use super::decision::{Decision, Folder, decide};
+use super::departed::Departed;
 use super::registration::{Founded, Registration};
 use super::{follow, ordinal};
 use crate::cli::PodRole::{self, Api, Voter};
@@ -122,4 +126,35 @@ fn a_pod_has_a_number() {
     assert_eq!(ordinal("a-b-12").unwrap(), ("a-b", 12));
     assert!(ordinal("api-7d9f-x2x").is_err());
     assert!(ordinal("lone").is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_whose_pods_are_gone_are_found_after_a_while() {
+    const LIMIT: Duration = Duration::from_secs(600);
+    let member = |node, address: &str, api: &str, role| {
+        let (address, api) = (address.to_owned(), api.to_owned());
+        Member { node, address, api, role, lag: None }
+    };
+    let members = [
+        member(1, "10.0.0.1:7443", "q.n.svc:443", Role::Leader),
+        member(2, "q-1.q-peers.n.svc.cluster.local:7443", "q.n.svc:443", Role::Learner),
+        member(3, "10.0.0.3:7443", "elsewhere:6443", Role::Learner),
+        member(4, "10.0.0.4:7443", "q.n.svc:443", Role::Learner),
+        member(5, "10.0.0.5:7443", "q.n.svc:443", Role::Learner),
+    ];
+    let mut departed = Departed::default();
+    let mut check = |pods: &[&str], expect: &[u64]| {
+        let pods = pods.iter().map(|pod| (*pod).to_owned()).collect();
+        assert_eq!(departed.overdue(&members, "q.n.svc:443", &pods, LIMIT), expect);
+    };
+    check(&["10.0.0.5"], &[]);
+    advance(LIMIT - Duration::from_secs(1)).await;
+    check(&["10.0.0.5"], &[]);
+    advance(Duration::from_secs(1)).await;
+    check(&["10.0.0.5"], &[4]);
+    // One that is back begins anew.
+    check(&["10.0.0.4", "10.0.0.5"], &[]);
+    check(&[], &[]);
+    advance(LIMIT).await;
+    check(&["10.0.0.4"], &[5]);
 }

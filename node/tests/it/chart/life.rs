@@ -79,13 +79,43 @@ async fn lost_volumes_and_machines_are_replaced() {
     pods.comes(4, "api");
     assert_eq!(pods.node(4), lost);
     pods.have(&["leader", "learner", "voter", "voter"]).await;
-    eventually("the API node is ready", async || {
-        let ready = quorate(&["status", "--ready", "--data-dir"]).arg(pods.folder(4)).output();
-        ready.unwrap().status.success().then_some(())
-    })
-    .await;
+    pods.is_ready(4).await;
     pods.stop(4);
     pods.have(&["leader", "voter", "voter"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_leader_removes_api_nodes_whose_pods_are_gone() {
+    let Some(mut pods) = Pods::new() else { return };
+    // As the chart says it: one Service leads to all.
+    let service = ["--wait", "1m", "--objection-time", "0s", "--advertise", "quorate.pods.svc:443"];
+    let set_up = |pods: &Pods, pod, role| {
+        success(&pods.begin_setup_with(pod, role, &service).wait_with_output().unwrap());
+    };
+    set_up(&pods, 0, "voter");
+    let labels = "app.kubernetes.io/component=api";
+    pods.start_with(0, "voter", &["--api-pods", labels, "--forget-after", "0s"]);
+    pods.have(&["leader"]).await;
+    // The pod as the host knows it: all have the address of this machine.
+    let pod = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "api", "labels": {"app.kubernetes.io/component": "api"}},
+        "spec": {"automountServiceAccountToken": false, "containers": [{"name": "quorate", "image": "quorate"}]}}"#;
+    let file = pods.host.spare("pod.json");
+    fs::write(&file, pod).unwrap();
+    let namespace = ["--namespace", "pods"];
+    pods.kubectl.run(&[&["create", "--filename", file.to_str().unwrap()][..], &namespace].concat());
+    let status = r#"{"status": {"podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}}"#;
+    let patch = ["patch", "pod", "api", "--subresource=status", "--type=merge", "--patch", status];
+    pods.kubectl.run(&[&patch[..], &namespace].concat());
+
+    set_up(&pods, 3, "api");
+    pods.start(3, "api");
+    pods.have(&["leader", "learner"]).await;
+    // The leader looks all the time, and the host has the pod.
+    pods.is_ready(3).await;
+    pods.have(&["leader", "learner"]).await;
+    pods.kill(3);
+    pods.kubectl.run(&[&["delete", "pod", "api", "--force"][..], &namespace].concat());
+    pods.have(&["leader"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -231,6 +231,16 @@ impl Pods {
         .await;
     }
 
+    /// Waits until a pod's node answers for sure.
+    pub(super) async fn is_ready(&self, pod: usize) {
+        eventually("the node is ready", async || {
+            let ready =
+                quorate(&["status", "--ready", "--data-dir"]).arg(self.folder(pod)).output();
+            ready.unwrap().status.success().then_some(())
+        })
+        .await;
+    }
+
     /// The identity of a pod's node.
     pub(super) fn config(&self, pod: usize) -> Value {
         let text = std::fs::read_to_string(self.folder(pod).join("node.json")).unwrap();
