@@ -156,11 +156,11 @@ capabilities: {drop: [ALL]}
 {{- mul $number (get (dict "" 1 "B" 1 "KiB" 1024 "MiB" 1048576 "GiB" 1073741824) $unit) -}}
 {{- end }}
 
-{{/* The disk that a node may need: two checkpoints of all objects, history, archive and what waits for it, the log. */}}
+{{/* The disk that a node may need: log, journal and two checkpoints of all objects, the history, the archive and what waits for it. */}}
 {{- define "quorate.disk" -}}
 {{- $gib := 1073741824 -}}
-{{- $bytes := mul 2 (include "quorate.bytes" .Values.store.sizeLimit | int64) -}}
-{{- $bytes = add $bytes (include "quorate.bytes" .Values.store.historySize | int64) (mul 4 $gib) -}}
+{{- $bytes := mul 4 (include "quorate.bytes" .Values.store.sizeLimit | int64) -}}
+{{- $bytes = add $bytes (include "quorate.bytes" .Values.store.historySize | int64) $gib -}}
 {{- if .Values.archive.enabled -}}
 {{- $bytes = add $bytes (include "quorate.bytes" .Values.archive.size | int64) (mul 2 $gib) -}}
 {{- end -}}

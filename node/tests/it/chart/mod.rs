@@ -208,22 +208,22 @@ fn scales(helm: &Helm, kubectl: &Kubectl, chart: &str) {
         let size = "jsonpath={.spec.volumeClaimTemplates[0].spec.resources.requests.storage}";
         kubectl.run(&["get", "statefulset", "quorate", "-o", size, "--namespace", "quorate"])
     };
-    assert_eq!(volume(), "21Gi");
+    assert_eq!(volume(), "22Gi");
     let told = helm.run(&[&["upgrade"][..], &place, &["--set", "archive.size=100GiB"]].concat());
     assert!(
-        told.contains("have 21Gi; store, history and archive may take 111Gi.\nWARNING"),
+        told.contains("have 22Gi; store, history and archive may take 112Gi.\nWARNING"),
         "{told}"
     );
-    assert_eq!(volume(), "21Gi");
+    assert_eq!(volume(), "22Gi");
     // The set is made again around its pods and volumes.
     let orphan = ["delete", "statefulset", "quorate", "--cascade=orphan", "--namespace", "quorate"];
     kubectl.run(&orphan);
-    let sizes = ["--set", "archive.size=100GiB", "--set", "voters.storage.size=111Gi"];
+    let sizes = ["--set", "archive.size=100GiB", "--set", "voters.storage.size=112Gi"];
     helm.run(&[&["upgrade"][..], &place, &["--reuse-values"], &sizes].concat());
-    assert_eq!(volume(), "111Gi");
+    assert_eq!(volume(), "112Gi");
     kubectl.run(&orphan);
     helm.run(&["rollback", "quorate", "1", "--namespace", "quorate"]);
-    assert_eq!(volume(), "21Gi");
+    assert_eq!(volume(), "22Gi");
     assert_eq!(replicas(), "3");
     helm.run(&["uninstall", "quorate", "--namespace", "quorate"]);
     let left =

@@ -71,7 +71,7 @@ fn the_store_fits_into_the_memory() {
     let store = gib(&values["store"]["sizeLimit"], "GiB");
     for part in ["voters", "api"] {
         let memory = gib(&values[part]["resources"]["limits"]["memory"], "Gi");
-        assert!(memory >= 3 * store, "{part}: {memory} Gi for a store of {store}");
+        assert!(memory > 3 * store, "{part}: {memory} Gi for a store of {store}");
     }
 }
 
