@@ -24,7 +24,7 @@ use super::backfill::ArchiveService;
 use super::forward::message::{AND_STATES, ForwardRequest, ForwardResponse, TAKES_TRACES};
 use super::forward::serve;
 use super::snapshot_installs::SnapshotInstalls;
-use super::store::ReplicaStore;
+use super::store::{ReplicaStore, kind_of};
 use super::task_seeds::TaskSeeds;
 use crate::admin::AdminService;
 use crate::core::{Leader, RaftNode};
@@ -246,10 +246,7 @@ async fn propose_traced(
     let decided = scope(trace.span().clone(), store.proposals.propose(txn)).await;
     let mut span = trace.part("raft.propose", begin, Instant::now());
     span.kind = SpanKind::Server;
-    span.error = decided.as_ref().err().map(|error| match error {
-        quorate_store::Error::NotApplied(_) => "not applied".to_owned(),
-        quorate_store::Error::Unknown(_) => "unknown".to_owned(),
-    });
+    span.error = decided.as_ref().err().map(|error| kind_of(error).to_owned());
     trace.finish(span, Vec::new());
     decided
 }

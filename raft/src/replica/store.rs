@@ -4,7 +4,7 @@
 //! *unknown* never is; a linearizable read returns only after this node has applied what a quorum
 //! confirmed after the read began.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,11 +16,12 @@ use quorate_store::{
     Error, HistoryError, Limits, NotApplied, Outcome, Past, Revision, Serving, Snapshot, Status,
     Store, Txn, Watch,
 };
-use quorate_trace::{in_span, start};
-use tokio::time::{Instant, timeout_at};
+use quorate_trace::{OpenSpan, in_span, start};
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::forward::Forwarder;
-use super::forward::message::ForwardRequest;
+use super::forward::message::{ForwardRequest, ForwardResponse};
 use super::forward::session::ForwardError;
 use super::proposals::Proposals;
 use super::read_index::ReadIndex;
@@ -79,25 +80,16 @@ impl ReplicaStore {
     async fn attempt(&self, txn: &Txn) -> Result<Outcome, Error> {
         match self.raft.leader() {
             Leader::Here => {
-                in_span("raft.propose", pin!(self.proposals.propose(txn.clone()))).await
+                let proposing = self.proposals.propose(txn.clone());
+                decided_in(start("raft.propose"), pin!(proposing)).await
             }
             Leader::Elsewhere(_, peer) => {
                 let _under_way = self.proposals.admit(txn)?;
                 let asking = self.forwarder.ask(&peer.address, ForwardRequest::Txn(txn.clone()));
-                let mut asking = pin!(tokio::time::timeout(ANSWER_TIMEOUT, asking));
+                let forwarding = async { forwarded(timeout(ANSWER_TIMEOUT, asking).await) };
                 let span = start("raft.forward");
                 let span = span.map(|span| span.of_client().with("server.address", &*peer.address));
-                let answered = match &span {
-                    None => asking.as_mut().await,
-                    Some(span) => span.run(asking.as_mut()).await,
-                };
-                match answered {
-                    Ok(Ok(response)) => response.into_outcome(),
-                    Ok(Err(ForwardError::Unsent(_))) => Err(NotApplied::NoLeader.into()),
-                    Ok(Err(ForwardError::Full)) => Err(NotApplied::Overloaded.into()),
-                    Ok(Err(ForwardError::Sent(reason))) => Err(Error::Unknown(reason)),
-                    Err(_) => Err(Error::Unknown("the leader did not answer in time".to_owned())),
-                }
+                decided_in(span, pin!(forwarding)).await
             }
             Leader::Unknown => Err(NotApplied::NoLeader.into()),
         }
@@ -167,6 +159,40 @@ impl Store for ReplicaStore {
 
     fn status(&self) -> Status {
         self.status()
+    }
+}
+
+/// Waits for the decision in a span, which tells when there is none.
+async fn decided_in(
+    span: Option<OpenSpan>,
+    mut work: Pin<&mut impl Future<Output = Result<Outcome, Error>>>,
+) -> Result<Outcome, Error> {
+    let Some(mut span) = span else { return work.await };
+    let decided = span.run(work.as_mut()).await;
+    if let Err(error) = &decided {
+        span.fail(kind_of(error));
+    }
+    decided
+}
+
+/// What became of a transaction that the leader was asked for.
+fn forwarded(
+    answered: Result<Result<ForwardResponse, ForwardError>, Elapsed>,
+) -> Result<Outcome, Error> {
+    match answered {
+        Ok(Ok(response)) => response.into_outcome(),
+        Ok(Err(ForwardError::Unsent(_))) => Err(NotApplied::NoLeader.into()),
+        Ok(Err(ForwardError::Full)) => Err(NotApplied::Overloaded.into()),
+        Ok(Err(ForwardError::Sent(reason))) => Err(Error::Unknown(reason)),
+        Err(_) => Err(Error::Unknown("the leader did not answer in time".to_owned())),
+    }
+}
+
+/// An error as spans tell it.
+pub(super) fn kind_of(error: &Error) -> &'static str {
+    match error {
+        Error::NotApplied(_) => "not applied",
+        Error::Unknown(_) => "unknown",
     }
 }
 
