@@ -1,7 +1,8 @@
 //! Clients that send one request after the other for a fixed time, and what they count.
 //!
-//! Invariant: an answer counts when its last byte has arrived; an answer that is no success counts
-//! as an error and not as an operation.
+//! Invariants: an answer counts when its last byte has arrived; an answer that is no success counts
+//! as an error and not as an operation. A client whose connection breaks goes on with the next server,
+//! so that a measurement outlives the loss of one.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use hyper::body::Incoming;
 use indicatif::{ProgressBar, ProgressStyle};
 use quorate_env::Env;
 use quorate_webhook::Connection;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::Options;
 use super::latency::Latencies;
@@ -27,6 +28,10 @@ const ROUND_REQUESTS: u32 = 1 << ROUND_BITS;
 const ROUND_BITS: u32 = 24;
 /// Rounds at most: all requests of a client are counted in 32 bits.
 pub(super) const MAX_ROUNDS: i64 = 1 << (u32::BITS - ROUND_BITS);
+/// After so long without an answer a connection counts as broken.
+const REQUEST_LIMIT: Duration = Duration::from_secs(120);
+/// Between attempts of a client to connect again.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(100);
 /// How often the progress moves.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -44,8 +49,9 @@ pub(super) async fn run(
     let until = started + options.duration;
     let clients = connections.into_iter().enumerate().map(|(client, connection)| {
         let client = u32::try_from(client).expect("the number of clients is a u32");
-        let server = servers.server(client as usize);
-        Client { kind, server, workspace, client, clients: options.clients, connection }
+        let place = (client, options.clients);
+        let server = client as usize;
+        Client { kind, servers, server, env, workspace, place, connection }
             .run(round * ROUND_REQUESTS, until)
     });
     let work = async { tokio::join!(join_all(clients), progress(kind, started, until)) };
@@ -84,10 +90,13 @@ pub(super) async fn connect(
 /// One client.
 struct Client<'a> {
     kind: Kind,
-    server: &'a str,
+    servers: &'a Servers,
+    /// Which of the servers it uses: the count goes round.
+    server: usize,
+    env: &'a Env,
     workspace: &'a Workspace,
-    client: u32,
-    clients: u32,
+    /// Its number, and how many clients there are.
+    place: (u32, u32),
     connection: Connection,
 }
 
@@ -96,24 +105,42 @@ impl Client<'_> {
         let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
         let mut token = String::new();
         while Instant::now() < until {
-            let place = (self.client, self.clients);
-            let request = self.workspace.request(self.kind, self.server, place, turn, &token);
+            let server = self.servers.server(self.server);
+            let request = self.workspace.request(self.kind, server, self.place, turn, &token);
             let sent = Instant::now();
-            match self.exchange(request).await {
-                Ok((bytes, next)) => {
+            let answered = timeout(REQUEST_LIMIT, self.exchange(request)).await;
+            latencies.record(sent.elapsed());
+            turn += 1;
+            match answered {
+                Ok(Ok((bytes, next))) => {
                     counts.operations += 1;
                     counts.bytes += bytes;
                     token = next;
                 }
-                Err(()) => {
+                Ok(Err(())) | Err(_) => {
                     counts.errors += 1;
                     token.clear();
+                    if answered.is_err() || self.connection.is_closed() {
+                        self.reconnect(until).await;
+                    }
                 }
             }
-            latencies.record(sent.elapsed());
-            turn += 1;
         }
         (counts, latencies)
+    }
+
+    /// Connects to the next server that can be reached, after a pause, while there is time.
+    async fn reconnect(&mut self, until: Instant) {
+        while Instant::now() + RECONNECT_PAUSE < until {
+            sleep(RECONNECT_PAUSE).await;
+            self.server += 1;
+            let connecting = self.servers.connect(self.env, self.server);
+            if let Ok(Ok(connection)) = timeout_at(until, connecting).await {
+                self.connection = connection;
+                return;
+            }
+        }
+        sleep_until(until).await;
     }
 
     async fn exchange(

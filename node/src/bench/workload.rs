@@ -233,22 +233,33 @@ impl Workspace {
     }
 
     /// Removes the namespaces with what they hold, which would disturb the next measurement. Takes
-    /// seconds where much was created.
+    /// seconds where much was created, and goes on at the next server when one is lost.
     pub(super) async fn clean_up(&self, servers: &Servers, env: &Env) -> Result<(), Error> {
-        let mut connection = servers.connect(env, 0).await?;
         let paths =
             [&self.namespace, &self.created].map(|name| format!("/api/v1/namespaces/{name}"));
-        let ask = |method, path: &str| request(method, servers.server(0), path, String::new());
-        for path in &paths {
-            must_succeed(&mut connection, ask(Method::DELETE, path)).await?;
-        }
         let bar = ProgressBar::new_spinner().with_message("removing objects");
         let deadline = Instant::now() + REMOVAL_LIMIT;
-        for path in &paths {
-            while status(&mut connection, ask(Method::GET, path)).await? != StatusCode::NOT_FOUND {
+        let (mut server, mut connection) = (0, None);
+        for (method, path) in [Method::DELETE, Method::GET]
+            .iter()
+            .flat_map(|method| paths.iter().map(move |path| (method, path)))
+        {
+            loop {
+                let ask = request(method.clone(), servers.server(server), path, String::new());
+                let asked = ask_again(&mut connection, (servers, server), env, ask).await;
+                match &asked {
+                    Ok(StatusCode::NOT_FOUND) => break,
+                    Ok(status) if status.is_success() && method == Method::DELETE => break,
+                    Ok(StatusCode::CONFLICT | StatusCode::TOO_MANY_REQUESTS) => {}
+                    Ok(status) if status.is_client_error() => {
+                        return Err(Error::failed(format_args!("{method} {path}: {status}")));
+                    }
+                    Ok(_) => {}
+                    Err(_) => server += 1,
+                }
                 if Instant::now() >= deadline {
                     return Err(Error::failed(format_args!(
-                        "{path} is still there after {REMOVAL_LIMIT:?}"
+                        "{path} is still there after {REMOVAL_LIMIT:?}: {asked:?}"
                     )));
                 }
                 bar.tick();
@@ -311,6 +322,22 @@ pub(super) async fn status(
     let (head, body) = connection.send(request).await.map_err(Error::failed)?.into_parts();
     body.collect().await.map_err(Error::failed)?;
     Ok(head.status)
+}
+
+/// How a request is answered, on the connection that is there or on a new one.
+async fn ask_again(
+    connection: &mut Option<Connection>,
+    (servers, server): (&Servers, usize),
+    env: &Env,
+    request: Request<Full<Bytes>>,
+) -> Result<StatusCode, Error> {
+    let mut open = match connection.take() {
+        Some(open) => open,
+        None => servers.connect(env, server).await?,
+    };
+    let answered = status(&mut open, request).await?;
+    *connection = Some(open);
+    Ok(answered)
 }
 
 /// The body of the answer to a request that is not refused.
