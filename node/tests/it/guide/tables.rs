@@ -30,10 +30,8 @@ const CHART: &str =
     "needs a Kubernetes with Prometheus's operator; chart/mod.rs renders these values";
 const MEASURE: &str = "measures for minutes; bench.rs runs the command, and Look after it does";
 
-const TRACES: &str = "measures for minutes on an idle machine; traces.rs has a cluster send traces";
-
 /// All of them.
-pub(super) const LISTED: [Listed; 14] = [
+pub(super) const LISTED: [Listed; 11] = [
     Listed { command: "cargo build --profile production --locked -p quorate", reason: BUILD },
     Listed { command: "deploy/pgo", reason: BUILD },
     Listed { command: "deploy/image", reason: "deploy.rs builds and runs the image" },
@@ -54,16 +52,6 @@ pub(super) const LISTED: [Listed; 14] = [
         reason: MEASURE,
     },
     Listed { command: "quorate bench create update get --payload 1300", reason: MEASURE },
-    Listed { command: "quorate dev --data-dir /tmp/plain --bind 127.0.0.1:6443", reason: TRACES },
-    Listed {
-        command: "quorate dev --data-dir /tmp/traced --bind 127.0.0.1:16443 \
-            --otlp-endpoint http://127.0.0.1:4318 --tracing-sampling-rate-per-million=1000",
-        reason: TRACES,
-    },
-    Listed {
-        command: "quorate bench get --data-dir /tmp/traced --versus /tmp/plain",
-        reason: TRACES,
-    },
     Listed {
         command: "journalctl -u quorate -n 20",
         reason: "the journal is systemd's; crash.rs and full_disk.rs read the last line of a run",
