@@ -53,11 +53,16 @@ impl Load {
     /// Starts the writers, spread over these nodes; each goes to the next node when one does not
     /// answer.
     pub(crate) fn start(cluster: &Cluster, nodes: &[u64], namespace: &str) -> Self {
-        Self::with(|node| cluster.client(node), nodes, namespace)
+        Self::with(|node| cluster.client(node), nodes, namespace, Duration::ZERO)
     }
 
-    /// The same with clients from elsewhere.
-    pub(crate) fn with(client: impl Fn(u64) -> Client, nodes: &[u64], namespace: &str) -> Self {
+    /// The same with clients from elsewhere, each of which rests so long after a request.
+    pub(crate) fn with(
+        client: impl Fn(u64) -> Client,
+        nodes: &[u64],
+        namespace: &str,
+        pause: Duration,
+    ) -> Self {
         let (stop, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let writers = (0..WRITERS).map(|number| {
             let mut clients: Vec<Client> = nodes.iter().map(|node| client(*node)).collect();
@@ -65,7 +70,7 @@ impl Load {
             tokio::spawn(write(
                 clients,
                 collection(namespace),
-                number,
+                (number, pause),
                 (stop.clone(), acknowledged.clone()),
             ))
         });
@@ -105,6 +110,12 @@ impl Written {
     pub(crate) fn longest_outage(&self, from: Instant, to: Instant) -> Duration {
         let gaps = self.times.windows(2).filter(|pair| pair[1] > from && pair[0] < to);
         gaps.map(|pair| pair[1] - pair[0]).max().unwrap_or_default()
+    }
+
+    /// All the time in which nothing was acknowledged for longer than this.
+    pub(crate) fn outages(&self, longer_than: Duration) -> Duration {
+        let gaps = self.times.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.filter(|gap| *gap > longer_than).sum()
     }
 
     /// Everything acknowledged is there: each name, at its last acknowledged generation or a later
@@ -155,7 +166,7 @@ impl Written {
 async fn write(
     mut clients: Vec<Client>,
     collection: String,
-    writer: usize,
+    (writer, pause): (usize, Duration),
     (stop, acknowledged): (Arc<AtomicBool>, Arc<AtomicU64>),
 ) -> Written {
     let (mut written, mut number, mut generation) = (Written::default(), 0, 0);
@@ -190,6 +201,9 @@ async fn write(
                 (generation, number) = (0, number + 1);
                 clients.rotate_left(1);
             }
+        }
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
         }
     }
     written

@@ -2,25 +2,18 @@
 //! of requests that were not sampled.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use http::{Request, Response};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
-use hyper::service::service_fn;
-use hyper_util::rt::TokioIo;
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
-use opentelemetry_proto::tonic::common::v1::KeyValue;
+use hyper::body::Bytes;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
 use opentelemetry_proto::tonic::trace::v1::Span;
-use parking_lot::Mutex;
-use prost::Message;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
-use crate::support::{Client, Cluster, Mood, Receiver, eventually};
+use crate::support::{
+    Client, Cluster, Collector, Mood, Receiver, Told, attribute, attribute_text, eventually,
+    hexadecimal,
+};
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const CLIENT_SPAN: &str = "00f067aa0ba902b7";
@@ -32,83 +25,6 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const DATA: &str = "dGhlIGRhdGEgb2YgdGhlIHNlY3JldA==";
 /// From when on a request is slow.
 const SLOW_NANOS: u64 = 500_000_000;
-
-/// A collector that keeps what it gets over HTTP.
-#[derive(Clone, Default)]
-struct Collector(Arc<Mutex<Vec<Bytes>>>);
-
-/// A span, with the node that tells it.
-#[derive(Debug, Clone)]
-struct Told {
-    instance: String,
-    span: Span,
-}
-
-impl Collector {
-    /// Listens on a port that is free; gives the address.
-    async fn start() -> (Self, String) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let collector = Self::default();
-        let serving = collector.clone();
-        tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                let collector = serving.clone();
-                let service = service_fn(move |request| collector.clone().take(request));
-                let connection = hyper::server::conn::http1::Builder::new();
-                tokio::spawn(connection.serve_connection(TokioIo::new(stream), service));
-            }
-        });
-        (collector, address)
-    }
-
-    async fn take(self, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, hyper::Error> {
-        let is_traces = request.uri().path() == "/v1/traces";
-        let body = request.into_body().collect().await?.to_bytes();
-        if is_traces {
-            self.0.lock().push(body);
-        }
-        Ok(Response::new(Full::default()))
-    }
-
-    fn told(&self) -> Vec<Told> {
-        let mut told = Vec::new();
-        for body in &*self.0.lock() {
-            let request = ExportTraceServiceRequest::decode(body.clone()).unwrap();
-            for of in request.resource_spans {
-                let resource = of.resource.unwrap();
-                let instance = text(&resource.attributes, "service.instance.id");
-                assert_eq!(text(&resource.attributes, "service.name"), "quorate");
-                let spans = of.scope_spans.into_iter().flat_map(|scope| scope.spans);
-                told.extend(spans.map(|span| Told { instance: instance.clone(), span }));
-            }
-        }
-        told
-    }
-
-    /// The spans of a trace.
-    fn of_trace(&self, trace: &str) -> Vec<Told> {
-        let mut told = self.told();
-        told.retain(|told| hexadecimal(&told.span.trace_id) == trace);
-        told
-    }
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn attribute(attributes: &[KeyValue], key: &str) -> Option<Attribute> {
-    let found = attributes.iter().find(|attribute| attribute.key == key)?;
-    found.value.clone()?.value
-}
-
-fn text(attributes: &[KeyValue], key: &str) -> String {
-    match attribute(attributes, key) {
-        Some(Attribute::StringValue(text)) => text,
-        other => panic!("{key}: {other:?} of {attributes:?}"),
-    }
-}
 
 /// A configuration that asks a webhook about each new object of a resource.
 fn webhook(name: &str, resource: &str, policy: &str, client: &Value) -> Value {
@@ -137,7 +53,7 @@ fn client_config(receiver: &Receiver) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_create_through_a_follower_is_one_trace() {
-    let (collector, address) = Collector::start().await;
+    let (collector, address) = Collector::start("127.0.0.1").await;
     let endpoint = format!("--otlp-endpoint=http://{address}");
     let cluster = Cluster::start(3, &[&endpoint, "--log-format=json"]);
     for node in 1..=3 {
@@ -185,7 +101,7 @@ async fn a_create_through_a_follower_is_one_trace() {
     assert!(!collector.of_trace(TRACE).is_empty());
     for secret in [&*token, DATA, "the data of the secret", "of-the-query"] {
         let has = |body: &Bytes| body.windows(secret.len()).any(|part| part == secret.as_bytes());
-        assert!(!collector.0.lock().iter().any(has), "{secret}");
+        assert!(!collector.bodies().iter().any(has), "{secret}");
     }
 }
 
@@ -250,7 +166,7 @@ fn check_nodes(told: &[Told], (follower, leader): (u64, u64)) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_and_failed_requests_are_told_although_they_were_not_sampled() {
-    let (collector, address) = Collector::start().await;
+    let (collector, address) = Collector::start("127.0.0.1").await;
     let cluster = Cluster::start(1, &[&format!("--otlp-endpoint=http://{address}")]);
     cluster.ready(1).await;
     let mut client = cluster.client(1);
@@ -273,7 +189,7 @@ async fn slow_and_failed_requests_are_told_although_they_were_not_sampled() {
     let status = |told: &Told| attribute(&told.span.attributes, "http.response.status_code");
     assert_eq!(status(&slow), Some(Attribute::IntValue(201)));
     assert_eq!(status(&failed), Some(Attribute::IntValue(500)));
-    assert_eq!(text(&failed.span.attributes, "error.type"), "500");
+    assert_eq!(attribute_text(&failed.span.attributes, "error.type"), "500");
     let parts = collector.of_trace(&hexadecimal(&slow.span.trace_id));
     assert!(names(&parts).contains(&"handler"), "{:?}", names(&parts));
     // A machine may be so busy that others were slow as well.

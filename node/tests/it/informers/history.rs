@@ -15,20 +15,20 @@ pub(super) struct Change {
 
 /// All of it, in the order in which it came.
 #[derive(Debug, Default)]
-pub(super) struct History(Vec<Change>);
+pub(crate) struct History(Vec<Change>);
 
 impl History {
     pub(super) fn push(&mut self, change: Change) {
         self.0.push(change);
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Revisions rise, a name belongs to one object at a time, and nothing comes after a deletion.
     /// With a selector an object may go and come back, so that a deletion is not its end.
-    pub(super) fn check_order(&self, who: &str, selects: bool) {
+    pub(crate) fn check_order(&self, who: &str, selects: bool) {
         let mut alive: BTreeMap<&str, &str> = BTreeMap::new();
         let mut gone: BTreeSet<&str> = BTreeSet::new();
         let mut last = 0;

@@ -22,10 +22,10 @@ use crate::support::{Client, PATIENCE, eventually};
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A running informer; it ends with the test.
-pub(super) struct Informer {
-    pub(super) name: String,
+pub(crate) struct Informer {
+    pub(crate) name: String,
     /// The selector that it was given; empty for everything.
-    pub(super) selector: String,
+    pub(crate) selector: String,
     child: Child,
     input: ChildStdin,
     lists: watch::Receiver<usize>,
@@ -35,7 +35,7 @@ pub(super) struct Informer {
 
 impl Informer {
     /// Starts the program; the command has its arguments.
-    pub(super) fn start(name: &str, selector: &str, mut command: Command) -> Self {
+    pub(crate) fn start(name: &str, selector: &str, mut command: Command) -> Self {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -59,19 +59,19 @@ impl Informer {
     }
 
     /// Waits until it has listed that often.
-    pub(super) async fn listed(&mut self, times: usize) {
+    pub(crate) async fn listed(&mut self, times: usize) {
         let listed =
             tokio::time::timeout(PATIENCE, self.lists.wait_for(|lists| *lists >= times)).await;
         listed.unwrap_or_else(|_| panic!("{} does not list", self.name)).unwrap();
     }
 
     /// How often it has listed.
-    pub(super) fn lists(&self) -> usize {
+    pub(crate) fn lists(&self) -> usize {
         *self.lists.borrow()
     }
 
     /// Waits until it believes what a server says is there.
-    pub(super) async fn agrees(&mut self, client: &mut Client, collection: &str) {
+    pub(crate) async fn agrees(&mut self, client: &mut Client, collection: &str) {
         let path = format!("{collection}?labelSelector={}", self.selector.replace('=', "%3D"));
         let what = format!("{} believes what is there", self.name);
         eventually(&what, async || {
@@ -90,7 +90,7 @@ impl Informer {
     }
 
     /// Ends it; gives what it was told.
-    pub(super) async fn finish(mut self) -> History {
+    pub(crate) async fn finish(mut self) -> History {
         drop(self.input);
         let status = tokio::time::timeout(PATIENCE, self.child.wait()).await;
         let status = status.unwrap_or_else(|_| panic!("{} does not end", self.name)).unwrap();

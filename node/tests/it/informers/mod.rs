@@ -10,7 +10,7 @@ mod python;
 mod writers;
 
 use disturb::disturb;
-use informer::Informer;
+pub(crate) use informer::Informer;
 use writers::{Writers, Written};
 
 use crate::load::collection;

@@ -21,6 +21,9 @@ use tokio_rustls::client::TlsStream;
 /// After this long without an answer the outcome counts as unknown.
 const LIMIT: Duration = Duration::from_secs(15);
 
+/// The header of W3C's trace context.
+const TRACEPARENT: &str = "traceparent";
+
 /// An answer that arrived whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
@@ -50,7 +53,7 @@ pub(crate) struct Client {
     /// The Authorization header of every request.
     authorization: Option<String>,
     /// Further headers of every request.
-    headers: Vec<(&'static str, &'static str)>,
+    headers: Vec<(&'static str, String)>,
     sender: Option<SendRequest<Full<Bytes>>>,
 }
 
@@ -82,7 +85,19 @@ impl Client {
 
     /// The same client, which says this with every request.
     pub(crate) fn saying(self, headers: &[(&'static str, &'static str)]) -> Self {
-        Self { headers: headers.to_vec(), ..self }
+        let headers = headers.iter().map(|(name, value)| (*name, (*value).to_owned()));
+        Self { headers: headers.collect(), ..self }
+    }
+
+    /// Makes the requests from now on parts of this trace, whose client records it.
+    pub(crate) fn trace(&mut self, parent: String) {
+        self.headers.retain(|(name, _)| *name != TRACEPARENT);
+        self.headers.push((TRACEPARENT, parent));
+    }
+
+    /// Whether the server says that it is ready.
+    pub(crate) async fn is_ready(&mut self) -> bool {
+        self.send(Method::GET, "/readyz", None).await.is_ok_and(|answer| answer.status == 200)
     }
 
     /// Sends a request and waits for the whole answer. An error leaves it open what the server did.
@@ -131,7 +146,7 @@ impl Client {
             request = request.header("authorization", authorization);
         }
         for (name, value) in &self.headers {
-            request = request.header(*name, *value);
+            request = request.header(*name, value);
         }
         let request = request
             .header("host", &self.address)

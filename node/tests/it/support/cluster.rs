@@ -117,8 +117,7 @@ impl Cluster {
     pub(crate) async fn ready(&self, node: u64) {
         let mut client = self.client(node);
         eventually(&format!("node {node} is ready"), async || {
-            let answer = client.send(http::Method::GET, "/readyz", None).await.ok()?;
-            (answer.status == 200).then_some(())
+            client.is_ready().await.then_some(())
         })
         .await;
     }

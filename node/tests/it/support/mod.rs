@@ -4,6 +4,7 @@
 mod balancer;
 mod client;
 mod cluster;
+mod collector;
 mod compose;
 mod helm;
 mod kubectl;
@@ -14,7 +15,8 @@ mod watcher;
 pub(crate) use balancer::Balancer;
 pub(crate) use client::{Answer, Client};
 pub(crate) use cluster::{Cluster, free_port, quorate};
-pub(crate) use compose::Compose;
+pub(crate) use collector::{Collector, Told, attribute, attribute_text, hexadecimal};
+pub(crate) use compose::{API_NODE, Compose, Disks, VOTERS, deploy_image};
 pub(crate) use helm::Helm;
 pub(crate) use kubectl::Kubectl;
 pub(crate) use receiver::{Mood, Receiver};

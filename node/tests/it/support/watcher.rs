@@ -1,6 +1,8 @@
 //! A watch that resumes: when its stream breaks it goes on at the next node, after the last
 //! revision that it received.
 
+use std::time::Duration;
+
 use http::Method;
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -8,6 +10,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use super::Client;
+
+/// How long a stream may be silent. One through a network that is cut says nothing for ever.
+const SILENCE: Duration = Duration::from_secs(10);
 
 /// An event as it arrived.
 #[derive(Debug, Clone)]
@@ -64,7 +69,7 @@ async fn follow(
             return;
         }
         clients.rotate_left(1);
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
 
@@ -80,7 +85,9 @@ async fn stream(
         return Err(answer.status().to_string());
     }
     let (mut body, mut rest) = (answer.into_body(), Vec::new());
-    while let Some(frame) = body.frame().await {
+    loop {
+        let next = tokio::time::timeout(SILENCE, body.frame()).await;
+        let Some(frame) = next.map_err(|_| "nothing comes".to_owned())? else { return Ok(()) };
         let Ok(data) = frame.map_err(|error| error.to_string())?.into_data() else {
             continue;
         };
@@ -97,5 +104,4 @@ async fn stream(
             }
         }
     }
-    Ok(())
 }
