@@ -22,7 +22,6 @@ use opentelemetry::metrics::{Histogram, Meter, MeterProvider};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::metrics::{Instrument, PeriodicReader, SdkMeterProvider, Stream};
 use opentelemetry_sdk::resource::{EnvResourceDetector, TelemetryResourceDetector};
-use parking_lot::Mutex;
 use quorate_env::{Env, blocking};
 use quorate_metrics::{HistogramExport, MetricRow, MetricType, Registry, SampleValue, Since};
 
@@ -70,7 +69,9 @@ pub(crate) struct ServiceIdentity {
 pub(crate) struct Otlp {
     provider: SdkMeterProvider,
     meter: Meter,
-    histograms: Mutex<HashMap<&'static str, Histogram<f64>>>,
+    /// Made at the beginning: while the SDK gathers, it makes none, and waits for ever where that is
+    /// asked of it, as by a metric that is counted when it is gathered.
+    histograms: HashMap<&'static str, Histogram<f64>>,
 }
 
 impl Otlp {
@@ -101,7 +102,14 @@ impl Otlp {
             })
             .build();
         let meter = provider.meter(SERVICE);
-        Ok(Arc::new(Self { provider, meter, histograms: Mutex::default() }))
+        let rows = MetricRow::all().into_iter();
+        let rows = rows.filter(|row| row.metric_type == MetricType::Histogram);
+        let histogram = |row: MetricRow| {
+            let builder = meter.f64_histogram(row.name).with_description(row.text);
+            (row.name, builder.with_boundaries(row.buckets).build())
+        };
+        let histograms = rows.map(histogram).collect();
+        Ok(Arc::new(Self { provider, meter, histograms }))
     }
 
     /// Exports the counters and gauges of a registry.
@@ -157,11 +165,7 @@ fn values(registry: &Weak<Registry>, name: &str, mut tell: impl FnMut(f64, &[Key
 
 impl HistogramExport for Otlp {
     fn series(&self, row: &MetricRow, labels: &[(&str, &str)]) -> Box<dyn Fn(f64) + Send + Sync> {
-        let mut histograms = self.histograms.lock();
-        let histogram = histograms.entry(row.name).or_insert_with(|| {
-            let builder = self.meter.f64_histogram(row.name).with_description(row.text);
-            builder.with_boundaries(row.buckets.clone()).build()
-        });
+        let histogram = self.histograms.get(row.name).expect("the table has the metric");
         let labels: Vec<_> = labels
             .iter()
             .map(|(label, value)| KeyValue::new((*label).to_owned(), (*value).to_owned()))

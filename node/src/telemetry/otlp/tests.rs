@@ -51,6 +51,29 @@ fn contains(body: &[u8], text: &str) -> bool {
     body.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
+/// What is counted when it is read, as the requests that run are, must not wait for who reads it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_histogram_that_is_counted_while_all_is_gathered_reaches_a_collector() {
+    let env = SystemEnv::env();
+    let listener = env.network.listen("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.address());
+    let otlp = Otlp::start(Some(&endpoint), &env, &identity()).unwrap().unwrap();
+    let registry = Registry::new(&MetricsOptions::default(), Some(otlp.clone()));
+    otlp.observe(&registry);
+    let phases = registry.histogram::<1>("quorate_write_phase_duration_seconds");
+    registry.observe("quorate_store_revision", move |to| {
+        phases.observe(["admit"], 0.5);
+        to.add_count(&[], 7);
+    });
+    // A thread of its own: the runtime would wait for one of its own that hangs.
+    std::thread::spawn(move || otlp.stop());
+    let taken = tokio::time::timeout(std::time::Duration::from_secs(20), take(&*listener)).await;
+    let (_, body) = taken.expect("the metrics are sent");
+    for text in ["quorate_store_revision", "quorate_write_phase_duration_seconds", "admit"] {
+        assert!(contains(&body, text), "{text}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn metrics_reach_a_collector() {
     let env = SystemEnv::env();
