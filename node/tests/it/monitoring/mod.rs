@@ -16,6 +16,8 @@ const PROMTOOL: &str = "target/tools/promtool";
 const FROM_PROMETHEUS: [&str; 2] = ["up", "ALERTS"];
 /// Labels that a scrape adds.
 const OF_SCRAPES: [&str; 4] = ["job", "instance", "namespace", "pod"];
+/// Labels of the alerts that fire.
+const OF_ALERTS: [&str; 3] = ["alertname", "alertstate", "severity"];
 /// Labels with values that the sources need not name: groups of others, and numbers.
 const FREE: [&str; 3] = ["group", "code", "le"];
 
@@ -124,6 +126,7 @@ fn every_metric_of_rules_and_dashboards_exists() {
         .chain(recorded.values().flatten())
         .map(String::as_str)
         .chain(OF_SCRAPES)
+        .chain(OF_ALERTS)
         .chain(["le"])
         .collect();
     let mut seen = 0;
