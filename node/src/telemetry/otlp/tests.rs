@@ -8,6 +8,7 @@ use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_server::
 use opentelemetry_proto::tonic::collector::metrics::v1::{
     ExportMetricsServiceRequest, ExportMetricsServiceResponse,
 };
+use parking_lot::Mutex;
 use quorate_env::SystemEnv;
 use quorate_metrics::MetricsOptions;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -67,7 +68,7 @@ async fn a_histogram_that_is_counted_while_all_is_gathered_reaches_a_collector()
     });
     // A thread of its own: the runtime would wait for one of its own that hangs.
     std::thread::spawn(move || otlp.stop());
-    let taken = tokio::time::timeout(std::time::Duration::from_secs(20), take(&*listener)).await;
+    let taken = tokio::time::timeout(Duration::from_secs(20), take(&*listener)).await;
     let (_, body) = taken.expect("the metrics are sent");
     for text in ["quorate_store_revision", "quorate_write_phase_duration_seconds", "admit"] {
         assert!(contains(&body, text), "{text}");
