@@ -37,7 +37,7 @@ pub(crate) struct Tuning {
     /// Bytes of the archive beyond which the oldest goes before its time.
     #[arg(long, default_value = "10GiB", value_parser = bytes)]
     pub(crate) archive_size: u64,
-    /// Bytes of keys and values at which only deletes pass.
+    /// Bytes of keys and values at which nothing is added to them: deletes and renewals pass.
     #[arg(long, alias = "size-limit", default_value = "8GiB", value_parser = bytes)]
     pub(crate) store_size_limit: u64,
     /// Log entries after which the state is made durable, so that the log before can go. Bounds

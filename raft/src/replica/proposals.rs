@@ -87,7 +87,7 @@ impl Proposals {
         if self.proposer.raft.is_stopped() {
             return Err(NotApplied::NoLeader.into());
         }
-        self.limits.check(&txn, self.serving.snapshot().size())?;
+        self.limits.check(&txn, &self.serving.snapshot())?;
         let _under_way = self.admit(&txn)?;
         self.batches.decide(txn).await
     }

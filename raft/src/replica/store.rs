@@ -67,7 +67,7 @@ impl ReplicaStore {
 
     /// See [`Store::txn`].
     pub(super) async fn transact(&self, txn: &Txn) -> Result<Outcome, Error> {
-        self.proposals.limits().check(txn, 0)?;
+        self.proposals.limits().check_txn(txn)?;
         let deadline = Instant::now() + RETRY_FOR;
         loop {
             match self.attempt(txn).await {

@@ -28,6 +28,6 @@ pub struct Status {
     pub oldest: Revision,
     /// Bytes of keys and values now.
     pub size: u64,
-    /// At this size only deletes pass; 0 means no limit.
+    /// At this size nothing is added; 0 means no limit.
     pub size_limit: u64,
 }

@@ -51,8 +51,8 @@ pub async fn transaction_limit(store: Arc<dyn Store>) {
     subject.commit([subject.delete("k")]).await;
 }
 
-/// At the size limit puts are refused and certainly not applied, deletes pass, and puts come back
-/// once there is room.
+/// At the size limit what adds to the store is refused and certainly not applied. What does not
+/// passes: renewals and deletes; and puts come back once there is room.
 pub async fn size_limit(store: Arc<dyn Store>) {
     let subject = Subject::new(store, "limit").await;
     let limit = subject.store.status().size_limit;
@@ -74,6 +74,16 @@ pub async fn size_limit(store: Arc<dyn Store>) {
         }
         assert!(filled as u64 <= limit / 1024 + 1, "the limit of {limit} bytes holds");
     };
+    assert!(matches!(refused, Error::NotApplied(NotApplied::OutOfSpace { .. })), "{refused}");
+    // As a lease is renewed, and as an object that finalizers hold is marked for deletion.
+    subject.commit([subject.put("0", &"y".repeat(value.len()))]).await;
+    subject.commit([subject.put("1", &"x".repeat(value.len() + 100))]).await;
+    let grown = Txn {
+        conditions: vec![],
+        operations: vec![subject.put("2", &value.repeat(4))],
+        ..Txn::default()
+    };
+    let refused = within(subject.store.txn(grown)).await.expect_err("it grows");
     assert!(matches!(refused, Error::NotApplied(NotApplied::OutOfSpace { .. })), "{refused}");
     let revision = subject.commit([subject.delete("0"), subject.delete("1")]).await;
     let snapshot = subject.snapshot(revision).await;

@@ -90,7 +90,7 @@ impl Store for MemoryStore {
 
     async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
         let mut state = self.state.lock();
-        self.limits.check(&txn, state.size())?;
+        self.limits.check(&txn, &state.snapshot())?;
         let applied = state.apply(self.clock.now_ms(), &txn);
         if let Some(batch) = applied.batch {
             self.history.push(Arc::clone(&batch));
