@@ -16,10 +16,14 @@ pub mod disk;
 mod blocking;
 mod fatal;
 mod system;
+#[cfg(any(test, feature = "testing"))]
+mod vanishing;
 
 pub use blocking::{blocking, blocking_whenever_it_runs};
 pub use fatal::Fatal;
 pub use system::SystemEnv;
+#[cfg(any(test, feature = "testing"))]
+pub use vanishing::VanishingNetwork;
 
 /// The wall clock.
 pub trait Clock: Send + Sync + fmt::Debug {

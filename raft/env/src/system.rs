@@ -1,6 +1,10 @@
 //! The production environment: the system clock, the operating system's randomness, TCP.
 //!
-//! The only place in the raft and api crates that may touch them.
+//! The only place in the raft and api crates that may touch them. Every connection is probed by the
+//! operating system while nothing comes: one whose other end is gone without a word (power, cable,
+//! a firewall that has forgotten it) breaks after [`PROBE_AFTER`] and [`PROBES`] probes. Whoever
+//! waits for an answer to what it has sent has a limit of its own: the system would send that again
+//! for a quarter of an hour.
 
 #![expect(
     clippy::disallowed_methods,
@@ -9,14 +13,22 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::{Clock, Entropy, Env, Io, Listener, Network};
+
+/// Silence after which the other end of a connection is asked whether it is there.
+const PROBE_AFTER: Duration = Duration::from_secs(15);
+/// Between two such probes.
+const PROBE_INTERVAL: Duration = Duration::from_secs(5);
+/// Probes without an answer until the connection is broken.
+const PROBES: u32 = 3;
 
 /// The production environment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,9 +67,15 @@ impl Network for SystemEnv {
 
     async fn connect(&self, address: &str) -> io::Result<Box<dyn Io>> {
         let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
+        configure(&stream)?;
         Ok(Box::new(stream))
     }
+}
+
+fn configure(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let probes = TcpKeepalive::new().with_time(PROBE_AFTER).with_interval(PROBE_INTERVAL);
+    SockRef::from(stream).set_tcp_keepalive(&probes.with_retries(PROBES))
 }
 
 #[derive(Debug)]
@@ -70,7 +88,7 @@ struct TcpAcceptor {
 impl Listener for TcpAcceptor {
     async fn accept(&self) -> io::Result<(Box<dyn Io>, String)> {
         let (stream, peer) = self.listener.accept().await?;
-        stream.set_nodelay(true)?;
+        configure(&stream)?;
         Ok((Box::new(stream), peer.to_string()))
     }
 
@@ -103,6 +121,21 @@ mod tests {
             assert_eq!(text, "hello");
         };
         tokio::join!(client, server);
+    }
+
+    #[tokio::test]
+    async fn connections_are_probed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (opened, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
+        for stream in [opened.unwrap(), accepted.unwrap().0] {
+            configure(&stream).unwrap();
+            let socket = SockRef::from(&stream);
+            assert!(socket.keepalive().unwrap() && socket.tcp_nodelay().unwrap());
+            assert_eq!(socket.tcp_keepalive_time().unwrap(), PROBE_AFTER);
+            assert_eq!(socket.tcp_keepalive_interval().unwrap(), PROBE_INTERVAL);
+            assert_eq!(socket.tcp_keepalive_retries().unwrap(), PROBES);
+        }
     }
 
     #[test]
