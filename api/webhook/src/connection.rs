@@ -1,16 +1,19 @@
 //! An HTTP client of one TLS connection.
 //!
-//! Invariant: a connection is to one server and is not opened again by itself; the caller decides
-//! what a failure means. It follows no redirects and keeps no cookies.
+//! Invariants: an HTTP/2 server that no longer answers is noticed within [`PING_AFTER`] and
+//! [`PONG_TIMEOUT`], whether it is asked for something or not. A connection is to one server and is
+//! not opened again by itself; the caller decides what a failure means. It follows no redirects and
+//! keeps no cookies.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use quorate_env::Network;
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
@@ -26,6 +29,12 @@ pub const HTTP_1: [&[u8]; 1] = [b"http/1.1"];
 /// The HTTP/2 flow-control windows of this client: 4 MiB a stream, 16 MiB a connection.
 const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+
+/// Silence after which an HTTP/2 server is asked whether it lives, and how long it may take to
+/// answer. Less than webhooks may take by default, so that a call whose server is gone has time left
+/// for another connection.
+const PING_AFTER: Duration = Duration::from_secs(4);
+const PONG_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// An open connection.
 #[derive(Debug)]
@@ -66,6 +75,10 @@ impl Connection {
         let io = TokioIo::new(stream);
         if is_http2 {
             let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .keep_alive_interval(PING_AFTER)
+                .keep_alive_timeout(PONG_TIMEOUT)
+                .keep_alive_while_idle(true)
                 .initial_stream_window_size(STREAM_WINDOW_BYTES)
                 .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
                 .handshake(io)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use quorate_env::SystemEnv;
+use quorate_env::{Network, SystemEnv, VanishingNetwork};
 use quorate_meta::Value;
 use serde_json::json;
 
@@ -26,9 +26,12 @@ impl ServiceResolver for Services {
 }
 
 fn clients(server: &Server) -> Clients {
-    let env = SystemEnv::env();
+    clients_over(SystemEnv::env().network, server)
+}
+
+fn clients_over(network: Arc<dyn Network>, server: &Server) -> Clients {
     let services = Arc::new(Services(server.address.clone()));
-    Clients::new(Outside { network: env.network, clock: env.clock, services, roots: Vec::new() })
+    Clients::new(Outside { network, clock: SystemEnv::env().clock, services, roots: Vec::new() })
 }
 
 async fn post(clients: &Clients, config: &Value, millis: u64) -> Result<Answer, CallError> {
@@ -189,6 +192,35 @@ async fn a_used_connection_that_broke_is_replaced_once() {
     assert_eq!(told(&clients, &config).await, "200 ok");
     assert_eq!(told(&clients, &config).await, "200 again");
     assert_eq!(server.connections(), 2);
+}
+
+/// kubernetes#48610 and its like: clients kept sending to a server that was gone, on the connection
+/// that they had, for a quarter of an hour.
+#[tokio::test]
+async fn a_server_that_vanished_is_left_for_another_connection() {
+    for (protocols, survives) in [(&[&b"h2"[..]][..], true), (&[&b"http/1.1"[..]], false)] {
+        let server = Server::start_with(protocols).await;
+        let network = Arc::new(VanishingNetwork::over(SystemEnv::env().network));
+        let (clients, config) = (clients_over(network.clone(), &server), server.url("/"));
+        server.then(&[
+            Does::Answers(200, "one"),
+            Does::Answers(200, "two"),
+            Does::Answers(200, "three"),
+        ]);
+        assert_eq!(told(&clients, &config).await, "200 one");
+        network.vanish();
+        // HTTP/2 asks whether the server lives, and within the time that webhooks have by default
+        // the call is made once more.
+        let limit = if survives { 10_000 } else { 300 };
+        let first = post(&clients, &config, limit).await.map(|answer| answer.body);
+        match first {
+            Ok(body) => assert_eq!((survives, &body[..]), (true, &b"two"[..])),
+            Err(error) => assert_eq!((survives, error.failure()), (false, Failure::Timeout)),
+        }
+        let next = if survives { "200 three" } else { "200 two" };
+        assert_eq!(told(&clients, &config).await, next, "no later call is slow");
+        assert_eq!(server.connections(), 2);
+    }
 }
 
 /// Remembers what it is told.
