@@ -1,5 +1,6 @@
 //! Controllers of a deposed leader: an object that another leader changed since the controller read
-//! it stays as it is until the controller reads it again.
+//! it stays as it is until the controller reads it again; and a lease that was renewed since it was
+//! found expired is not revoked, as a leader of etcd did whose disk had stood still (etcd#15247).
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -91,4 +92,65 @@ async fn what_another_leader_published_stays() {
     assert_eq!(events.next().await.unwrap()["object"]["subsets"], subsets(3));
     *members.0.lock() = 4;
     assert_eq!(events.next().await.unwrap()["object"]["subsets"], subsets(4), "2 was overtaken");
+}
+
+const LEASES: &str = "/apis/coordination.svc.io/v1/namespaces/svc-system/leases";
+const LEASE_KEY: &[u8] = b"o/coordination.svc.io/leases/svc-system/apiserver-slept";
+
+/// A store behind which a lease is renewed just before it is removed, once.
+struct Renewed {
+    store: Arc<MemoryStore>,
+    /// The server through which its holder renews it.
+    other: Server,
+    removals: Mutex<u32>,
+}
+
+fn lease(renewed: &str) -> Value {
+    json!({
+        "metadata": {"name": "apiserver-slept", "labels": {"apiserver.svc.io/identity": "kube-apiserver"}},
+        "spec": {"holderIdentity": "h", "leaseDurationSeconds": 3600, "renewTime": renewed},
+    })
+}
+
+#[async_trait]
+impl Layer for Renewed {
+    fn below(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<Outcome, Error> {
+        let removes =
+            |one: &Operation| matches!(one, Operation::Delete { key } if key == LEASE_KEY);
+        if txn.operations.iter().any(removes) {
+            *self.removals.lock() += 1;
+            let path = format!("{LEASES}/apiserver-slept");
+            let body = json!({"spec": {"renewTime": "2029-12-31T23:59:59.000000Z"}}).to_string();
+            let merge = [("content-type", "application/merge-patch+json")];
+            assert_eq!(self.other.send(Method::PATCH, &path, &merge, body).await.status, 200);
+        }
+        self.store.txn(txn).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_was_renewed_elsewhere_is_not_revoked() {
+    let clock = Arc::<TestClock>::default();
+    let store = Arc::new(MemoryStore::new(MemoryOptions::new(clock.clone())));
+    let other = Server::over(store.clone(), clock.clone());
+    other.namespace("svc-system").await;
+    let expired = lease("2029-12-31T22:59:59.000000Z").to_string();
+    let made = other.send(Method::POST, LEASES, &[], expired).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let renewed = Arc::new(Renewed { store, other, removals: Mutex::default() });
+    let server = Server::over(renewed.clone(), clock);
+    let _controllers = server.defaults().await;
+    while *renewed.removals.lock() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    // Long enough for another look.
+    tokio::time::sleep(Duration::from_secs(2 * 3600)).await;
+    let left = server.get(&format!("{LEASES}/apiserver-slept")).await;
+    assert_eq!(left.status, 200, "{}", left.text());
+    assert_eq!(left.json()["spec"]["renewTime"], "2029-12-31T23:59:59.000000Z");
+    assert_eq!(*renewed.removals.lock(), 1, "it is no longer expired");
 }

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http2::SendRequest;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use quorate_api::server::{ApiServer, Handle, Limits, Options, ServerTls, TlsFiles};
-use quorate_env::SystemEnv;
+use quorate_env::{Network, SystemEnv, VanishingNetwork};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::pki_types::pem::PemObject;

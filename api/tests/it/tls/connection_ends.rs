@@ -98,6 +98,48 @@ async fn who_says_nothing_is_hung_up_on() {
         .expect("the preface of HTTP/2 has a limit");
 }
 
+/// The places that watches take.
+async fn watches(running: &Running) -> String {
+    let text = running.server.get("/metrics").await.text();
+    let name = "apiserver_longrunning_requests{verb=\"WATCH\"";
+    let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    line.rsplit(' ').next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn who_has_vanished_is_found_out() {
+    let short = Duration::from_millis(300);
+    let running = start_with(Limits { ping: short, pong: short, ..Limits::default() }).await;
+    let network = VanishingNetwork::over(SystemEnv::env().network);
+    let subject = running.authority.issue("admin", Some("system:masters"));
+    let mut config = client_config(&running.authority.pem, Some(subject));
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    let config = Arc::new(config);
+    let mut watchers = Vec::new();
+    for _ in 0..3 {
+        let io = network.connect(running.handle.address()).await.unwrap();
+        let name = ServerName::try_from("localhost").unwrap();
+        let stream = TlsConnector::from(config.clone()).connect(name, io).await.unwrap();
+        let (mut client, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .unwrap();
+        tokio::spawn(connection);
+        let answer = client.send_request(request("/api/v1/namespaces?watch=1")).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        watchers.push((client, answer));
+    }
+    sleep(short * 5).await;
+    assert_eq!(watches(&running).await, "3", "who answers may be silent");
+    network.vanish();
+    let gone = async {
+        while watches(&running).await != "0" {
+            sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(short * 20, gone).await.expect("their places are free again");
+}
+
 #[tokio::test]
 async fn who_is_never_let_in_is_hung_up_on() {
     let header = Duration::from_secs(2);
