@@ -70,6 +70,13 @@ impl Log {
         closed.await.map_err(|_| closed_error())?
     }
 
+    /// The first entry that waits to be made durable; `None` where all are.
+    pub(crate) fn first_waiting(&self) -> Option<u64> {
+        let state = self.state.lock();
+        let next = state.durable.next();
+        state.last.filter(|last| last.index >= next).map(|_| next)
+    }
+
     /// The last entry that should be purged because the log takes more than
     /// [`LogOptions::max_bytes`]; `None` as long as it does not. Down to half of it, so that the
     /// next purge is far off.

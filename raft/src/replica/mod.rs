@@ -14,6 +14,7 @@ mod config;
 mod forward;
 mod handle;
 mod log_compaction;
+mod log_watchdog;
 mod open;
 mod options;
 mod positions;

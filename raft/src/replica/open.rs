@@ -25,6 +25,7 @@ use super::background::BackgroundTasks;
 use super::config::config;
 use super::forward::Forwarder;
 use super::log_compaction::compact_by_size;
+use super::log_watchdog::watch_log;
 use super::options::ReplicaOptions;
 use super::proposals::Proposals;
 use super::read_index::ReadIndex;
@@ -144,6 +145,7 @@ pub(super) async fn open(options: ReplicaOptions) -> Result<Opened, ReplicaOpenE
     background.tasks.extend(fill_archive(&options, &parts));
     let Parts { raft, store, installs, .. } = parts;
     background.tasks.push(tokio::spawn(compact_by_size(raft.clone(), log.clone())));
+    background.tasks.push(tokio::spawn(watch_log(raft.clone(), log.clone())));
     background.tasks.push(tokio::spawn(watch_applying(
         raft.clone(),
         store.serving.clone(),

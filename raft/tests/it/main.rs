@@ -13,4 +13,6 @@ mod log;
 mod membership;
 mod recovery;
 mod rollback;
+mod silence;
+mod slow_disks;
 mod state_machine;

@@ -9,6 +9,7 @@
 pub(crate) mod far;
 mod pki;
 mod running;
+mod slow;
 mod wait;
 
 pub(crate) use pki::{Authority, TestSigner};

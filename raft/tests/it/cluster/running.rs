@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use quorate_env::disk::SystemDisk;
-use quorate_env::{Network, SystemEnv};
+use quorate_env::{Network, SystemEnv, VanishingNetwork};
 use quorate_raft::admin::{AdminAnswer, AdminRequest, JoinRequest, JoinToken, join};
 use quorate_raft::replica::{
     ArchiveSettings, BackfillOptions, Compaction, MemberOptions, ReplicaOpenError, ReplicaOptions,
@@ -21,6 +20,7 @@ use tempfile::TempDir;
 
 use super::far::{Distance, FarNetwork};
 use super::pki::CSR;
+use super::slow::{SlowDisk, SyncDelay};
 use super::{Authority, TestSigner, eventually, within};
 
 /// How long tokens live in tests, milliseconds.
@@ -52,6 +52,8 @@ pub(crate) struct Cluster {
     directory: TempDir,
     addresses: BTreeMap<NodeId, String>,
     running: BTreeMap<NodeId, Replica>,
+    networks: BTreeMap<NodeId, Arc<VanishingNetwork>>,
+    delays: BTreeMap<NodeId, Arc<SyncDelay>>,
 }
 
 impl Cluster {
@@ -69,6 +71,8 @@ impl Cluster {
             directory: tempfile::tempdir().unwrap(),
             addresses: BTreeMap::new(),
             running: BTreeMap::new(),
+            networks: BTreeMap::new(),
+            delays: BTreeMap::new(),
         };
         for node in 1..=voters {
             let credentials = cluster.authority.member(cluster.id, node);
@@ -138,6 +142,9 @@ impl Cluster {
 
     /// A running member becomes known by this number.
     async fn open_as(&mut self, node: NodeId, credentials: &Credentials) {
+        let network = VanishingNetwork::over(SystemEnv::env().network);
+        self.networks.insert(node, Arc::new(network));
+        self.delays.entry(node).or_default();
         let options = self.options(node, credentials);
         let replica =
             eventually("the data is free", async || match Replica::open(options.clone()).await {
@@ -156,6 +163,9 @@ impl Cluster {
     /// What a member is opened with.
     pub(crate) fn options(&self, node: NodeId, credentials: &Credentials) -> ReplicaOptions {
         let mut env = SystemEnv::env();
+        if let Some(network) = self.networks.get(&node) {
+            env.network = network.clone();
+        }
         if let Some(distance) = self.tuning.distance {
             env.network = Arc::new(FarNetwork { near: env.network, distance });
         }
@@ -168,7 +178,7 @@ impl Cluster {
             tls: Arc::new(PeerTls::new(credentials).unwrap()),
             signer: Arc::new(TestSigner { authority: self.authority.clone(), cluster: self.id }),
         };
-        let mut options = ReplicaOptions::new(member, Arc::new(SystemDisk), &self.folder(node));
+        let mut options = ReplicaOptions::new(member, self.disk(node), &self.folder(node));
         options.limits = self.tuning.limits;
         options.compaction = self.tuning.compaction;
         options.timing = self.tuning.timing;
@@ -191,6 +201,20 @@ impl Cluster {
             ..ArchiveSettings::new(self.folder(node).join("archive"))
         });
         options
+    }
+
+    fn disk(&self, node: NodeId) -> Arc<SlowDisk> {
+        Arc::new(SlowDisk(self.delays.get(&node).cloned().unwrap_or_default()))
+    }
+
+    /// Every sync of a file takes a member this much longer from now on, those under way too.
+    pub(crate) fn slow_down(&self, node: NodeId, by: Duration) {
+        self.delays[&node].set(by);
+    }
+
+    /// The connections of a member vanish; the others are not told.
+    pub(crate) fn vanish(&self, node: NodeId) {
+        self.networks[&node].vanish();
     }
 
     /// Where a member keeps its data.
