@@ -2,6 +2,7 @@
 //! `--ready` when it cannot carry out a consistent read, so that it can be a health check.
 
 mod archives;
+mod validity;
 
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use tokio::time::{Instant, sleep};
 use crate::admin::Admin;
 use crate::cli::{Output, Status, Target};
 use crate::error::Error;
+use crate::setup::now;
 use crate::terminal::{print_line, print_table};
 
 /// Between two questions whether a node is ready.
@@ -31,12 +33,14 @@ pub(crate) async fn run(Status { ready, wait, query }: &Status, env: &Env) -> Re
         true => None,
         false => Some(archives::ask(&status.members, admin, &query.target, env).await),
     };
+    let (ends, now) = (validity::read(&query.target.data_dir), now(env));
     match query.output {
         Output::Json => {
             let mut answer = to_json(&status);
             if let Some(archives) = &archives {
                 answer["archives"] = archives::to_json(archives);
             }
+            answer["certificates"] = validity::to_json(&ends, now);
             print_line(format_args!("{answer:#}"));
         }
         Output::Table => {
@@ -67,6 +71,8 @@ pub(crate) async fn run(Status { ready, wait, query }: &Status, env: &Env) -> Re
                 print_line("");
                 archives::print(archives);
             }
+            print_line("");
+            validity::print(&ends, now);
         }
     }
     Ok(())

@@ -23,8 +23,10 @@ pub(crate) mod names;
 mod platform;
 pub(crate) mod sealed;
 mod tls;
+mod validity;
 
 pub(crate) use authority::{Authority, Subject};
 pub(crate) use identity::{Identity, certificates};
 pub(crate) use platform::platform_roots;
 pub(crate) use tls::{client_config, peer_credentials, server_files};
+pub(crate) use validity::{CertificateFile, Validity};

@@ -10,16 +10,17 @@ use std::sync::Arc;
 use quorate_store::Store;
 
 use super::Parts;
+use super::certificate_ends::EndWarnings;
 use crate::error::Error;
 use crate::file_watch::{CheckTimer, FileStamps, files_of};
 use crate::files::read_text;
 use crate::log_once::LogOnce;
 use crate::pki::leaf::{is_due, is_for, is_issued_by};
-use crate::pki::{self, Identity, Subject, certificates, names, sealed};
+use crate::pki::{self, CertificateFile, Identity, Subject, certificates, names, sealed};
 use crate::setup::{now, server_names};
 
 /// Renews and reloads the certificates for as long as the node runs.
-pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
+pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>, files: Arc<[CertificateFile]>) {
     let mut timer = match CheckTimer::new() {
         Ok(timer) => timer,
         Err(error) => {
@@ -29,7 +30,7 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
     };
     // The node has read the files before this task began to watch them: they are read once more.
     let mut seen = FileStamps::default();
-    let mut renewals = renewals(&parts);
+    let (mut renewals, mut ends) = (renewals(&parts), EndWarnings::default());
     loop {
         for renewal in &mut renewals {
             let done = renewal.carry_out(&parts, &*store);
@@ -49,6 +50,7 @@ pub(super) async fn run(parts: Arc<Parts>, store: Arc<dyn Store>) {
                 }
             }
         }
+        ends.tell(&files, now(&parts.env));
         timer.next().await;
     }
 }

@@ -7,6 +7,7 @@
 mod authorities;
 mod backup_pages;
 mod backup_schedule;
+mod certificate_ends;
 mod certificates;
 mod health;
 mod issuer;

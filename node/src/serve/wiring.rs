@@ -32,7 +32,10 @@ use super::backup_schedule::BackupSchedule;
 use super::health::{Sources, Tasks};
 use super::issuer::StoreIssuer;
 use super::signer::Signer;
-use super::{Background, Parts, authorities, certificates, issuer, static_tokens, token_keys};
+use super::{
+    Background, Parts, authorities, certificate_ends, certificates, issuer, static_tokens,
+    token_keys,
+};
 use crate::allocator::return_memory;
 use crate::cli::{MetricsFlags, Switch, Switches, Tuning};
 use crate::error::Error;
@@ -230,11 +233,12 @@ pub(super) fn background(
     let controllers =
         [tokio::spawn(recovery), tokio::spawn(controllers.run()), tokio::spawn(publication)];
     let schedule = BackupSchedule::new(parts, &tuning.backup, &api.store, metrics)?;
+    let ends = certificate_ends::observe(metrics, parts, tuning);
     let mut followers = vec![
         tokio::spawn(informer.run()),
         tokio::spawn(token_keys::run(parts.clone(), api.clone())),
         tokio::spawn(issuer::run(parts.clone(), api.store.clone())),
-        tokio::spawn(certificates::run(parts.clone(), api.store.clone())),
+        tokio::spawn(certificates::run(parts.clone(), api.store.clone(), ends)),
         tokio::spawn(return_memory()),
         tokio::spawn(breaker_events::run(api.clone(), breaker_events::INTERVAL)),
         tokio::spawn(identity_lease::run(api.clone(), lease_options(&parts.config.api.advertise))),
