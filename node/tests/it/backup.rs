@@ -19,13 +19,13 @@ const RESTORED: u64 = 6;
 const RESTORED_TOO: u64 = 7;
 
 /// A repository of a test.
-struct Backups {
+pub(crate) struct Backups {
     repository: PathBuf,
     key: PathBuf,
 }
 
 impl Backups {
-    fn new(cluster: &Cluster) -> Self {
+    pub(crate) fn new(cluster: &Cluster) -> Self {
         let (repository, key) = (cluster.spare("backups"), cluster.spare("backup.key"));
         succeeds(&quorate(&["backup", "key"]).arg(&key).output().unwrap());
         let again = quorate(&["backup", "key"]).arg(&key).output().unwrap();
@@ -34,7 +34,7 @@ impl Backups {
     }
 
     /// Backs up by way of a node.
-    fn create(&self, cluster: &Cluster, node: u64, arguments: &[&str]) -> Output {
+    pub(crate) fn create(&self, cluster: &Cluster, node: u64, arguments: &[&str]) -> Output {
         let config = cluster.spare(&format!("{node}.kubeconfig"));
         if !config.exists() {
             std::fs::write(&config, Cluster::run(&["kubeconfig"], &cluster.node(node))).unwrap();
@@ -56,7 +56,7 @@ impl Backups {
     }
 
     /// The same with the addresses of a number.
-    fn restore_as(
+    pub(crate) fn restore_as(
         &self,
         cluster: &Cluster,
         number: u64,
@@ -247,7 +247,7 @@ async fn check_point(written: &Written, client: &mut Client, point: u64) {
     }
 }
 
-async fn ready(client: &mut Client) {
+pub(crate) async fn ready(client: &mut Client) {
     crate::support::eventually("the restored node is ready", async || {
         let answer = client.send(Method::GET, "/readyz", None).await.ok()?;
         (answer.status == 200).then_some(())
@@ -257,7 +257,7 @@ async fn ready(client: &mut Client) {
 
 /// What a command has printed that must have succeeded.
 #[track_caller]
-fn succeeds(output: &Output) -> String {
+pub(crate) fn succeeds(output: &Output) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     text(&output.stdout)

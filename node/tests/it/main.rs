@@ -34,6 +34,7 @@ mod load;
 mod membership;
 mod monitoring;
 mod overload;
+mod pains;
 mod past;
 mod peers;
 mod private;

@@ -121,8 +121,14 @@ async fn who_can_read_the_folder_of_a_member_needs_no_token() {
 
 /// Sets a folder up for a fourth node.
 pub(crate) fn join(cluster: &Cluster, through: u64, folder: &Path) {
+    join_at(cluster, through, 4, folder);
+}
+
+/// The same with the addresses of a number.
+pub(crate) fn join_at(cluster: &Cluster, through: u64, number: u64, folder: &Path) {
     let (token, hash) = token(cluster, through);
-    let output = join_command(cluster, through, folder, (&token, &hash)).output().unwrap();
+    let mut command = join_command_at(cluster, (through, number), folder, (&token, &hash));
+    let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -130,19 +136,21 @@ fn join_command(
     cluster: &Cluster,
     through: u64,
     folder: &Path,
+    credentials: (&str, &str),
+) -> Command {
+    join_command_at(cluster, (through, 4), folder, credentials)
+}
+
+fn join_command_at(
+    cluster: &Cluster,
+    (through, number): (u64, u64),
+    folder: &Path,
     (token, hash): (&str, &str),
 ) -> Command {
     let mut command =
         quorate(&["join", &cluster.peer_address(through), "--token", token, "--ca-hash", hash]);
-    command
-        .args([
-            "--bind",
-            &cluster.address(4),
-            "--peer-bind",
-            &cluster.peer_address(4),
-            "--data-dir",
-        ])
-        .arg(folder);
+    let (bind, peer_bind) = (cluster.address(number), cluster.peer_address(number));
+    command.args(["--bind", &bind, "--peer-bind", &peer_bind, "--data-dir"]).arg(folder);
     command
 }
 

@@ -30,10 +30,10 @@ async fn watchers_that_stop_reading_miss_nothing_and_cost_little() {
     }
     // What the changes themselves cost is known from those before; the first of these lie in
     // buffers of the connections.
-    let before = resident(&cluster);
+    let before = cluster.resident(1);
     let expect = change_often(&mut client).await;
     let last = *expect.last().unwrap();
-    let grown = resident(&cluster).saturating_sub(before);
+    let grown = cluster.resident(1).saturating_sub(before);
     println!("{STALLED} watchers that do not read: {} MB more", grown >> 20);
     assert!(
         grown < STALLED as u64 * STALLED_BYTES + CHANGE_BYTES as u64 * CHANGES * 2,
@@ -141,11 +141,4 @@ impl Stalled {
         drop(self.client);
         self.seen
     }
-}
-
-fn resident(cluster: &Cluster) -> u64 {
-    let pid = std::fs::read_to_string(cluster.node(1).join("pid")).unwrap();
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
 }

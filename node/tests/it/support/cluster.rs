@@ -42,7 +42,17 @@ impl Cluster {
     /// The same in a folder that may hold something already; `log` says how much the nodes log, if
     /// not as usual.
     pub(crate) fn start_with(nodes: usize, arguments: &[&str], folder: TempDir, log: &str) -> Self {
-        let port = free_port();
+        Self::start_on(free_port(), nodes, arguments, folder, log)
+    }
+
+    /// The same with the ports from this one on.
+    pub(crate) fn start_on(
+        port: u16,
+        nodes: usize,
+        arguments: &[&str],
+        folder: TempDir,
+        log: &str,
+    ) -> Self {
         let supervisor = supervise(&folder.path().join("data"), nodes, port, arguments, log);
         Self { folder, port, supervisor, others: vec![] }
     }
@@ -94,6 +104,44 @@ impl Cluster {
         while is_running(&pid) {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    /// Sends a signal to a node's process.
+    pub(crate) fn signal(&self, node: u64, name: &str) {
+        signal(&self.pid(node), name);
+    }
+
+    fn pid(&self, node: u64) -> String {
+        std::fs::read_to_string(self.node(node).join("pid")).unwrap()
+    }
+
+    /// Bytes of memory that a node's process has now.
+    pub(crate) fn resident(&self, node: u64) -> u64 {
+        self.memory(node, "VmRSS:")
+    }
+
+    /// The most that it had since [`Cluster::forget_peak`].
+    pub(crate) fn peak_resident(&self, node: u64) -> u64 {
+        self.memory(node, "VmHWM:")
+    }
+
+    /// Measures the peak from here on.
+    pub(crate) fn forget_peak(&self, node: u64) {
+        std::fs::write(format!("/proc/{}/clear_refs", self.pid(node)), "5").unwrap();
+    }
+
+    fn memory(&self, node: u64, what: &str) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid(node))).unwrap();
+        let line = status.lines().find(|line| line.starts_with(what)).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 1024
+    }
+
+    /// The value of a metric of a node; `None` where it has no such line.
+    pub(crate) async fn metric(&self, node: u64, series: &str) -> Option<f64> {
+        let page = self.client(node).get("/metrics").await.expect(200).body;
+        let lines = page.as_str().unwrap().lines();
+        let value = lines.filter_map(|line| line.strip_prefix(series)?.strip_prefix(' ')).next()?;
+        value.parse().ok()
     }
 
     /// Starts a node again, or a further one; does not wait.
