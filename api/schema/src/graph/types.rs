@@ -13,7 +13,8 @@ use super::{Shape, Text};
 pub struct TypeId(pub(super) u32);
 
 impl TypeId {
-    pub(super) fn index(self) -> usize {
+    /// Its place among the types of its graph.
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 

@@ -5,6 +5,7 @@
 //! Lists and maps are parsed by the caller.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use quorate_meta::Value;
 
@@ -68,6 +69,92 @@ impl<'a> Lexer<'a> {
             text.push_str(self.slice(self.at, end));
             self.at = end;
         }
+    }
+
+    /// A string, at its opening quote: where it is in the text when it has no escapes, else `None`,
+    /// and what it says is appended.
+    pub(crate) fn string_place(
+        &mut self,
+        unescaped: &mut Vec<u8>,
+    ) -> Result<Option<Range<usize>>, Error> {
+        let start = self.at + 1;
+        self.at = plain_end(self.text.as_bytes(), start);
+        if self.peek() == Some(b'"') {
+            self.at += 1;
+            return Ok(Some(start..self.at - 1));
+        }
+        let mut plain = start;
+        loop {
+            unescaped.extend_from_slice(&self.text.as_bytes()[plain..self.at]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(None);
+                }
+                Some(b'\\') => {
+                    let char = self.escape()?;
+                    unescaped.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes());
+                }
+                _ => return Err(self.unexpected("in string literal")),
+            }
+            plain = self.at;
+            self.at = plain_end(self.text.as_bytes(), plain);
+        }
+    }
+
+    /// Steps over a value of which nothing but its end is looked for: brackets are counted.
+    pub(crate) fn skip_value(&mut self) -> Result<(), Error> {
+        let mut open = 0_usize;
+        loop {
+            match self.peek() {
+                Some(b'"') => self.skip_string()?,
+                Some(b'{' | b'[') => {
+                    open += 1;
+                    self.at += 1;
+                    continue;
+                }
+                Some(b'}' | b']') if open > 0 => {
+                    open -= 1;
+                    self.at += 1;
+                }
+                Some(b',' | b':' | b' ' | b'\n' | b'\t' | b'\r') if open > 0 => {
+                    self.at += 1;
+                    continue;
+                }
+                Some(b'-' | b'0'..=b'9' | b'a'..=b'z') => self.skip_word(),
+                _ => return Err(self.unexpected("looking for beginning of value")),
+            }
+            if open == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Steps over a number, `true`, `false` or `null`.
+    fn skip_word(&mut self) {
+        while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'0'..=b'9' | b'a'..=b'z' | b'E')) {
+            self.at += 1;
+        }
+    }
+
+    fn skip_string(&mut self) -> Result<(), Error> {
+        self.at += 1;
+        loop {
+            self.at = plain_end(self.text.as_bytes(), self.at);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some(b'\\') => self.at = (self.at + 2).min(self.text.len()),
+                _ => return Err(self.unexpected("in string literal")),
+            }
+        }
+    }
+
+    /// Where the next byte is.
+    pub(crate) fn at(&self) -> usize {
+        self.at
     }
 
     fn escape(&mut self) -> Result<char, Error> {

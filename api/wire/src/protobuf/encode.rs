@@ -29,6 +29,13 @@ pub fn encode_message(graph: &Graph, ty: TypeId, value: &Value) -> Result<Vec<u8
     Ok(out)
 }
 
+/// What is written for a field that is absent.
+pub(super) fn zero_field(graph: &Graph, tag: u32, field: &Field) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::new();
+    Encoder { graph }.field(tag, field, &Map::new(), 1, &mut out)?;
+    Ok(out)
+}
+
 struct Encoder<'g> {
     graph: &'g Graph,
 }
@@ -165,7 +172,7 @@ fn wrapped(tag: u32, items: &[Value], out: &mut Vec<u8>) -> Result<(), Error> {
 }
 
 /// The fields that have a number, in the order of their numbers.
-fn by_tag(ty: &TypeDef) -> Vec<(u32, &Field)> {
+pub(super) fn by_tag(ty: &TypeDef) -> Vec<(u32, &Field)> {
     let mut fields: Vec<_> =
         ty.fields.iter().filter_map(|field| Some((field.tag?, &**field))).collect();
     fields.sort_by_key(|(tag, _)| *tag);

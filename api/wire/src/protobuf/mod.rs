@@ -6,19 +6,27 @@
 //! Hostile input is an error: sizes and depth have named limits, and a claimed length allocates
 //! nothing.
 //!
+//! Objects that are stored as JSON are not read into a tree first: the transcoder
+//! (`transcode.rs`) writes the encoder's bytes from the text.
+//!
 //! Not here: content negotiation (`Names::is_protobuf`), and whether a kind suits a request.
 
 mod decode;
 mod encode;
 mod envelope;
 mod error;
+mod json_reader;
+mod lengths;
 mod openapi;
 mod partial;
+mod plan;
 mod reader;
 mod scalar;
 mod stream;
+mod tape;
 #[cfg(test)]
 mod tests;
+mod transcode;
 mod writer;
 
 pub use decode::{decode, decode_message};
@@ -30,3 +38,4 @@ pub use openapi::{
 };
 pub use reader::{MAX_BYTES, MAX_DEPTH};
 pub use stream::{around_list, write_frame, write_item};
+pub use transcode::Transcoder;

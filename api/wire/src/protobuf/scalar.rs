@@ -21,12 +21,13 @@ use super::{Error, Problem, writer};
 use crate::json;
 
 /// Padded base64; as in JSON bodies, unused bits at the end may be set.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
+pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-const NANOS_PER_MICRO: i64 = 1000;
+/// Of a microsecond.
+pub(super) const NANOS_PER_MICRO: i64 = 1000;
 
 /// Integers up to here are the same in a double.
 const EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;

@@ -7,6 +7,7 @@ use quorate_schema::{Graph, TypeId};
 mod envelope;
 mod hostile;
 mod round_trip;
+mod transcode;
 mod vectors;
 
 /// One type with every form of field.

@@ -9,7 +9,7 @@ use crate::protobuf::{decode, decode_message, encode, encode_message};
 use crate::random::Random;
 
 /// The types of all kinds and lists that have a protobuf form.
-fn types(graph: &Graph) -> Vec<TypeId> {
+pub(super) fn types(graph: &Graph) -> Vec<TypeId> {
     let ids: BTreeSet<TypeId> =
         graph.kinds().iter().flat_map(|kind| [Some(kind.ty), kind.list_ty]).flatten().collect();
     ids.into_iter()

@@ -1,0 +1,89 @@
+//! The lengths of what the transcoder writes.
+
+use super::plan::Step;
+use super::tape::{Content, Node};
+
+/// Bytes of a number in base 128.
+pub(super) fn varint_len(number: u64) -> usize {
+    let bits = 64 - (number | 1).leading_zeros() as usize;
+    bits.div_ceil(7)
+}
+
+/// Bytes of the key of a field.
+pub(super) fn key_len(tag: u32) -> usize {
+    varint_len(u64::from(tag) << 3)
+}
+
+/// Bytes of a part with its length before it.
+pub(super) fn delimited_len(len: usize) -> usize {
+    varint_len(len as u64) + len
+}
+
+/// Bytes of a value after its key; not of lists and maps, which have a key for each part.
+pub(super) fn value_len(node: &Node) -> usize {
+    match node.content {
+        Content::Number(_) | Content::Double(_) => node.len as usize,
+        _ => delimited_len(node.len as usize),
+    }
+}
+
+/// Bytes of the entry of a map, without its own key and length.
+pub(super) fn entry_len(key: &Node, value: &Node) -> usize {
+    2 + value_len(key) + value_len(value)
+}
+
+/// Bytes of a list whose key has so many.
+pub(super) fn list_len(key: usize, elements: &[Node]) -> usize {
+    elements.iter().map(|element| key + value_len(element)).sum()
+}
+
+/// Bytes of a message around texts.
+pub(super) fn wrapped_len(texts: &[Node]) -> usize {
+    list_len(1, texts)
+}
+
+/// Bytes of a map whose key has so many.
+pub(super) fn map_len(key: usize, entries: &[Node]) -> usize {
+    let pairs = entries.chunks_exact(2);
+    pairs.map(|pair| key + delimited_len(entry_len(&pair[0], &pair[1]))).sum()
+}
+
+/// Bytes of a message.
+pub(super) fn message_len(steps: &[Step], parts: &[Node]) -> usize {
+    steps_len(steps, 0, &mut parts.iter().peekable())
+}
+
+/// Bytes of what some steps write, of which the first is the step `at` of its message.
+pub(super) fn steps_len<'n>(
+    steps: &[Step],
+    mut at: usize,
+    parts: &mut std::iter::Peekable<impl Iterator<Item = &'n Node>>,
+) -> usize {
+    let (mut len, mut rest) = (0, steps);
+    while let Some((step, after)) = rest.split_first() {
+        rest = after;
+        match step {
+            Step::Field(field) => {
+                len += match parts.next_if(|part| usize::from(part.step) == at) {
+                    Some(part) => field_len(field.tag, part),
+                    None => field.zero.len(),
+                };
+            }
+            Step::Inline { tag, steps } => {
+                let (inner, after) = rest.split_at(*steps);
+                len += key_len(*tag) + delimited_len(steps_len(inner, at + 1, parts));
+                rest = after;
+                at += steps;
+            }
+        }
+        at += 1;
+    }
+    len
+}
+
+fn field_len(tag: u32, part: &Node) -> usize {
+    match part.content {
+        Content::List(_) | Content::Map(_) => part.len as usize,
+        _ => key_len(tag) + value_len(part),
+    }
+}
