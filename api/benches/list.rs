@@ -1,4 +1,5 @@
-//! Throughput of a long list: 5,000 objects of 1.5 KB as JSON, unpaged.
+//! Throughput of a long list: 5,000 objects of 1.5 KB, unpaged, as JSON and in the other forms that
+//! controllers ask for.
 //!
 //! `cargo bench -p quorate-api --bench list`. A bar to hold: 1 GB/s over the loopback without TLS.
 //! What TLS adds shows beside `quorate bench list`, which measures a running cluster.
@@ -39,6 +40,17 @@ const OBJECTS: usize = 5_000;
 /// Bytes of text in each object; with its metadata it is 1.5 KB.
 const TEXT_BYTES: usize = 1_100;
 const LIST: &str = "/api/v1/namespaces/bench/configmaps";
+const JSON: &str = "application/json";
+/// The other forms of a list, by their Accept headers.
+const FORMS: [(&str, &str); 4] = [
+    ("protobuf", "application/vnd.svc.protobuf"),
+    ("metadata", "application/json;as=PartialObjectMetadataList;g=meta.svc.io;v=v1"),
+    (
+        "metadata in protobuf",
+        "application/vnd.svc.protobuf;as=PartialObjectMetadataList;g=meta.svc.io;v=v1",
+    ),
+    ("table", "application/json;as=Table;g=meta.svc.io;v=v1"),
+];
 const PLACES: usize = 4;
 /// Bytes that the client takes from its socket at a time.
 const TAKEN_BYTES: usize = 256 << 10;
@@ -74,7 +86,17 @@ fn api() -> Arc<Api> {
 }
 
 async fn send(api: &Arc<Api>, method: Method, path: &str, body: String) -> Response<Body> {
-    let request = Request::builder().method(method).uri(path).header("accept", "application/json");
+    send_as(api, method, path, "application/json", body).await
+}
+
+async fn send_as(
+    api: &Arc<Api>,
+    method: Method,
+    path: &str,
+    accept: &str,
+    body: String,
+) -> Response<Body> {
+    let request = Request::builder().method(method).uri(path).header("accept", accept);
     filters::handle(api, &identity(), request.body(Full::new(Bytes::from(body))).unwrap()).await
 }
 
@@ -94,8 +116,9 @@ async fn fill(api: &Arc<Api>) {
 }
 
 /// Makes a list; how many bytes it has.
-async fn made(api: &Arc<Api>) -> usize {
-    let mut body = pin!(send(api, Method::GET, LIST, String::new()).await.into_body());
+async fn made(api: &Arc<Api>, accept: &str) -> usize {
+    let list = send_as(api, Method::GET, LIST, accept, String::new()).await;
+    let mut body = pin!(list.into_body());
     let mut bytes = 0;
     while let Some(frame) = std::future::poll_fn(|context| body.as_mut().poll_frame(context)).await
     {
@@ -144,11 +167,16 @@ fn lists(criterion: &mut Criterion) {
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let api = api();
     runtime.block_on(fill(&api));
-    let bytes = runtime.block_on(made(&api));
+    let bytes = runtime.block_on(made(&api, JSON));
     assert!(bytes > OBJECTS * TEXT_BYTES);
     let mut group = criterion.benchmark_group(format!("a list of {bytes} bytes"));
     group.throughput(Throughput::Bytes(bytes as u64));
-    group.bench_function("made", |bencher| bencher.iter(|| runtime.block_on(made(&api))));
+    group.bench_function("made", |bencher| bencher.iter(|| runtime.block_on(made(&api, JSON))));
+    for (form, accept) in FORMS {
+        group.bench_function(format!("made as {form}"), |bencher| {
+            bencher.iter(|| runtime.block_on(made(&api, accept)));
+        });
+    }
     let mut stream = TcpStream::connect(serve(&runtime, api.clone())).unwrap();
     let mut buffer = vec![0; TAKEN_BYTES];
     assert!(taken(&mut stream, &mut buffer) >= bytes);

@@ -241,6 +241,7 @@ impl Api {
             catalogue: &self.catalogue,
             authorizer: &self.authorizer,
             service_accounts: &self.authentication.service_accounts,
+            messages: self.formats.messages(),
         };
         observe(&self.metrics.registry, &observed);
     }

@@ -15,7 +15,7 @@ use quorate_meta::{Names, well_known};
 use quorate_schema::Graph;
 use smallvec::SmallVec;
 
-use crate::encoding::{Cbor, Protobuf};
+use crate::encoding::{Cbor, Messages, Protobuf};
 
 /// The syntax of the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,6 +172,7 @@ pub(crate) fn meant<'c>(
 #[derive(Debug, Clone)]
 pub struct Formats {
     graph: Arc<Graph>,
+    messages: Arc<Messages>,
     cbor: bool,
 }
 
@@ -179,7 +180,12 @@ impl Formats {
     /// The syntaxes for a schema; CBOR only where it is switched on.
     #[must_use]
     pub fn new(graph: Arc<Graph>, cbor: bool) -> Self {
-        Self { graph, cbor }
+        Self { messages: Arc::new(Messages::new(graph.clone())), graph, cbor }
+    }
+
+    /// The protobuf messages that are shared by all requests.
+    pub(crate) fn messages(&self) -> &Arc<Messages> {
+        &self.messages
     }
 
     /// Whether CBOR is switched on.
@@ -255,7 +261,7 @@ impl Formats {
             }
             other => {
                 let name = self.graph.names().protobuf_media_type(other)?;
-                Some(Media::Protobuf(Protobuf::new(self.graph.clone(), name)))
+                Some(Media::Protobuf(Protobuf::new(self.messages.clone(), name)))
             }
         }
     }

@@ -2,12 +2,16 @@
 //! schema.
 
 mod cbor;
+mod message_cache;
+mod messages;
 mod protobuf;
 
 use quorate_meta::GroupVersion;
 use quorate_schema::{Graph, TypeId};
 
 pub use cbor::Cbor;
+pub(crate) use message_cache::MessageForm;
+pub(crate) use messages::{Messages, ObjectVersion};
 pub use protobuf::Protobuf;
 
 /// The type of a kind or of its list, in the name that the client asked for.

@@ -2,12 +2,15 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use quorate_store::Revision;
+use quorate_store::{Entry, Revision};
+use quorate_wire::protobuf::Envelope;
 
 use super::compression;
+use super::object_messages::StoredObject;
 use super::render::Renderer;
 use crate::Api;
 use crate::body::Body;
+use crate::encoding::ObjectVersion;
 use crate::handlers::Request;
 use crate::respond;
 use quorate_registry::error::Error;
@@ -28,7 +31,23 @@ pub(super) async fn object(
     let resource = request.resource()?;
     let renderer = Renderer::new(api, request, resource, false)?;
     let value = stored_codec::converted(resource, value).await?;
-    rendered(api, request, status, &renderer, &value, revision)
+    let object = StoredObject { value: &value, version: None };
+    rendered(api, request, status, &renderer, object, revision)
+}
+
+/// The same of what is in the store under a key.
+pub(super) async fn stored(
+    api: &Api,
+    request: &Request<'_>,
+    key: &[u8],
+    entry: &Entry,
+) -> Result<Response<Body>, Error> {
+    let resource = request.resource()?;
+    let renderer = Renderer::new(api, request, resource, false)?;
+    let value = stored_codec::converted(resource, &entry.value).await?;
+    let version = Some(ObjectVersion { key, revision: entry.modified });
+    let object = StoredObject { value: &value, version };
+    rendered(api, request, StatusCode::OK, &renderer, object, entry.modified)
 }
 
 /// What a renderer writes as the answer.
@@ -37,10 +56,18 @@ pub(super) fn rendered(
     request: &Request<'_>,
     status: StatusCode,
     renderer: &Renderer,
-    value: &Bytes,
+    object: StoredObject<'_>,
     revision: Revision,
 ) -> Result<Response<Body>, Error> {
     measure("encode", || {
+        if let Some(message) = renderer.message(object, revision, Bytes::clone) {
+            let raw = &message.map_err(|error| Error::internal(error.to_string()))?;
+            let (api_version, kind) = renderer.item_names();
+            let body = Envelope { api_version, kind, raw }.write();
+            let response = respond::encoded(&request.format, status, body.into());
+            return Ok(compression::apply(api, request, response));
+        }
+        let value = object.value;
         let mut out = Vec::with_capacity(value.len() + ENVELOPE_BYTES);
         renderer
             .object(value, revision, true, &mut out)

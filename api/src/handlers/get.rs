@@ -2,7 +2,7 @@
 //! moment of the past.
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::Response;
 use quorate_meta::{GroupResource, Status};
 use quorate_store::{Revision, Snapshot};
 
@@ -22,8 +22,7 @@ pub(super) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let entry = snapshot.get(&key).ok_or_else(|| {
         freshness::failure(api, snapshot.revision(), Status::not_found(&named(resource), name))
     })?;
-    let shown = answer::object(api, request, StatusCode::OK, &entry.value, entry.modified);
-    let mut response = shown.await?;
+    let mut response = answer::stored(api, request, &key, entry).await?;
     freshness::tell(api, snapshot.revision(), &mut response);
     Ok(response)
 }

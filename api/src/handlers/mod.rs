@@ -27,6 +27,7 @@ mod health;
 mod index;
 mod list;
 mod metrics;
+mod object_messages;
 mod openapi;
 mod openid;
 mod options;
@@ -45,6 +46,7 @@ mod update;
 mod version;
 mod watch;
 mod write;
+mod wrong_shape;
 
 pub(crate) use past::gone_catalogue;
 pub(crate) use request::Request;

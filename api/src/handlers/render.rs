@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::{BufMut, Bytes};
-use quorate_meta::{SmolStr, Status, Value, well_known};
+use quorate_meta::{SmolStr, Value, well_known};
 use quorate_schema::TypeId;
 use quorate_store::Revision;
 use quorate_wire::json;
@@ -19,6 +19,8 @@ use quorate_wire::stored::{
 use crate::Api;
 use crate::handlers::Request;
 use crate::handlers::list::rope::Rope;
+use crate::handlers::object_messages::{ObjectMessages, StoredObject};
+use crate::handlers::wrong_shape::wrong_shape;
 use crate::negotiation::{Media, Shape};
 use crate::tables::{Include, Layout};
 use quorate_registry::error::Error;
@@ -33,6 +35,8 @@ pub(crate) struct Renderer {
     form: ObjectForm,
     /// In which syntax the answer is wanted.
     media: Media,
+    /// Where the answer is in protobuf.
+    messages: Option<ObjectMessages>,
     now_ms: u64,
 }
 
@@ -72,13 +76,21 @@ impl Renderer {
                 layout: Layout::new(request.catalogue.graph(), resource)?,
             },
         };
-        Ok(Self {
+        let renderer = Self {
             api_version: request.info.api_version.clone(),
             resource: resource.clone(),
             form,
             media: request.format.media.clone(),
+            messages: None,
             now_ms: api.env.clock.now_ms(),
-        })
+        };
+        Ok(renderer.with_messages())
+    }
+
+    fn with_messages(self) -> Self {
+        let (names, ty) = (self.item_names(), self.item_type());
+        let messages = ObjectMessages::find(&self.media, &self.resource, names, ty);
+        Self { messages, ..self }
     }
 
     /// The renderer of what a subresource answers, if that is of a kind and version of its own:
@@ -88,10 +100,9 @@ impl Renderer {
         request: &Request<'_>,
         form: &Arc<Resource>,
     ) -> Result<Self, Error> {
-        Ok(Self {
-            api_version: form.api_version.as_str().into(),
-            ..Self::new(api, request, form, false)?
-        })
+        let renderer = Self::new(api, request, form, false)?;
+        let api_version = form.api_version.as_str().into();
+        Ok(Self { api_version, ..renderer }.with_messages())
     }
 
     /// The resource that is rendered.
@@ -207,6 +218,23 @@ impl Renderer {
         }
     }
 
+    /// `apiVersion` and `kind` of one object.
+    pub(crate) fn item_names(&self) -> (&str, &str) {
+        (self.list_type().0, self.item_kind())
+    }
+
+    /// What `take` makes of the message of an object; `None` where the answer has none. `take` may
+    /// copy what is short, and no more.
+    pub(super) fn message<T>(
+        &self,
+        object: StoredObject<'_>,
+        revision: Revision,
+        take: impl FnMut(&Bytes) -> T,
+    ) -> Option<Result<T, CorruptValue>> {
+        let json = |out: &mut Vec<u8>| self.item(object.value, revision, out);
+        Some(self.messages.as_ref()?.with(&self.resource, object, json, take))
+    }
+
     /// Everything of a list before its first item.
     pub(crate) fn list_head(&self, meta: &ListMeta, out: &mut Vec<u8>) {
         if matches!(self.form, ObjectForm::Table { .. }) {
@@ -229,11 +257,8 @@ impl Renderer {
         let ObjectForm::Table { layout, .. } = &self.form else {
             return Ok(0);
         };
-        Ok(layout.rank(&StoredRef::parse(value)?.to_value(
-            &self.api_version,
-            &self.resource.kind,
-            0,
-        )?))
+        let (version, kind) = (&self.api_version, &self.resource.kind);
+        Ok(layout.rank(&StoredRef::parse(value)?.to_value(version, kind, 0)?))
     }
 
     /// One item of a list.
@@ -312,8 +337,8 @@ impl Renderer {
             Cow::Borrowed(value)
         };
         let stored = StoredRef::parse(&shown)?;
-        let object: Value =
-            stored.to_value(&self.api_version, &self.resource.kind, revision.get())?;
+        let (version, kind, revision) = (&self.api_version, &self.resource.kind, revision.get());
+        let object: Value = stored.to_value(version, kind, revision)?;
         out.put_slice(b"{\"cells\":");
         layout.cells(&object, self.now_ms, out);
         if let Some(conditions) = layout.conditions(&object) {
@@ -324,18 +349,12 @@ impl Renderer {
             Include::None => {}
             Include::Metadata => {
                 out.put_slice(b",\"object\":");
-                splice_partial(out, &stored, api_version, revision.get());
+                splice_partial(out, &stored, api_version, revision);
             }
             Include::Object => {
                 out.put_slice(b",\"object\":");
                 stored_codec::read_served(&self.resource, value, |stored| {
-                    splice_object(
-                        out,
-                        stored,
-                        &self.api_version,
-                        &self.resource.kind,
-                        revision.get(),
-                    );
+                    splice_object(out, stored, version, kind, revision);
                 })?;
             }
         }
@@ -361,21 +380,4 @@ fn put_list_meta(meta: &ListMeta, out: &mut Vec<u8>) {
         out.put_slice(format!(",\"remainingItemCount\":{remaining}").as_bytes());
     }
     out.put_slice(b"}");
-}
-
-fn wrong_shape(resource: &Resource, list: bool) -> Error {
-    let package =
-        resource.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
-    let message = if list {
-        let kind = &resource.list_kind;
-        format!(
-            "you requested PartialObjectMetadata, but the requested object is a list (*{package}.{kind})"
-        )
-    } else {
-        let kind = &resource.kind;
-        format!(
-            "you requested PartialObjectMetadataList, but the requested object is not a list (*{package}.{kind})"
-        )
-    };
-    Status::failure(quorate_meta::Reason::NotAcceptable, message).into()
 }

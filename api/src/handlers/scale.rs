@@ -12,6 +12,7 @@ use quorate_meta::{Cause, Map, Status, Time, Value};
 use quorate_schema::apply::Config;
 use quorate_store::{Entry, Revision};
 
+use super::object_messages::StoredObject;
 use super::render::Renderer;
 use super::{answer, apply, freshness, get, patch};
 use crate::Api;
@@ -71,14 +72,9 @@ fn shown(
         return respond::value(&request.format, StatusCode::OK, scale);
     }
     let renderer = Renderer::of_subresource(api, request, form)?;
-    answer::rendered(
-        api,
-        request,
-        StatusCode::OK,
-        &renderer,
-        &stored_codec::encode(form, scale)?,
-        revision,
-    )
+    let value = stored_codec::encode(form, scale)?;
+    let object = StoredObject { value: &value, version: None };
+    answer::rendered(api, request, StatusCode::OK, &renderer, object, revision)
 }
 
 async fn get(

@@ -18,6 +18,7 @@ use quorate_store::{Status, Store};
 use super::allocations;
 use super::object_counts::ObjectCounts;
 use crate::audit::Audit;
+use crate::encoding::Messages;
 
 /// What is known of the build of a server; what is not known is empty.
 pub(crate) struct BuildFacts {
@@ -38,6 +39,7 @@ pub(crate) struct Observed<'o> {
     pub(crate) catalogue: &'o Arc<CurrentCatalogue>,
     pub(crate) authorizer: &'o Arc<Authorizer>,
     pub(crate) service_accounts: &'o Arc<ServiceAccountTokens>,
+    pub(crate) messages: &'o Arc<Messages>,
 }
 
 /// Observes them.
@@ -53,6 +55,7 @@ pub(crate) fn observe(registry: &Registry, observed: &Observed<'_>) {
     services(registry, observed.store, observed.catalogue);
     allocations::observe(registry, observed.names, observed.store);
     audit(registry, observed.audit);
+    messages(registry, observed.messages);
 }
 
 fn build(registry: &Registry, build: &BuildFacts, emulated: Release) {
@@ -237,4 +240,17 @@ fn audit(registry: &Registry, audit: Option<&Arc<Audit>>) {
     observe("apiserver_audit_event_total", |audit| vec![("", audit.told())], false);
     observe("apiserver_audit_error_total", |audit| audit.dropped_by_sink(), true);
     observe("apiserver_audit_level_total", |audit| audit.requests_by_level(), true);
+}
+
+fn messages(registry: &Registry, messages: &Arc<Messages>) {
+    let kept = messages.clone();
+    registry.observe("quorate_protobuf_cache_size_bytes", move |to| {
+        to.add_count(&[], kept.counts().bytes);
+    });
+    let asked = messages.clone();
+    registry.observe("quorate_protobuf_cache_lookups_total", move |to| {
+        let counts = asked.counts();
+        to.add_count(&["hit"], counts.hits);
+        to.add_count(&["miss"], counts.misses);
+    });
 }

@@ -154,3 +154,100 @@ async fn a_watch_is_made_of_frames() {
     let (kind, tree) = read(&frame[start..], "core/v1.ConfigMap");
     assert_eq!((kind.as_str(), &tree["metadata"]["name"]), ("v1 ConfigMap", &json!("n")));
 }
+
+/// The bodies of all frames of a watch that has ended, with the types of their events.
+fn frames(mut body: &[u8], ty: &str) -> Vec<(String, Value)> {
+    let mut events = Vec::new();
+    while let Some((length, rest)) = body.split_first_chunk::<4>() {
+        let (frame, rest) = rest.split_at(u32::from_be_bytes(*length) as usize);
+        let kind = String::from_utf8_lossy(&frame[2..2 + usize::from(frame[1])]).into_owned();
+        let start = frame.windows(4).position(|bytes| bytes == b"k8s\0").unwrap();
+        events.push((kind, read(&frame[start..], ty).1));
+        body = rest;
+    }
+    events
+}
+
+#[tokio::test]
+async fn what_is_kept_is_never_stale() {
+    let server = Server::with_namespace().await;
+    for name in ["m", "n"] {
+        server.create("a", name, &[("x", "1")]).await;
+    }
+    let [one, both] = [format!("{MAPS}/m"), MAPS.to_owned()];
+    for turn in 0..3 {
+        // The first read makes the message, the second one finds it.
+        for _ in 0..2 {
+            check(&server, &both, "core/v1.ConfigMapList", "v1 ConfigMapList").await;
+            check(&server, &one, "core/v1.ConfigMap", "v1 ConfigMap").await;
+        }
+        let patched = server.patch("m", json!({"data": {"turn": turn.to_string()}})).await;
+        let old = format!("{MAPS}?resourceVersion={patched}&resourceVersionMatch=Exact&limit=9");
+        check(&server, &both, "core/v1.ConfigMapList", "v1 ConfigMapList").await;
+        // A dry run answers with an object that is nowhere stored, under a version that is.
+        let body = json!({"metadata": {"name": "m"}, "data": {"dry": "run"}}).to_string();
+        let dry = format!("{one}?dryRun=All");
+        let answer = server.send(Method::PUT, &dry, &[("accept", SVC)], body).await;
+        assert_eq!(read(&answer.body, "core/v1.ConfigMap").1["data"], json!({"dry": "run"}));
+        check(&server, &one, "core/v1.ConfigMap", "v1 ConfigMap").await;
+        server.patch("m", json!({"data": {"later": turn.to_string()}})).await;
+        check(&server, &both, "core/v1.ConfigMapList", "v1 ConfigMapList").await;
+        // An older state after a newer one has been kept.
+        check(&server, &old, "core/v1.ConfigMapList", "v1 ConfigMapList").await;
+        check(&server, &one, "core/v1.ConfigMap", "v1 ConfigMap").await;
+    }
+    let text = server.get("/metrics").await.text();
+    let number = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).expect(name);
+        line.rsplit(' ').next().unwrap().parse::<u64>().unwrap()
+    };
+    assert!(number("quorate_protobuf_cache_lookups_total{result=\"hit\"}") >= 9, "{text}");
+    assert!(number("quorate_protobuf_cache_lookups_total{result=\"miss\"}") >= 8);
+    assert!(number("quorate_protobuf_cache_size_bytes") > 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_that_stops_to_match_is_told_as_it_matched() {
+    let server = Server::with_namespace().await;
+    let first = server.create("a", "m", &[("x", "1")]).await;
+    let last = server.patch("m", json!({"metadata": {"labels": {"x": "2"}}})).await;
+    let watch =
+        |query: &str| format!("{MAPS}?watch=1&timeoutSeconds=1&resourceVersion={first}{query}");
+    let check = async |query: &str, expect: &str, label: &str| {
+        let answer = server.get_as(&watch(query), SVC).await;
+        let events = frames(&answer.body, "core/v1.ConfigMap");
+        let [(kind, object)] = &events[..] else { panic!("{events:?}") };
+        let metadata = &object["metadata"];
+        let found = (kind.as_str(), &metadata["labels"]["x"], &metadata["resourceVersion"]);
+        assert_eq!(found, (expect, &json!(label), &json!(last)), "{query}");
+    };
+    // Both are told with the same revision, and only one of them is the version of it.
+    for _ in 0..2 {
+        check("&labelSelector=x%3D1", "DELETED", "1").await;
+        check("", "MODIFIED", "2").await;
+        check("&labelSelector=x%3D2", "ADDED", "2").await;
+    }
+}
+
+#[tokio::test]
+async fn each_version_has_a_message_of_its_own() {
+    let server = Server::with_namespace().await;
+    let scalers = |version: &str| {
+        format!("/apis/autoscaling/{version}/namespaces/a/horizontalpodautoscalers")
+    };
+    let scaler = json!({"metadata": {"name": "h"}, "spec": {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+        "minReplicas": 1, "maxReplicas": 3, "targetCPUUtilizationPercentage": 70,
+    }});
+    let answer = server.send(Method::POST, &scalers("v1"), &[], scaler.to_string()).await;
+    assert_eq!(answer.status, 201);
+    for _ in 0..2 {
+        for version in ["v1", "v2"] {
+            let (list, one) = (scalers(version), format!("{}/h", scalers(version)));
+            let ty = format!("autoscaling/{version}.HorizontalPodAutoscaler");
+            let kind = format!("autoscaling/{version} HorizontalPodAutoscaler");
+            check(&server, &one, &ty, &kind).await;
+            check(&server, &list, &format!("{ty}List"), &format!("{kind}List")).await;
+        }
+    }
+}

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures::Stream;
-use quorate_store::Snapshot;
+use quorate_store::{Entry, Snapshot};
 use quorate_wire::stored::CorruptValue;
 
 use super::rope::Rope;
@@ -26,7 +26,7 @@ use crate::metrics::ListMeter;
 /// Bytes after which a buffer is handed on; the last object may exceed it.
 pub(super) const BUFFER_BYTES: usize = 128 * 1024;
 /// Objects looked at in one go.
-const SCAN_OBJECTS: usize = 4096;
+const SCAN_OBJECTS: u64 = 4096;
 
 /// The state of a list that is being written.
 #[derive(Clone)]
@@ -106,37 +106,66 @@ impl ListStream {
         self.ended && self.ready.is_empty()
     }
 
+    /// Whether buffers wait to be handed on.
+    pub(super) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// How many items there are among the next objects; `None` at the end. Nothing is written of
     /// what has been counted.
     pub(super) fn count_some(&mut self) -> Result<Option<usize>, CorruptValue> {
         if self.ended {
             return Ok(None);
         }
+        let mut items = Items(0);
+        self.walk(&mut items)?;
+        Ok(Some(items.0))
+    }
+
+    /// How many bytes the next objects have in protobuf; `None` at the end. Nothing is written of
+    /// what has been measured, and nothing may have begun to be.
+    pub(super) fn measure_some(&mut self) -> Result<Option<u64>, CorruptValue> {
+        if self.ended {
+            return Ok(None);
+        }
+        let mut bytes = ItemBytes(0);
+        self.walk(&mut bytes)?;
+        Ok(Some(bytes.0))
+    }
+
+    /// Goes through the next objects, a bounded number of them and until the sink is full.
+    fn walk(&mut self, sink: &mut impl ItemSink) -> Result<Walked, CorruptValue> {
         let SourcePart { snapshot, more } =
             self.source.part(&self.prefix, self.cursor.as_deref())?;
-        let (mut items, mut cursor) = (0, None);
+        let (mut cursor, mut walked) = (None, Walked::default());
         let (mut ended, mut interrupted) = (more.is_none(), false);
-        for (seen, (key, entry)) in snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
-        {
-            if seen == SCAN_OBJECTS {
+        for (key, entry) in snapshot.range(&self.prefix, self.cursor.as_deref()) {
+            if sink.is_full() || walked.looked_at == SCAN_OBJECTS {
                 (ended, interrupted) = (false, true);
                 break;
             }
-            cursor = Some(key.clone());
-            items += match &self.selection {
-                Some(selection) => usize::from(selection.matches(&entry.value)?),
-                None => 1,
+            (cursor, walked.looked_at) = (Some(key), walked.looked_at + 1);
+            let selected = match &self.selection {
+                Some(selection) => selection.matches(&entry.value)?,
+                None => true,
             };
+            if selected {
+                let further = std::mem::replace(&mut self.any_item, true);
+                sink.add(&self.writer, (key, entry), further)?;
+                walked.items += 1;
+            }
             if self.stop.as_ref() == Some(key) {
                 break;
             }
         }
-        self.ended = ended;
-        self.cursor = cursor.or(self.cursor.take());
+        if let Some(cursor) = cursor {
+            self.cursor = Some(cursor.clone());
+        }
         if !interrupted && more.is_some() {
             self.cursor = more;
         }
-        Ok(Some(items))
+        self.ended = ended;
+        Ok(walked)
     }
 
     /// What stands before and after so many items in CBOR.
@@ -175,41 +204,11 @@ impl ListStream {
             self.begun = true;
             self.writer.head(&self.meta, out.text())?;
         }
-        let SourcePart { snapshot, more } =
-            self.source.part(&self.prefix, self.cursor.as_deref())?;
-        let (mut cursor, mut looked_at, mut items) = (None, 0, 0);
-        let (mut ended, mut interrupted) = (more.is_none(), false);
-        for (seen, (key, entry)) in snapshot.range(&self.prefix, self.cursor.as_deref()).enumerate()
-        {
-            if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
-                (ended, interrupted) = (false, true);
-                break;
-            }
-            (cursor, looked_at) = (Some(key), looked_at + 1);
-            let selected = match &self.selection {
-                Some(selection) => selection.matches(&entry.value)?,
-                None => true,
-            };
-            if selected {
-                let further = std::mem::replace(&mut self.any_item, true);
-                self.writer.item(&entry.value, entry.modified, further, &mut out)?;
-                items += 1;
-            }
-            if self.stop.as_ref() == Some(key) {
-                break;
-            }
-        }
-        if let Some(cursor) = cursor {
-            self.cursor = Some(cursor.clone());
-        }
+        let Walked { looked_at, items } = self.walk(&mut out)?;
         if let Some(meter) = &self.meter {
             meter.looked_at(looked_at, items);
         }
-        if !interrupted && more.is_some() {
-            self.cursor = more;
-        }
-        if ended {
-            self.ended = true;
+        if self.ended {
             self.writer.tail(&self.meta, self.any_item, out.text())?;
         }
         Ok(out)
@@ -223,6 +222,76 @@ impl ListStream {
     /// Small lists should not cost a large buffer, long ones should not grow it step by step.
     fn capacity(&self) -> usize {
         if self.begun { BUFFER_BYTES + BUFFER_BYTES / 4 } else { 4096 }
+    }
+}
+
+/// What becomes of the items that are found.
+trait ItemSink {
+    /// Whether it takes no more in one go.
+    fn is_full(&self) -> bool;
+
+    /// Takes an item; `further` when the list has had one before.
+    fn add(
+        &mut self,
+        writer: &ListWriter,
+        item: (&Bytes, &Entry),
+        further: bool,
+    ) -> Result<(), CorruptValue>;
+}
+
+/// Objects that were gone through.
+#[derive(Default)]
+struct Walked {
+    looked_at: u64,
+    items: u64,
+}
+
+/// Counts items.
+struct Items(usize);
+
+/// Counts their bytes in protobuf.
+struct ItemBytes(u64);
+
+impl ItemSink for Items {
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn add(&mut self, _: &ListWriter, _: (&Bytes, &Entry), _: bool) -> Result<(), CorruptValue> {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+impl ItemSink for ItemBytes {
+    /// What is not kept has to be made, which must not hold up other requests.
+    fn is_full(&self) -> bool {
+        self.0 >= 8 * BUFFER_BYTES as u64
+    }
+
+    fn add(
+        &mut self,
+        writer: &ListWriter,
+        (key, entry): (&Bytes, &Entry),
+        _: bool,
+    ) -> Result<(), CorruptValue> {
+        self.0 += writer.item_len(key, entry)? as u64;
+        Ok(())
+    }
+}
+
+impl ItemSink for Rope {
+    fn is_full(&self) -> bool {
+        self.len() >= BUFFER_BYTES
+    }
+
+    fn add(
+        &mut self,
+        writer: &ListWriter,
+        item: (&Bytes, &Entry),
+        further: bool,
+    ) -> Result<(), CorruptValue> {
+        writer.item(item, further, self)
     }
 }
 

@@ -6,17 +6,18 @@
 //! they are the items alone: what stands around them depends on their number.
 
 use bytes::Bytes;
-use quorate_meta::{Status, Value};
+use quorate_meta::Value;
 use quorate_schema::TypeId;
-use quorate_store::Revision;
+use quorate_store::Entry;
 use quorate_wire::cbor::around_list;
-use quorate_wire::protobuf::write_item;
+use quorate_wire::protobuf::{item_len, write_item_head};
 use quorate_wire::stored::CorruptValue;
 use quorate_wire::{json, yaml};
 
 use super::rope::Rope;
-use crate::encoding::{Cbor, Protobuf};
+use crate::encoding::{Cbor, ObjectVersion, Protobuf};
 use crate::handlers::Request;
+use crate::handlers::object_messages::{StoredObject, unfit};
 use crate::handlers::render::{ListMeta, Renderer};
 use crate::negotiation::Media;
 use quorate_registry::error::Error;
@@ -33,7 +34,7 @@ pub(super) struct ListWriter {
 enum ListSyntax {
     Json,
     Yaml,
-    Protobuf { writer: Protobuf, list: TypeId, item: TypeId },
+    Protobuf { writer: Protobuf, list: TypeId },
     Cbor(Cbor),
 }
 
@@ -47,10 +48,10 @@ impl ListWriter {
             Media::Json => ListSyntax::Json,
             Media::Yaml => ListSyntax::Yaml,
             Media::Protobuf(writer) => {
-                let ((api_version, list), item) = (renderer.list_type(), renderer.item_kind());
-                let (list, item) =
-                    (writer.type_of(api_version, list)?, writer.type_of(api_version, item)?);
-                ListSyntax::Protobuf { writer: writer.clone(), list, item }
+                let (api_version, list) = renderer.list_type();
+                writer.type_of(api_version, renderer.item_kind())?;
+                let list = writer.type_of(api_version, list)?;
+                ListSyntax::Protobuf { writer: writer.clone(), list }
             }
             Media::Cbor(writer) => ListSyntax::Cbor(writer.clone()),
         };
@@ -74,10 +75,9 @@ impl ListWriter {
             ListSyntax::Yaml => {
                 yaml::list_head(&self.empty(meta)?, self.renderer.items_field(), out)
             }
-            ListSyntax::Protobuf { writer, list, .. } => {
-                out.extend_from_slice(
-                    &writer.message_of_json(*list, &self.empty_text(meta)).map_err(unfit)?,
-                );
+            ListSyntax::Protobuf { writer, list } => {
+                let head = writer.messages().of_json(*list, &self.empty_text(meta));
+                out.extend_from_slice(&head.map_err(unfit)?);
             }
             ListSyntax::Cbor(_) => {}
         }
@@ -109,31 +109,52 @@ impl ListWriter {
     /// One item; `further` when one has been written before.
     pub(super) fn item(
         &self,
-        value: &Bytes,
-        revision: Revision,
+        (key, entry): (&Bytes, &Entry),
         further: bool,
         out: &mut Rope,
     ) -> Result<(), CorruptValue> {
+        let (value, revision) = (&entry.value, entry.modified);
         if matches!(self.syntax, ListSyntax::Json) {
             if further {
                 out.text().push(b',');
             }
             return self.renderer.item_in_pieces(value, revision, out);
         }
+        if matches!(self.syntax, ListSyntax::Protobuf { .. }) {
+            // A short message is copied while others wait for it.
+            let large = self.message(key, entry, |message| take_short(message, out))?;
+            large.into_iter().for_each(|message| out.share(message));
+            return Ok(());
+        }
         let out = out.text();
         let mut json = Vec::with_capacity(value.len());
         self.renderer.item(value, revision, &mut json)?;
         match &self.syntax {
-            ListSyntax::Json => {}
+            ListSyntax::Json | ListSyntax::Protobuf { .. } => {}
             ListSyntax::Yaml => yaml::list_item(&json::parse(&json)?.0, out),
-            ListSyntax::Protobuf { writer, item, .. } => {
-                write_item(&writer.message_of_json(*item, &json).map_err(unfit)?, out);
-            }
             ListSyntax::Cbor(writer) => {
                 writer.item_of_json(self.renderer.item_type(), &json, out).map_err(unfit)?
             }
         }
         Ok(())
+    }
+
+    /// Bytes of one item in protobuf.
+    pub(super) fn item_len(&self, key: &Bytes, entry: &Entry) -> Result<usize, CorruptValue> {
+        self.message(key, entry, |message| item_len(message.len()))
+    }
+
+    /// What `take` makes of the message of an item.
+    fn message<T>(
+        &self,
+        key: &Bytes,
+        entry: &Entry,
+        take: impl FnMut(&Bytes) -> T,
+    ) -> Result<T, CorruptValue> {
+        let version = Some(ObjectVersion { key, revision: entry.modified });
+        let object = StoredObject { value: &entry.value, version };
+        let taken = self.renderer.message(object, entry.modified, take);
+        taken.unwrap_or(Err(CorruptValue::Header("its kind has no protobuf form")))
     }
 
     /// Everything after the last item, of which there was `any` or none.
@@ -154,8 +175,12 @@ impl ListWriter {
     }
 }
 
-/// A stored object that does not fit its own schema.
-fn unfit(error: Box<Status>) -> CorruptValue {
-    tracing::error!(%error, "a stored object cannot be written in the wanted syntax");
-    CorruptValue::Header("it does not fit the schema of its kind")
+/// Appends an item with its message, but for a large message, which is given back to be shared.
+fn take_short(message: &Bytes, out: &mut Rope) -> Option<Bytes> {
+    write_item_head(message.len(), out.text());
+    if Rope::is_large(message) {
+        return Some(message.clone());
+    }
+    out.text().extend_from_slice(message);
+    None
 }

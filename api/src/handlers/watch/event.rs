@@ -11,10 +11,12 @@ use quorate_schema::TypeId;
 use quorate_store::{Event, Revision};
 use quorate_wire::cbor::write_event;
 use quorate_wire::json;
-use quorate_wire::protobuf::write_frame;
+use quorate_wire::protobuf::{write_frame, write_object_frame};
 use quorate_wire::stored::CorruptValue;
 
+use crate::encoding::ObjectVersion;
 use crate::fanout::{EventKey, Watcher};
+use crate::handlers::object_messages::StoredObject;
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 use crate::negotiation::Media;
@@ -56,14 +58,22 @@ fn matching<'a>(
     }
 }
 
-/// Writes an event's line, its frame in protobuf or its data item in CBOR.
+/// Writes an event's line, its frame in protobuf or its data item in CBOR. `key` is the object's.
 pub(super) fn line(
     renderer: &Renderer,
+    key: &Bytes,
     seen: &Seen<'_>,
     revision: Revision,
     first: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), CorruptValue> {
+    // What is told of a deletion is another version than that of its revision.
+    let version = (seen.kind != DELETED).then_some(ObjectVersion { key, revision });
+    let object = StoredObject { value: seen.value, version };
+    if let Some(message) = renderer.message(object, revision, Bytes::clone) {
+        let framed = write_object_frame(seen.kind, renderer.item_names(), &message?, out);
+        return framed.map_err(|_| CorruptValue::Header("it is too large for a frame"));
+    }
     write(renderer, seen.kind, renderer.item_type(), out, |out| {
         renderer.object(seen.value, revision, first, out)
     })
@@ -81,7 +91,7 @@ pub(super) fn shared_line(
 ) -> Result<Bytes, CorruptValue> {
     let make = || {
         let mut out = Vec::with_capacity(seen.value.len() + 128);
-        line(renderer, seen, revision, first, &mut out)?;
+        line(renderer, &event.key, seen, revision, first, &mut out)?;
         Ok(out.into())
     };
     match variant {

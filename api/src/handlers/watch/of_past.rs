@@ -189,7 +189,8 @@ impl PastWatch {
             let Some(seen) = event::classify(change, selection).map_err(broken)? else { continue };
             let before = out.len();
             let first = std::mem::take(&mut self.first);
-            event::line(&self.renderer, &seen, batch.revision, first, out).map_err(broken)?;
+            event::line(&self.renderer, &change.key, &seen, batch.revision, first, out)
+                .map_err(broken)?;
             self.meter.made(&[u32::try_from(out.len() - before).unwrap_or(u32::MAX)]);
         }
         Ok(())

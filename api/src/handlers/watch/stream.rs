@@ -168,6 +168,7 @@ impl WatchStream {
                 let before = out.len();
                 event::line(
                     &self.parts.renderer,
+                    key,
                     &seen,
                     entry.modified,
                     std::mem::take(&mut self.first),

@@ -37,5 +37,5 @@ pub use openapi::{
     openapi_v2, openapi_v2_definitions, openapi_v2_head, openapi_v2_paths, openapi_v3,
 };
 pub use reader::{MAX_BYTES, MAX_DEPTH};
-pub use stream::{around_list, write_frame, write_item};
+pub use stream::{around_list, item_len, write_frame, write_item_head, write_object_frame};
 pub use transcode::Transcoder;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use quorate_meta::Map;
+use quorate_meta::{GroupVersionKind, Map};
 
 use super::round_trip::types;
 use super::*;
@@ -140,6 +140,34 @@ fn spoiled(value: &Value, random: &mut Random<'_>) -> Value {
         ][random.index(8)]
         .clone(),
     }
+}
+
+/// A sample of every kind that is stored.
+const SAMPLES: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../node/tests/it/samples/every.yaml"));
+
+#[test]
+fn every_sample() {
+    let transcoder = Transcoder::new(Arc::new(Graph::builtin(Naming::Kubernetes.names())));
+    let graph = transcoder.graph();
+    let metadata = graph.type_named("meta/v1.PartialObjectMetadata").expect("a type").id;
+    let mut kinds = 0;
+    for sample in SAMPLES.split("\n---\n") {
+        let (mut object, _) = crate::yaml::parse(sample.as_bytes()).expect(sample);
+        let text = |name: &str| object.str_at(&[name]).unwrap_or_default().to_owned();
+        let version = quorate_meta::GroupVersion::parse(&text("apiVersion")).expect(sample);
+        let kind = GroupVersionKind::new(version.group, version.version, text("kind"));
+        let Some(kind) = graph.kind(&kind) else { continue };
+        quorate_schema::decode(graph, kind.ty, &mut object).expect(sample);
+        for id in [kind.ty, metadata] {
+            let text = json::to_vec(&object);
+            let found = transcoder.message(id, &text);
+            assert_eq!(found, encoded(graph, id, &text), "{sample}");
+            assert!(found.is_some(), "{sample}");
+        }
+        kinds += 1;
+    }
+    assert!(kinds > 50, "{kinds}");
 }
 
 proptest! {

@@ -256,7 +256,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
     ("identity_lease", &["api"]),
     ("kubelet", &[]),
     ("lifecycle", &[]),
-    ("metrics", &["audit", "health"]),
+    ("metrics", &["audit", "encoding", "health"]),
     ("negotiation", &["encoding"]),
     ("openapi", &["respond"]),
     ("refused_writes", &["request_record"]),
