@@ -258,7 +258,7 @@ impl Renderer {
             return Ok(0);
         };
         let (version, kind) = (&self.api_version, &self.resource.kind);
-        Ok(layout.rank(&StoredRef::parse(value)?.to_value(version, kind, 0)?))
+        Ok(layout.rank(&StoredRef::parse(value)?.to_unmanaged_value(version, kind, 0)?))
     }
 
     /// One item of a list.
@@ -338,7 +338,11 @@ impl Renderer {
         };
         let stored = StoredRef::parse(&shown)?;
         let (version, kind, revision) = (&self.api_version, &self.resource.kind, revision.get());
-        let object: Value = stored.to_value(version, kind, revision)?;
+        let object: Value = if layout.shows_served() {
+            stored.to_value(version, kind, revision)?
+        } else {
+            stored.to_unmanaged_value(version, kind, revision)?
+        };
         out.put_slice(b"{\"cells\":");
         layout.cells(&object, self.now_ms, out);
         if let Some(conditions) = layout.conditions(&object) {

@@ -5,6 +5,7 @@
 //! canonical: sorted keys, one form per number, no optional escapes; two equal trees have equal
 //! bytes.
 
+mod entry;
 mod error;
 mod lexer;
 mod parse;
@@ -13,6 +14,7 @@ mod scan;
 pub(crate) mod tests;
 mod write;
 
+pub(crate) use entry::entry;
 pub use error::{Error, ErrorKind};
 pub(crate) use lexer::Lexer;
 pub use parse::{MAX_BYTES, MAX_DEPTH, MAX_DUPLICATES, parse};

@@ -9,6 +9,9 @@ use super::layout::{
 };
 use crate::json;
 
+/// What of the metadata tells who manages which fields.
+const MANAGED_FIELDS: &str = "managedFields";
+
 /// Why a stored value is malformed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CorruptValue {
@@ -205,7 +208,35 @@ impl<'a> StoredRef<'a> {
         kind: &str,
         revision: u64,
     ) -> Result<Value, CorruptValue> {
-        let (mut value, _) = json::parse(self.json)?;
+        self.typed(json::parse(self.json)?.0, api_version, kind, revision)
+    }
+
+    /// The same without `metadata.managedFields`, which often are half of an object and which
+    /// nobody reads in a table. They are passed over and not parsed.
+    pub fn to_unmanaged_value(
+        &self,
+        api_version: &str,
+        kind: &str,
+        revision: u64,
+    ) -> Result<Value, CorruptValue> {
+        let start = self.fixed.metadata_start as usize;
+        let Some(managed) = json::entry(self.metadata().0, MANAGED_FIELDS)? else {
+            return self.to_value(api_version, kind, revision);
+        };
+        let (before, after) =
+            (&self.json[..start + managed.start], &self.json[start + managed.end..]);
+        let rest = [before, after].concat();
+        self.typed(json::parse(&rest)?.0, api_version, kind, revision)
+    }
+
+    /// A parsed object with what its JSON leaves out.
+    fn typed(
+        &self,
+        mut value: Value,
+        api_version: &str,
+        kind: &str,
+        revision: u64,
+    ) -> Result<Value, CorruptValue> {
         let root = value.as_map_mut().ok_or(CorruptValue::Header("JSON is no object"))?;
         root.insert("apiVersion", api_version);
         root.insert("kind", kind);
