@@ -8,11 +8,13 @@
 //! collection a hundred times: `quorate bench list --clients 100 --objects 400 --payload 1000000B
 //! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers
 //! 10000`, also with `--connections 40`. Objects are ConfigMaps, or made after a sample of another
-//! kind. `quorate bench definitions` measures definitions themselves. It measures durable servers
+//! kind. `--encoding` says in which form they are read, and `--versus-json` compares that with JSON:
+//! `quorate bench list --encoding protobuf --versus-json`. `quorate bench definitions` measures definitions themselves. It measures durable servers
 //! only: there is nothing to turn fsync off with. It does not judge.
 
 mod definition;
 mod definitions;
+mod encoding;
 mod idle;
 mod latency;
 mod load;
@@ -26,6 +28,7 @@ mod versus;
 mod watchers;
 mod workload;
 
+pub(crate) use encoding::Encoding;
 pub(crate) use options::Options;
 
 use std::path::Path;
@@ -42,17 +45,27 @@ use workload::{Kind, Workspace};
 
 /// Runs every measurement that was asked for.
 pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
+    options.check()?;
     let objects = ObjectTemplate::read(options, env)?;
     if let Some(other) = &options.versus {
-        let second = (other.as_path(), objects.clone());
-        return versus::run(options, [(&options.data_dir, objects), second], env).await;
+        let second = (other.as_path(), objects.clone(), options.encoding);
+        let first = (options.data_dir.as_path(), objects, options.encoding);
+        return versus::run(options, [first, second], env).await;
+    }
+    if options.versus_json {
+        let folder = options.data_dir.as_path();
+        let json = (folder, objects.clone(), Encoding::Json);
+        return versus::run(options, [json, (folder, objects, options.encoding)], env).await;
     }
     if options.versus_config_maps {
         let folder = options.data_dir.as_path();
         let config_maps = definition::config_maps_of_same_size(&objects, options, env).await?;
-        return versus::run(options, [(folder, config_maps), (folder, objects)], env).await;
+        let config_maps = (folder, config_maps, options.encoding);
+        let objects = (folder, objects, options.encoding);
+        return versus::run(options, [config_maps, objects], env).await;
     }
-    let cluster = MeasuredCluster::prepare(options, &options.data_dir, objects, env).await?;
+    let subject = (options.data_dir.as_path(), objects, options.encoding);
+    let cluster = MeasuredCluster::prepare(options, subject, env).await?;
     let measured = measure_all(&cluster, options, env).await;
     let cleaned_up = cluster.clean_up(env).await;
     let reports = measured?;
@@ -82,6 +95,10 @@ async fn measure_all(
     Ok(reports)
 }
 
+/// What is measured: the data folder of a cluster, the objects that are made there, and the form in
+/// which they are read.
+type Subject<'s> = (&'s Path, ObjectTemplate, Encoding);
+
 /// A cluster and what measurements need in it.
 struct MeasuredCluster {
     servers: Servers,
@@ -91,12 +108,11 @@ struct MeasuredCluster {
 impl MeasuredCluster {
     async fn prepare(
         options: &Options,
-        folder: &Path,
-        objects: ObjectTemplate,
+        (folder, objects, encoding): Subject<'_>,
         env: &Env,
     ) -> Result<Self, Error> {
         let servers = Servers::find(options, folder)?;
-        let workspace = Workspace::prepare(&servers, options, objects, env).await?;
+        let workspace = Workspace::prepare(&servers, options, (objects, encoding), env).await?;
         Ok(Self { servers, workspace })
     }
 

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::encoding::Encoding;
 use super::load::MAX_ROUNDS;
 use super::workload::Kind;
 use crate::cli::{Output, bytes};
+use crate::error::Error;
 
 /// What to measure, where, and with how much.
 #[derive(Debug, Args)]
@@ -22,8 +24,8 @@ pub(crate) struct Options {
     /// both in turn, and the last lines say how the second does beside the first.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["server", "pids"])]
     pub(crate) versus: Option<PathBuf>,
-    /// How often each of the two is measured, with --versus and --versus-config-maps; from six on,
-    /// an interval is told with each ratio.
+    /// How often each of the two is measured, with --versus and its kin; from six on, an interval
+    /// is told with each ratio.
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=MAX_ROUNDS))]
     pub(crate) rounds: u32,
     /// Servers to use instead, host:port; clients take them in turn. Needs --ca, --cert and --key.
@@ -68,6 +70,12 @@ pub(crate) struct Options {
     /// in as many bytes; the last lines say how these do beside the ConfigMaps.
     #[arg(long, requires = "sample", conflicts_with = "versus")]
     pub(crate) versus_config_maps: bool,
+    /// The form in which objects are read, listed and watched.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) encoding: Encoding,
+    /// Measure in JSON in turn with that form; the last lines say how the form does beside JSON.
+    #[arg(long, requires = "encoding", conflicts_with_all = ["versus", "versus_config_maps"])]
+    pub(crate) versus_json: bool,
     /// How many objects there are to read, update and list.
     #[arg(long, default_value_t = 5000)]
     pub(crate) objects: u32,
@@ -96,4 +104,14 @@ pub(crate) struct Options {
     /// How the answer looks.
     #[arg(short, long, value_enum, default_value_t)]
     pub(crate) output: Output,
+}
+
+impl Options {
+    /// Refuses what cannot be measured in a form.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        if self.workloads.contains(&Kind::Page) && self.encoding.is_protobuf() {
+            return Err(Error::config("pages are measured in JSON only: their tokens are read"));
+        }
+        Ok(())
+    }
 }

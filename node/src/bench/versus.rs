@@ -1,5 +1,5 @@
-//! The comparison of two clusters, for what a setting costs that only one of them has; or of two
-//! sorts of objects in one cluster.
+//! The comparison of two clusters, for what a setting costs that only one of them has; or, in one
+//! cluster, of two sorts of objects, or of two forms in which they are read.
 //!
 //! Invariants: both are measured in turn, and who begins changes from round to round, so that what
 //! happens to the machine meanwhile happens to both; what is compared are the two of one round,
@@ -12,14 +12,12 @@ mod tests;
 
 use std::f64::consts::LN_2;
 use std::fmt::{self, Display, Formatter};
-use std::path::Path;
 
 use quorate_env::Env;
 use serde::Serialize;
 
-use super::objects::ObjectTemplate;
 use super::report::Report;
-use super::{MeasuredCluster, Options};
+use super::{MeasuredCluster, Options, Subject};
 use crate::cli::Output;
 use crate::error::Error;
 use crate::terminal::print_line;
@@ -45,14 +43,14 @@ struct Ratio {
     interval: Option<(f64, f64)>,
 }
 
-/// Measures two, each given by the data folder of its cluster and the objects that are made there.
+/// Measures two in turn.
 pub(super) async fn run(
     options: &Options,
-    [first, second]: [(&Path, ObjectTemplate); 2],
+    [first, second]: [Subject<'_>; 2],
     env: &Env,
 ) -> Result<(), Error> {
-    let first = MeasuredCluster::prepare(options, first.0, first.1, env).await?;
-    let second = match MeasuredCluster::prepare(options, second.0, second.1, env).await {
+    let first = MeasuredCluster::prepare(options, first, env).await?;
+    let second = match MeasuredCluster::prepare(options, second, env).await {
         Ok(second) => second,
         Err(error) => {
             // The first error is returned; one of the clean-up is not.

@@ -15,6 +15,7 @@ use quorate_env::Env;
 use quorate_webhook::Connection;
 use tokio::time::{Instant, timeout_at};
 
+use super::encoding::Encoding;
 use super::latency::Latencies;
 use super::load::progress;
 use super::report::{Counts, Report};
@@ -27,8 +28,6 @@ use crate::error::Error;
 const WRITERS: u32 = 4;
 /// How long after the last write events may still arrive.
 const GRACE: Duration = Duration::from_secs(2);
-/// What stands before a writer's stamp in an event.
-const STAMP: &[u8] = br#""bench/turn":""#;
 
 /// When each change was sent, by its stamp.
 type Sent = Mutex<HashMap<u32, Instant>>;
@@ -53,7 +52,7 @@ pub(super) async fn run(
     let (_connections, bodies): (Vec<Connection>, Vec<Incoming>) = streams.into_iter().unzip();
     let watchers = join_all(bodies.into_iter().enumerate().map(|(watcher, body)| {
         let stamps = (watcher == 0).then_some(&sent);
-        count(body, until + GRACE, stamps)
+        count(body, workspace.encoding, until + GRACE, stamps)
     }));
     let work = async { tokio::join!(writers, watchers, progress(Kind::Watch, started, until)) };
     let ((written, results, ()), span) = process::during(&servers.pids, work).await;
@@ -129,9 +128,13 @@ async fn write(
     Ok(())
 }
 
-/// Counts events (lines) until the time is over; with stamps, notes how long each change took to
-/// arrive.
-async fn count(mut body: Incoming, until: Instant, stamps: Option<&Sent>) -> (Counts, Latencies) {
+/// Counts events until the time is over; with stamps, notes how long each change took to arrive.
+async fn count(
+    mut body: Incoming,
+    encoding: Encoding,
+    until: Instant,
+    stamps: Option<&Sent>,
+) -> (Counts, Latencies) {
     let (mut counts, mut latencies) = (Counts::default(), Latencies::new());
     let mut rest: Vec<u8> = Vec::new();
     while let Ok(Some(Ok(frame))) = timeout_at(until, body.frame()).await {
@@ -139,40 +142,20 @@ async fn count(mut body: Incoming, until: Instant, stamps: Option<&Sent>) -> (Co
             continue;
         };
         counts.bytes += data.len() as u64;
-        counts.operations += memchr::memchr_iter(b'\n', &data).count() as u64;
-        let Some(sent) = stamps else { continue };
         rest.extend_from_slice(&data);
-        let complete = memchr::memrchr(b'\n', &rest).map_or(0, |at| at + 1);
-        for line in rest[..complete].split(|byte| *byte == b'\n') {
-            if let Some(at) = stamp_of(line)
+        let mut at = 0;
+        while let Some(event) = encoding.event(&rest[at..]) {
+            at += event.len();
+            counts.operations += 1;
+            let Some(sent) = stamps else { continue };
+            if let Some(at) = encoding
+                .stamp(event)
                 .and_then(|stamp| sent.lock().expect("no writer panics").remove(&stamp))
             {
                 latencies.record(at.elapsed());
             }
         }
-        rest.drain(..complete);
+        rest.drain(..at);
     }
     (counts, latencies)
-}
-
-fn stamp_of(event: &[u8]) -> Option<u32> {
-    let start = memchr::memmem::find(event, STAMP)? + STAMP.len();
-    let digits = event[start..].split(|byte| *byte == b'"').next()?;
-    std::str::from_utf8(digits).ok()?.parse().ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_a_writers_stamp() {
-        let check = |event: &str, expect| assert_eq!(stamp_of(event.as_bytes()), expect);
-        check(
-            r#"{"type":"MODIFIED","object":{"metadata":{"annotations":{"bench/turn":"42"}}}}"#,
-            Some(42),
-        );
-        check(r#"{"type":"MODIFIED","object":{}}"#, None);
-        check(r#""bench/turn":"x""#, None);
-    }
 }

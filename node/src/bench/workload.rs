@@ -11,7 +11,7 @@ use bytes::Bytes;
 use clap::ValueEnum;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
-use http::header::CONTENT_TYPE;
+use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -22,6 +22,7 @@ use tokio::time::{Instant, sleep};
 
 use super::Options;
 use super::definition;
+use super::encoding::Encoding;
 use super::objects::ObjectTemplate;
 use super::servers::Servers;
 use crate::error::Error;
@@ -96,6 +97,8 @@ pub(super) struct Workspace {
     template: ObjectTemplate,
     objects: u32,
     page_size: u32,
+    /// How its objects are read.
+    pub(super) encoding: Encoding,
 }
 
 impl Workspace {
@@ -104,7 +107,7 @@ impl Workspace {
     pub(super) async fn prepare(
         servers: &Servers,
         options: &Options,
-        template: ObjectTemplate,
+        (template, encoding): (ObjectTemplate, Encoding),
         env: &Env,
     ) -> Result<Self, Error> {
         let mut suffix = [0; 4];
@@ -116,6 +119,7 @@ impl Workspace {
             template,
             objects: options.objects.max(1),
             page_size: options.page_size,
+            encoding,
         };
         let mut connection = servers.connect(env, 0).await?;
         definition::define(&workspace.template, servers, &mut connection).await?;
@@ -192,7 +196,8 @@ impl Workspace {
         let number = client.wrapping_add(turn.wrapping_mul(clients)) % self.objects;
         let name = object_name(number);
         let collection = self.collection();
-        let get = |path: String| request(Method::GET, server, &path, String::new());
+        let get = |path: String| self.read(server, &path, false);
+        let list = |path: String| self.read(server, &path, true);
         match kind {
             Kind::Create => {
                 self.create(&self.created, server, number, &format!("new-{client}-{turn}"))
@@ -213,18 +218,28 @@ impl Workspace {
             }
             Kind::Get | Kind::Overload => get(format!("{collection}/{name}")),
             Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),
-            Kind::List | Kind::Idle | Kind::Definitions => get(collection),
-            Kind::Select => get(format!("{collection}?labelSelector=shard%3D0")),
-            Kind::Page if token.is_empty() => get(format!("{collection}?limit={}", self.page_size)),
-            Kind::Page => get(format!("{collection}?limit={}&continue={token}", self.page_size)),
+            Kind::List | Kind::Idle | Kind::Definitions => list(collection),
+            Kind::Select => list(format!("{collection}?labelSelector=shard%3D0")),
+            Kind::Page if token.is_empty() => {
+                list(format!("{collection}?limit={}", self.page_size))
+            }
+            Kind::Page => list(format!("{collection}?limit={}&continue={token}", self.page_size)),
         }
+    }
+
+    /// A read in the form that is measured.
+    fn read(&self, server: &str, path: &str, is_list: bool) -> Request<Full<Bytes>> {
+        let mut read = request(Method::GET, server, path, String::new());
+        let accept = HeaderValue::from_static(self.encoding.accept(is_list));
+        read.headers_mut().insert(ACCEPT, accept);
+        read
     }
 
     /// The request that opens a watch of all objects.
     pub(super) fn watch(&self, server: &str, after: &str) -> Request<Full<Bytes>> {
         let path =
             format!("{}?watch=1&resourceVersion={after}&timeoutSeconds=3600", self.collection());
-        request(Method::GET, server, &path, String::new())
+        self.read(server, &path, false)
     }
 
     /// The request for the collection's resource version alone.
