@@ -25,6 +25,8 @@ use crate::metrics::ListMeter;
 
 /// Bytes after which a buffer is handed on; the last object may exceed it.
 pub(super) const BUFFER_BYTES: usize = 128 * 1024;
+/// Bytes of messages measured in one go.
+const MEASURED_BYTES: u64 = 1024 * 1024;
 /// Objects looked at in one go.
 const SCAN_OBJECTS: u64 = 4096;
 
@@ -123,7 +125,7 @@ impl ListStream {
     }
 
     /// How many bytes the next objects have in protobuf; `None` at the end. Nothing is written of
-    /// what has been measured, and nothing may have begun to be.
+    /// what has been measured. Buffers that wait to be handed on are not part of it.
     pub(super) fn measure_some(&mut self) -> Result<Option<u64>, CorruptValue> {
         if self.ended {
             return Ok(None);
@@ -266,7 +268,7 @@ impl ItemSink for Items {
 impl ItemSink for ItemBytes {
     /// What is not kept has to be made, which must not hold up other requests.
     fn is_full(&self) -> bool {
-        self.0 >= 8 * BUFFER_BYTES as u64
+        self.0 >= MEASURED_BYTES
     }
 
     fn add(

@@ -1,7 +1,9 @@
 //! The envelope, and whole bodies as clients send them.
 
 use super::*;
-use crate::protobuf::{Envelope, decode, encode};
+use crate::protobuf::{
+    Envelope, decode, encode, item_len, write_frame, write_item_head, write_object_frame,
+};
 
 #[test]
 fn read_and_written() {
@@ -45,4 +47,19 @@ fn a_config_map() {
         format!("6b387300 0a0f 0a027631 1209 436f6e6669674d6170 122c {message} 1a00 2200");
     assert_eq!(hex(&body), hex(&bytes(&envelope)));
     assert_eq!(decode(&graph, id, &body), Ok(object));
+}
+
+#[test]
+fn a_frame_with_an_object_is_one_with_its_body() {
+    for length in [0, 1, 100, 127, 128, 16_383, 16_384, 70_000] {
+        let raw = vec![7; length];
+        let body = Envelope { api_version: "apps/v1", kind: "Deployment", raw: &raw }.write();
+        let [mut expect, mut found] = [b"before".to_vec(), b"before".to_vec()];
+        write_frame("ADDED", &body, &mut expect).expect("it is short");
+        write_object_frame("ADDED", ("apps/v1", "Deployment"), &raw, &mut found).expect("too");
+        assert_eq!(found, expect, "{length}");
+        let mut item = Vec::new();
+        write_item_head(length, &mut item);
+        assert_eq!(item_len(length), item.len() + length);
+    }
 }
