@@ -1,7 +1,7 @@
 //! The renderer of the objects of one response: whole, only their metadata, or as table rows.
 //!
-//! Invariant: whole objects and metadata are spliced from stored bytes; only table rows parse, and
-//! what is stored as another version or by another schema. A renderer is made once per request and only
+//! Invariant: whole objects and metadata are spliced from stored bytes, and messages made of them;
+//! only table rows parse, and what is stored as another version or by another schema. A renderer is made once per request and only
 //! reads afterwards, so streams keep it.
 
 use std::borrow::Cow;

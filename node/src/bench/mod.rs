@@ -9,8 +9,9 @@
 //! --duration 1s`, in the last column; what idle watches cost: `quorate bench idle --watchers
 //! 10000`, also with `--connections 40`. Objects are ConfigMaps, or made after a sample of another
 //! kind. `--encoding` says in which form they are read, and `--versus-json` compares that with JSON:
-//! `quorate bench list --encoding protobuf --versus-json`. `quorate bench definitions` measures definitions themselves. It measures durable servers
-//! only: there is nothing to turn fsync off with. It does not judge.
+//! `quorate bench list --encoding protobuf --versus-json`. `quorate bench definitions` measures
+//! definitions themselves. It measures durable servers only: there is nothing to turn fsync off
+//! with. It does not judge.
 
 mod definition;
 mod definitions;
@@ -28,7 +29,6 @@ mod versus;
 mod watchers;
 mod workload;
 
-pub(crate) use encoding::Encoding;
 pub(crate) use options::Options;
 
 use std::path::Path;
@@ -38,6 +38,7 @@ use quorate_env::Env;
 use crate::cli::Output;
 use crate::error::Error;
 use crate::terminal::print_line;
+use encoding::Encoding;
 use objects::ObjectTemplate;
 use report::Report;
 use servers::Servers;

@@ -1,8 +1,8 @@
 //! A tape: what a message holds, read off its JSON without a tree.
 //!
-//! Invariant: the parts of a message, list or map follow each other, those of a message in the order
-//! of its steps, with the lengths that they have in protobuf; texts stay where they are, and only
-//! those with escapes are copied.
+//! Invariant: the parts of a message, list or map follow each other, those of a message in the
+//! order of its steps, with the lengths that they have in protobuf; texts stay where they are, and
+//! only those with escapes are copied.
 
 use std::ops::Range;
 

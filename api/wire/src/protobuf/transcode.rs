@@ -3,8 +3,8 @@
 //! The first pass reads the text onto a tape and knows the length of every message at its end; the
 //! second one writes the messages in the order of their field numbers, each byte once.
 //!
-//! Invariant: what it writes is what the encoder makes of the text's tree, to the byte. What it does
-//! not read (`JsonReader`) it leaves to the encoder.
+//! Invariant: what it writes is what the encoder makes of the text's tree, to the byte. What it
+//! does not read (`JsonReader`) it leaves to the encoder.
 
 use std::iter::Peekable;
 use std::slice::Iter;
