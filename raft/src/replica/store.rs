@@ -17,11 +17,11 @@ use quorate_store::{
     Store, Txn, Watch,
 };
 use quorate_trace::{OpenSpan, in_span, start};
-use tokio::time::error::Elapsed;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::forward::Forwarder;
 use super::forward::message::{ForwardRequest, ForwardResponse};
+use super::forward::patience::{Impatience, answered};
 use super::forward::session::ForwardError;
 use super::proposals::Proposals;
 use super::read_index::ReadIndex;
@@ -32,8 +32,6 @@ use crate::types::LogId;
 const RETRY_FOR: Duration = Duration::from_secs(5);
 /// The pause between attempts, unless the leadership changes before.
 const RETRY_PAUSE: Duration = Duration::from_millis(25);
-/// How long an answer of the leader may take until the transaction's outcome is called unknown.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(12);
 
 /// What a member serves and proposes.
 pub(super) struct ReplicaStore {
@@ -83,10 +81,16 @@ impl ReplicaStore {
                 let proposing = self.proposals.propose(txn.clone());
                 decided_in(start("raft.propose"), pin!(proposing)).await
             }
-            Leader::Elsewhere(_, peer) => {
+            Leader::Elsewhere(leader, peer) => {
                 let _under_way = self.proposals.admit(txn)?;
                 let asking = self.forwarder.ask(&peer.address, ForwardRequest::Txn(txn.clone()));
-                let forwarding = async { forwarded(timeout(ANSWER_TIMEOUT, asking).await) };
+                let leads = || match self.raft.leader() {
+                    Leader::Here => false,
+                    Leader::Elsewhere(other, _) => other == leader,
+                    // Nobody was elected in its place.
+                    Leader::Unknown => true,
+                };
+                let forwarding = async { forwarded(answered(asking, leads).await) };
                 let span = start("raft.forward");
                 let span = span.map(|span| span.of_client().with("server.address", &*peer.address));
                 decided_in(span, pin!(forwarding)).await
@@ -177,14 +181,19 @@ async fn decided_in(
 
 /// What became of a transaction that the leader was asked for.
 fn forwarded(
-    answered: Result<Result<ForwardResponse, ForwardError>, Elapsed>,
+    answered: Result<Result<ForwardResponse, ForwardError>, Impatience>,
 ) -> Result<Outcome, Error> {
     match answered {
         Ok(Ok(response)) => response.into_outcome(),
         Ok(Err(ForwardError::Unsent(_))) => Err(NotApplied::NoLeader.into()),
         Ok(Err(ForwardError::Full)) => Err(NotApplied::Overloaded.into()),
         Ok(Err(ForwardError::Sent(reason))) => Err(Error::Unknown(reason)),
-        Err(_) => Err(Error::Unknown("the leader did not answer in time".to_owned())),
+        Err(Impatience::Silent) => {
+            Err(Error::Unknown("the leader did not answer in time".to_owned()))
+        }
+        Err(Impatience::Deposed) => {
+            Err(Error::Unknown("another leader was elected meanwhile".to_owned()))
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! the caller's business.
 
 pub(crate) mod message;
+pub(crate) mod patience;
 pub(crate) mod serve;
 pub(crate) mod session;
 
