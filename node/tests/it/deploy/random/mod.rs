@@ -1,10 +1,9 @@
 //! Random faults: a cluster of containers while clients write and watch, a controller of kube-rs
 //! works and `quorate bench` measures.
 //!
-//! `QUORATE_FAULTS` says how many there are (5) and `QUORATE_FAULT_SEED` which; a seed is drawn and
-//! printed where none is given. At the end nothing that was acknowledged is lost on any node, no
-//! watch has missed anything, the controller has done what is wanted, and the trace of a write shows
-//! the failover that it went through.
+//! `QUORATE_FAULTS` says how many there are (5) and `QUORATE_FAULT_SEED` which (1). At the end
+//! nothing that was acknowledged is lost on any node, no watch has missed anything, the controller
+//! has done what is wanted, and the trace of a write shows the failover that it went through.
 
 mod bench;
 mod looms;
@@ -14,7 +13,6 @@ mod traced;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rand::Rng;
 use tokio::process::{Child, Command};
 
 use self::bench::Bench;
@@ -29,8 +27,9 @@ use crate::support::{API_NODE, Balancer, Collector, Compose, VOTERS, Watcher, ev
 /// How many faults there are, and which.
 const COUNT: &str = "QUORATE_FAULTS";
 const SEED: &str = "QUORATE_FAULT_SEED";
-/// How many, where nothing is said.
+/// How many, and which, where nothing is said.
 const FEW: usize = 5;
+const USUAL_SEED: u64 = 1;
 /// Writes that are acknowledged during each fault, and between its end and the next one.
 const DURING: u64 = 20;
 const CALM: u64 = 60;
@@ -51,7 +50,7 @@ async fn a_cluster_of_containers_survives_random_faults() {
     let Some(compose) = Compose::find() else { return };
     let begin = Instant::now();
     let count = variable(COUNT).unwrap_or(FEW);
-    let seed: u64 = variable(SEED).unwrap_or_else(|| rand::rng().random_range(0..1_000_000));
+    let seed: u64 = variable(SEED).unwrap_or(USUAL_SEED);
     println!("{COUNT}={count} {SEED}={seed}");
     let (collector, endpoint) = Collector::start(compose.host()).await;
     let option = format!("--otlp-endpoint=http://{endpoint}");
