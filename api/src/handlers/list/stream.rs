@@ -85,6 +85,11 @@ impl ListStream {
         Self { meter: Some(meter), ..self }
     }
 
+    /// The same, whose objects have been counted.
+    pub(super) fn uncounted(self) -> Self {
+        Self { meter: None, ..self }
+    }
+
     /// A whole list of the past, from a key on.
     pub(super) fn of_past(
         source: PastSource,
@@ -131,7 +136,8 @@ impl ListStream {
             return Ok(None);
         }
         let mut bytes = ItemBytes(0);
-        self.walk(&mut bytes)?;
+        let walked = self.walk(&mut bytes)?;
+        self.count(&walked);
         Ok(Some(bytes.0))
     }
 
@@ -206,14 +212,18 @@ impl ListStream {
             self.begun = true;
             self.writer.head(&self.meta, out.text())?;
         }
-        let Walked { looked_at, items } = self.walk(&mut out)?;
-        if let Some(meter) = &self.meter {
-            meter.looked_at(looked_at, items);
-        }
+        let walked = self.walk(&mut out)?;
+        self.count(&walked);
         if self.ended {
             self.writer.tail(&self.meta, self.any_item, out.text())?;
         }
         Ok(out)
+    }
+
+    fn count(&self, walked: &Walked) {
+        if let Some(meter) = &self.meter {
+            meter.looked_at(walked.looked_at, walked.items);
+        }
     }
 
     /// The rest of the list as a body, after a first buffer.
