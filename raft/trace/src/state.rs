@@ -23,7 +23,7 @@ const MAX_VALUE_BYTES: usize = 256;
 
 /// The state of a trace that is valid, not empty, and short enough to be passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TraceState(Arc<str>);
+pub struct TraceState(Arc<Box<str>>);
 
 impl TraceState {
     /// Reads the values of the header, which are one list; `None` where nothing is to be passed on.
@@ -47,7 +47,7 @@ impl TraceState {
         }
         let mut texts: Vec<&str> = entries.into_iter().map(|(_, text)| text).collect();
         cut(&mut texts);
-        (!texts.is_empty()).then(|| Self(texts.join(",").into()))
+        (!texts.is_empty()).then(|| Self(Arc::new(texts.join(",").into())))
     }
 
     /// The header.

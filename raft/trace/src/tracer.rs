@@ -29,7 +29,6 @@ pub struct Trace<'t> {
     tracer: &'t Tracer,
     /// The span of the request.
     span: CurrentSpan,
-    context: TraceContext,
     parent: Option<SpanId>,
     sampling: Sampling,
 }
@@ -93,7 +92,7 @@ impl Tracer {
         let buffer = is_sampled.then(|| Arc::new(SpanBuffer::new(self.ids.clone())));
         let span = CurrentSpan { context: Some(context), state, buffer };
         let parent = parent.map(|parent| parent.span);
-        Trace { tracer: self, span, context, parent, sampling }
+        Trace { tracer: self, span, parent, sampling }
     }
 }
 
@@ -102,6 +101,10 @@ impl Trace<'_> {
     #[must_use]
     pub fn span(&self) -> &CurrentSpan {
         &self.span
+    }
+
+    fn context(&self) -> TraceContext {
+        self.span.context.expect("the span of a request has a context")
     }
 
     /// Whether its spans are recorded, and why.
@@ -113,7 +116,7 @@ impl Trace<'_> {
     /// What the request has measured of itself, as a part of it.
     #[must_use]
     pub fn part(&self, name: &'static str, begin: Instant, end: Instant) -> SpanRecord {
-        child(name, &self.context, &self.tracer.ids, (begin, end))
+        child(name, &self.context(), &self.tracer.ids, (begin, end))
     }
 
     /// From when on a request counts as slow.
@@ -138,17 +141,18 @@ impl Trace<'_> {
         let now = Instant::now();
         let span = Some(self.part(name, now, now));
         let (sink, state) = (self.tracer.sink.clone(), self.span.state.clone());
-        LateSpan { sink, trace: self.context.trace, state, span }
+        LateSpan { sink, trace: self.context().trace, state, span }
     }
 
     /// Hands the trace over: with the spans that were recorded, or with these parts where none were.
     pub fn finish(self, mut root: SpanRecord, parts: Vec<SpanRecord>) {
-        (root.span, root.parent) = (self.context.span, self.parent);
+        let context = self.context();
+        (root.span, root.parent) = (context.span, self.parent);
         let recorded = self.span.buffer.as_ref().map(|buffer| buffer.close());
         let (mut spans, dropped) = recorded.unwrap_or((parts, 0));
         spans.push(root);
         let has_remote_parent = self.parent.is_some();
-        let (trace, state) = (self.context.trace, self.span.state);
+        let (trace, state) = (context.trace, self.span.state);
         let sink = &self.tracer.sink;
         sink.export(FinishedTrace { trace, state, spans, has_remote_parent, dropped });
     }
