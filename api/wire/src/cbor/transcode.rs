@@ -48,12 +48,12 @@ pub fn encode_item(
     let shape = schema.map(|schema| Shape::Message(schema.ty));
     let lexer = Lexer::new(json)?;
     let mut transcoder =
-        Transcoder { lexer, graph, depth: 0, entries: Vec::new(), moved: Vec::new() };
+        CborTranscoder { lexer, graph, depth: 0, entries: Vec::new(), moved: Vec::new() };
     transcoder.value(shape.as_ref(), out)?;
     transcoder.lexer.end()
 }
 
-struct Transcoder<'a, 'g> {
+struct CborTranscoder<'a, 'g> {
     lexer: Lexer<'a>,
     graph: Option<&'g Graph>,
     depth: usize,
@@ -71,7 +71,7 @@ struct Entry {
     end: usize,
 }
 
-impl<'g> Transcoder<'_, 'g> {
+impl<'g> CborTranscoder<'_, 'g> {
     fn value(&mut self, shape: Option<&Shape>, out: &mut Vec<u8>) -> Result<(), Error> {
         match self.lexer.peek() {
             Some(b'{') => self.nested(|inner| inner.map(shape, out)),

@@ -10,7 +10,7 @@ use quorate_schema::{Scalar, TypeId};
 use super::lengths::{key_len, list_len, map_len, message_len, varint_len, wrapped_len};
 use super::plan::{MessagePlan, Plans, Property, ShapePlan, Step};
 use super::scalar::{BASE64, NANOS_PER_MICRO};
-use super::tape::{Content, Node, Span, Tape};
+use super::tape::{Content, Span, Tape, TapeNode};
 use crate::json::Lexer;
 
 /// Levels of nesting up to which JSON is read here.
@@ -27,7 +27,11 @@ pub(super) struct JsonReader<'p, 'j> {
 
 impl<'p, 'j> JsonReader<'p, 'j> {
     /// The message of a type that the text is, and the tape that it is on.
-    pub(super) fn read(plans: &'p Plans, id: TypeId, json: &'j [u8]) -> Option<(Node, Tape<'j>)> {
+    pub(super) fn read(
+        plans: &'p Plans,
+        id: TypeId,
+        json: &'j [u8],
+    ) -> Option<(TapeNode, Tape<'j>)> {
         let (lexer, tape) = (Lexer::new(json).ok()?, Tape::new(json));
         let mut reader = Self { plans, lexer, json, tape, depth: 0 };
         let root = reader.message(id)?;
@@ -35,7 +39,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
         Some((root, reader.tape))
     }
 
-    fn message(&mut self, id: TypeId) -> Option<Node> {
+    fn message(&mut self, id: TypeId) -> Option<TapeNode> {
         let plan = self.plans.message(id)?;
         let from = self.tape.open.len();
         match plan.mixed {
@@ -69,7 +73,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
     fn property(&mut self, plan: &'p MessagePlan, step: u16) -> Option<()> {
         let Step::Field(field) = plan.steps.get(usize::from(step))? else { return None };
         let value = self.field(field.tag, &field.shape)?;
-        self.tape.open.push(Node { step, ..value });
+        self.tape.open.push(TapeNode { step, ..value });
         Some(())
     }
 
@@ -84,7 +88,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
                 | (ShapePlan::List(_), b'[')
                 | (ShapePlan::Scalar(Scalar::Bool), b't' | b'f') => self.property(plan, step)?,
                 (ShapePlan::Scalar(Scalar::Bool), b'{') => {
-                    self.tape.open.push(Node { step, ..node(1, Content::Number(1))? });
+                    self.tape.open.push(TapeNode { step, ..node(1, Content::Number(1))? });
                 }
                 _ => {}
             }
@@ -93,7 +97,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
         matches!(first, b'{' | b'[' | b't' | b'f').then_some(())
     }
 
-    fn field(&mut self, tag: u32, shape: &'p ShapePlan) -> Option<Node> {
+    fn field(&mut self, tag: u32, shape: &'p ShapePlan) -> Option<TapeNode> {
         let from = self.tape.open.len();
         match shape {
             ShapePlan::List(inner) => {
@@ -135,7 +139,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
     }
 
     /// A single value, a list element or a map value.
-    fn element(&mut self, shape: &'p ShapePlan) -> Option<Node> {
+    fn element(&mut self, shape: &'p ShapePlan) -> Option<TapeNode> {
         match shape {
             ShapePlan::Scalar(kind) => self.scalar(*kind),
             ShapePlan::Message(id) => self.message(*id),
@@ -154,7 +158,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
         }
     }
 
-    fn scalar(&mut self, kind: Scalar) -> Option<Node> {
+    fn scalar(&mut self, kind: Scalar) -> Option<TapeNode> {
         match (kind, self.lexer.peek()?) {
             (Scalar::Any, _) => {
                 let start = self.lexer.at();
@@ -191,7 +195,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
         }
     }
 
-    fn bytes(&mut self) -> Option<Node> {
+    fn bytes(&mut self) -> Option<TapeNode> {
         let place = self.lexer.string_place(&mut self.tape.unescaped).ok()??;
         let from = self.tape.unescaped.len();
         BASE64.decode_vec(&self.json[place], &mut self.tape.unescaped).ok()?;
@@ -199,7 +203,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
         node(bytes.len(), Content::Text(bytes))
     }
 
-    fn time(&mut self, kind: Scalar) -> Option<Node> {
+    fn time(&mut self, kind: Scalar) -> Option<TapeNode> {
         let text = self.text()?;
         let time = Time::parse(str::from_utf8(self.tape.text(text)).ok()?).ok()?;
         let (seconds, micros) = time.unix();
@@ -209,7 +213,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
         node(len, Content::Time { seconds, nanos })
     }
 
-    fn word(&mut self, word: &'static str, number: u64) -> Option<Node> {
+    fn word(&mut self, word: &'static str, number: u64) -> Option<TapeNode> {
         self.lexer.word(word, Value::Null).ok()?;
         node(1, Content::Number(number))
     }
@@ -294,10 +298,10 @@ fn find<'p>(
 }
 
 /// A value of a step that is not known yet.
-fn node(len: usize, content: Content) -> Option<Node> {
-    Some(Node { step: 0, len: u32::try_from(len).ok()?, content })
+fn node(len: usize, content: Content) -> Option<TapeNode> {
+    Some(TapeNode { step: 0, len: u32::try_from(len).ok()?, content })
 }
 
-fn quoted(text: Span) -> Option<Node> {
+fn quoted(text: Span) -> Option<TapeNode> {
     node(1 + varint_len(text.len() as u64) + text.len(), Content::Quoted(text))
 }

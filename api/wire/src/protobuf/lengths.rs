@@ -1,7 +1,7 @@
 //! The lengths of what the transcoder writes.
 
 use super::plan::Step;
-use super::tape::{Content, Node};
+use super::tape::{Content, TapeNode};
 
 /// Bytes of a number in base 128.
 pub(super) fn varint_len(number: u64) -> usize {
@@ -20,7 +20,7 @@ pub(super) fn delimited_len(len: usize) -> usize {
 }
 
 /// Bytes of a value after its key; not of lists and maps, which have a key for each part.
-pub(super) fn value_len(node: &Node) -> usize {
+pub(super) fn value_len(node: &TapeNode) -> usize {
     match node.content {
         Content::Number(_) | Content::Double(_) => node.len as usize,
         _ => delimited_len(node.len as usize),
@@ -28,28 +28,28 @@ pub(super) fn value_len(node: &Node) -> usize {
 }
 
 /// Bytes of the entry of a map, without its own key and length.
-pub(super) fn entry_len(key: &Node, value: &Node) -> usize {
+pub(super) fn entry_len(key: &TapeNode, value: &TapeNode) -> usize {
     2 + value_len(key) + value_len(value)
 }
 
 /// Bytes of a list whose key has so many.
-pub(super) fn list_len(key: usize, elements: &[Node]) -> usize {
+pub(super) fn list_len(key: usize, elements: &[TapeNode]) -> usize {
     elements.iter().map(|element| key + value_len(element)).sum()
 }
 
 /// Bytes of a message around texts.
-pub(super) fn wrapped_len(texts: &[Node]) -> usize {
+pub(super) fn wrapped_len(texts: &[TapeNode]) -> usize {
     list_len(1, texts)
 }
 
 /// Bytes of a map whose key has so many.
-pub(super) fn map_len(key: usize, entries: &[Node]) -> usize {
+pub(super) fn map_len(key: usize, entries: &[TapeNode]) -> usize {
     let pairs = entries.chunks_exact(2);
     pairs.map(|pair| key + delimited_len(entry_len(&pair[0], &pair[1]))).sum()
 }
 
 /// Bytes of a message.
-pub(super) fn message_len(steps: &[Step], parts: &[Node]) -> usize {
+pub(super) fn message_len(steps: &[Step], parts: &[TapeNode]) -> usize {
     steps_len(steps, 0, &mut parts.iter().peekable())
 }
 
@@ -57,7 +57,7 @@ pub(super) fn message_len(steps: &[Step], parts: &[Node]) -> usize {
 pub(super) fn steps_len<'n>(
     steps: &[Step],
     mut at: usize,
-    parts: &mut std::iter::Peekable<impl Iterator<Item = &'n Node>>,
+    parts: &mut std::iter::Peekable<impl Iterator<Item = &'n TapeNode>>,
 ) -> usize {
     let (mut len, mut rest) = (0, steps);
     while let Some((step, after)) = rest.split_first() {
@@ -81,7 +81,7 @@ pub(super) fn steps_len<'n>(
     len
 }
 
-fn field_len(tag: u32, part: &Node) -> usize {
+fn field_len(tag: u32, part: &TapeNode) -> usize {
     match part.content {
         Content::List(_) | Content::Map(_) => part.len as usize,
         _ => key_len(tag) + value_len(part),

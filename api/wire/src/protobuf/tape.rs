@@ -23,7 +23,7 @@ pub(super) struct Nodes {
 
 /// A value.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
+pub(super) struct TapeNode {
     /// The step of its message that writes it.
     pub(super) step: u16,
     /// Bytes of what it holds, without key and length; of lists and maps of the parts with theirs.
@@ -58,9 +58,9 @@ pub(super) enum Content {
 pub(super) struct Tape<'j> {
     json: &'j [u8],
     /// Of values that are complete.
-    nodes: Vec<Node>,
+    nodes: Vec<TapeNode>,
     /// Of the values that are being read, outer ones first.
-    pub(super) open: Vec<Node>,
+    pub(super) open: Vec<TapeNode>,
     /// Texts without their escapes, and decoded bytes.
     pub(super) unescaped: Vec<u8>,
 }
@@ -91,7 +91,7 @@ impl<'j> Tape<'j> {
         &from[span.start as usize..span.end as usize]
     }
 
-    pub(super) fn nodes(&self, nodes: Nodes) -> &[Node] {
+    pub(super) fn nodes(&self, nodes: Nodes) -> &[TapeNode] {
         &self.nodes[nodes.start as usize..nodes.end as usize]
     }
 

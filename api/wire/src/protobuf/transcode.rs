@@ -16,7 +16,7 @@ use super::decode::{ENTRY_KEY, ENTRY_VALUE, WRAPPED_ITEMS};
 use super::json_reader::JsonReader;
 use super::lengths::{entry_len, steps_len};
 use super::plan::{Plans, ShapePlan, Step};
-use super::tape::{Content, Node, Tape};
+use super::tape::{Content, Tape, TapeNode};
 use super::writer;
 
 /// Writes messages of the types of a graph. Shared by all requests.
@@ -57,7 +57,7 @@ struct MessageWriter<'t> {
 }
 
 impl MessageWriter<'_> {
-    fn content(&self, ty: TypeId, message: &Node, out: &mut Vec<u8>) {
+    fn content(&self, ty: TypeId, message: &TapeNode, out: &mut Vec<u8>) {
         if let (Content::Message(parts), Some(plan)) = (message.content, self.plans.message(ty)) {
             self.steps(&plan.steps, 0, &mut self.tape.nodes(parts).iter().peekable(), out);
         }
@@ -68,7 +68,7 @@ impl MessageWriter<'_> {
         &self,
         steps: &[Step],
         mut at: usize,
-        parts: &mut Peekable<Iter<'_, Node>>,
+        parts: &mut Peekable<Iter<'_, TapeNode>>,
         out: &mut Vec<u8>,
     ) {
         let mut rest = steps;
@@ -92,7 +92,7 @@ impl MessageWriter<'_> {
         }
     }
 
-    fn field(&self, tag: u32, shape: &ShapePlan, part: &Node, out: &mut Vec<u8>) {
+    fn field(&self, tag: u32, shape: &ShapePlan, part: &TapeNode, out: &mut Vec<u8>) {
         match (shape, part.content) {
             (ShapePlan::List(inner), Content::List(elements)) => {
                 for element in self.tape.nodes(elements) {
@@ -111,7 +111,7 @@ impl MessageWriter<'_> {
     }
 
     /// A field with a single value, a list element or a map value.
-    fn value(&self, tag: u32, shape: &ShapePlan, node: &Node, out: &mut Vec<u8>) {
+    fn value(&self, tag: u32, shape: &ShapePlan, node: &TapeNode, out: &mut Vec<u8>) {
         match node.content {
             Content::Number(number) => writer::number(tag, number.cast_signed(), out),
             Content::Double(number) => writer::double(tag, number, out),
@@ -123,7 +123,7 @@ impl MessageWriter<'_> {
     }
 
     /// What comes after a length.
-    fn delimited(&self, shape: &ShapePlan, node: &Node, out: &mut Vec<u8>) {
+    fn delimited(&self, shape: &ShapePlan, node: &TapeNode, out: &mut Vec<u8>) {
         match node.content {
             Content::Text(text) => out.extend_from_slice(self.tape.text(text)),
             Content::Quoted(text) => writer::bytes(1, self.tape.text(text), out),

@@ -212,7 +212,7 @@ impl<'a> StoredRef<'a> {
     }
 
     /// The same without `metadata.managedFields`, which often are half of an object and which
-    /// nobody reads in a table. They are passed over and not parsed.
+    /// no table shows. They are passed over and not parsed.
     pub fn to_unmanaged_value(
         &self,
         api_version: &str,
