@@ -66,7 +66,7 @@ async fn a_histogram_that_is_counted_while_all_is_gathered_reaches_a_collector()
         phases.observe(["admit"], 0.5);
         to.add_count(&[], 7);
     });
-    // A thread of its own: the runtime would wait for one of its own that hangs.
+    #[expect(clippy::disallowed_methods, reason = "the runtime waits for a thread of its own")]
     std::thread::spawn(move || otlp.stop());
     let taken = tokio::time::timeout(Duration::from_secs(20), take(&*listener)).await;
     let (_, body) = taken.expect("the metrics are sent");

@@ -87,10 +87,13 @@ fn matchers(mut text: &str) -> (Vec<Matcher>, &str) {
     }
 }
 
+/// A label, its value, and whether that is a pattern.
+type Expected<'e> = (&'e str, &'e str, bool);
+
 #[test]
 fn names_are_found() {
-    let check = |expression: &str, series: &[(&str, &[(&str, &str, bool)])], labels: &[&str]| {
-        let matcher = |(label, value, is_pattern): &(&str, &str, bool)| Matcher {
+    let check = |expression: &str, series: &[(&str, &[Expected<'_>])], labels: &[&str]| {
+        let matcher = |(label, value, is_pattern): &Expected<'_>| Matcher {
             label: (*label).to_owned(),
             value: (*value).to_owned(),
             is_pattern: *is_pattern,
