@@ -15,8 +15,8 @@ use quorate_schema::TypeId;
 use quorate_store::Revision;
 use rustc_hash::FxHashMap;
 
-/// Bytes of messages that are kept, all shards together. Nothing is kept until somebody asks for
-/// protobuf.
+/// Bytes of messages that are kept, all shards together. Nothing is kept until a client asks
+/// for protobuf.
 const KEPT_BYTES: usize = 128 * 1024 * 1024;
 /// Independent parts.
 const SHARDS: usize = 64;

@@ -98,7 +98,7 @@ async fn measure_all(
 
 /// What is measured: the data folder of a cluster, the objects that are made there, and the form in
 /// which they are read.
-type Subject<'s> = (&'s Path, ObjectTemplate, Encoding);
+type MeasuredObjects<'s> = (&'s Path, ObjectTemplate, Encoding);
 
 /// A cluster and what measurements need in it.
 struct MeasuredCluster {
@@ -109,7 +109,7 @@ struct MeasuredCluster {
 impl MeasuredCluster {
     async fn prepare(
         options: &Options,
-        (folder, objects, encoding): Subject<'_>,
+        (folder, objects, encoding): MeasuredObjects<'_>,
         env: &Env,
     ) -> Result<Self, Error> {
         let servers = Servers::find(options, folder)?;

@@ -17,7 +17,7 @@ use quorate_env::Env;
 use serde::Serialize;
 
 use super::report::Report;
-use super::{MeasuredCluster, Options, Subject};
+use super::{MeasuredCluster, MeasuredObjects, Options};
 use crate::cli::Output;
 use crate::error::Error;
 use crate::terminal::print_line;
@@ -46,7 +46,7 @@ struct Ratio {
 /// Measures two in turn.
 pub(super) async fn run(
     options: &Options,
-    [first, second]: [Subject<'_>; 2],
+    [first, second]: [MeasuredObjects<'_>; 2],
     env: &Env,
 ) -> Result<(), Error> {
     let first = MeasuredCluster::prepare(options, first, env).await?;

@@ -2,7 +2,7 @@
 //! day for one whose last tenth has begun.
 //!
 //! Invariant: what is told is what the files hold now. A certificate that the node renews gets here
-//! only where that fails; one of another authority, and an authority, when somebody has to act.
+//! only where that fails; one of another authority, and an authority, when an operator has to act.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

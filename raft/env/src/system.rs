@@ -2,7 +2,7 @@
 //!
 //! The only place in the raft and api crates that may touch them. Every connection is probed by the
 //! operating system while nothing comes: one whose other end is gone without a word (power, cable,
-//! a firewall that has forgotten it) breaks after [`PROBE_AFTER`] and [`PROBES`] probes. Whoever
+//! a firewall that has forgotten it) breaks after [`PROBE_AFTER`] and [`PROBES`] probes. A task that
 //! waits for an answer to what it has sent has a limit of its own: the system would send that again
 //! for a quarter of an hour.
 

@@ -1,5 +1,5 @@
 //! A network for tests whose open connections vanish, as those of a machine without power do:
-//! nobody is told.
+//! neither end is told.
 //!
 //! Invariants: what is sent on a connection that has vanished is taken and lost, and nothing arrives
 //! any more, not even the end of the other side; connections that are opened afterwards are whole.
@@ -33,7 +33,7 @@ impl VanishingNetwork {
         Self { below, open: Arc::default() }
     }
 
-    /// Lets every connection vanish that is open now, whoever has opened it.
+    /// Lets every connection vanish that is open now, at both ends.
     pub fn vanish(&self) {
         self.open.lock().drain(..).for_each(|connection| connection.store(true, Ordering::SeqCst));
     }

@@ -5,7 +5,7 @@
 //!
 //! Invariants: only consecutive checks that find the same entry waiting count; nothing is handed
 //! over unless the others alone have confirmed that entry, so a disk that all members share, or a
-//! burst of writes everywhere, elects nobody; a member that does not lead does nothing.
+//! burst of writes everywhere, causes no election; a member that does not lead does nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -87,7 +87,7 @@ impl ReplicaStore {
                 let leads = || match self.raft.leader() {
                     Leader::Here => false,
                     Leader::Elsewhere(other, _) => other == leader,
-                    // Nobody was elected in its place.
+                    // No other leader was elected.
                     Leader::Unknown => true,
                 };
                 let forwarding = async { forwarded(answered(asking, leads).await) };

@@ -1,5 +1,5 @@
-//! Disks whose syncs take long (etcd#15247 and what operators of etcd know besides): nobody is
-//! elected because of one slow sync, a leader whose disk stands still is relieved, and it happens
+//! Disks whose syncs take long (etcd#15247 and what operators of etcd know besides): no
+//! election comes of one slow sync, a leader whose disk stands still is relieved, and it happens
 //! once.
 
 use std::time::{Duration, Instant};

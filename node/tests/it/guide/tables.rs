@@ -14,7 +14,7 @@ pub(super) const SUBSTITUTIONS: [(&str, &str); 6] = [
 
 /// Chapters whose commands other tests run, below `node/tests/it`.
 pub(super) const ELSEWHERE: [(&str, &str); 2] =
-    [("Containers", "deploy.rs"), ("Kubernetes (Helm)", "chart/mod.rs")];
+    [("Containers", "deploy/mod.rs"), ("Kubernetes (Helm)", "chart/mod.rs")];
 
 /// A command that is not run here.
 pub(super) struct Listed {
@@ -34,7 +34,7 @@ const MEASURE: &str = "measures for minutes; bench.rs runs the command, and Look
 pub(super) const LISTED: [Listed; 11] = [
     Listed { command: "cargo build --profile production --locked -p quorate", reason: BUILD },
     Listed { command: "deploy/pgo", reason: BUILD },
-    Listed { command: "deploy/image", reason: "deploy.rs builds and runs the image" },
+    Listed { command: "deploy/image", reason: "deploy/mod.rs builds and runs the image" },
     Listed {
         command: "RUSTFLAGS=-Cprofile-use=$PWD/target/pgo/quorate.profdata deploy/image",
         reason: BUILD,

@@ -1,4 +1,4 @@
-//! Certificates that end (k3s#1621, k3s#12315): clusters that nobody has looked at for a year do not
+//! Certificates that end (k3s#1621, k3s#12315): clusters that no operator has looked at for a year do not
 //! start any more, and nothing has told of the end before. Here a node renews its own, even those
 //! that have ended while it was off, and tells of the ones that it cannot renew.
 

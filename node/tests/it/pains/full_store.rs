@@ -1,5 +1,5 @@
 //! A full store (etcd#9222, etcd#9992): etcd refuses every put then, renewals of leases among them,
-//! until somebody has compacted, defragmented (which stops it) and disarmed an alarm. Here what does
+//! until an operator has compacted, defragmented (which stops it) and disarmed an alarm. Here what does
 //! not add to the store passes, so does everything that makes room, and space comes back by itself.
 
 use http::Method;

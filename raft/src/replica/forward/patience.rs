@@ -13,7 +13,7 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// So many of them an answer may take.
 const MOST_LOOKS: u32 = 12;
 
-/// Why nobody waits any more.
+/// Why the follower waits no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Impatience {
     /// The leader took too long.

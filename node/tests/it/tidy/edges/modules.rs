@@ -34,7 +34,7 @@ pub(in crate::tidy) const WIRE: &[(&str, &[&str])] = &[
     ("cbor", &["json"]),
     ("json", &[]),
     ("pem_text", &[]),
-    ("protobuf", &["json", "random"]),
+    ("protobuf", &["json", "random", "yaml"]),
     ("random", &[]),
     ("round_trips", &["cbor", "json", "protobuf", "random", "yaml"]),
     ("stored", &["json"]),
