@@ -28,6 +28,9 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// What the disk says, or that it is damaged.
     fn open(&self, name: &str) -> io::Result<Arc<dyn Table>>;
 
+    /// From now on the thread that calls this works in the background: others go first.
+    fn give_way(&self) {}
+
     /// Removes a table that is not open.
     ///
     /// # Errors

@@ -50,6 +50,10 @@ const UNMERGED_BULKS: u8 = 12;
 const BURST_BYTES: usize = 1 << 20;
 /// The pause after them.
 const PAUSE: Duration = Duration::from_millis(5);
+/// How far threads that write and merge go after others (`setpriority`, 0 to 19): they get a tenth
+/// where all cores are busy.
+#[cfg(target_os = "linux")]
+const NICENESS: i32 = 10;
 /// The only keyspace of a database.
 const KEYSPACE: &str = "records";
 /// Only the server's user reads the past of secrets.
@@ -103,10 +107,12 @@ impl FjallEngine {
         config.cache = self.shared.cache.clone();
         fjall_files::check(&directory)?;
         let marker = self.mark_opening(name)?;
-        let opened = sound(|| {
-            let database = Database::open(config)?;
-            let keyspace = database.keyspace(KEYSPACE, keyspace_options)?;
-            Ok((database, keyspace))
+        let opened = in_background(|| {
+            sound(|| {
+                let database = Database::open(config)?;
+                let keyspace = database.keyspace(KEYSPACE, keyspace_options)?;
+                Ok((database, keyspace))
+            })
         });
         match fs::remove_file(marker) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -149,10 +155,35 @@ impl Engine for FjallEngine {
         self.try_open(name)
     }
 
+    fn give_way(&self) {
+        give_way();
+    }
+
     fn remove(&self, name: &str) -> io::Result<()> {
         remove_folder(&self.directory.join(name))
     }
 }
+
+/// Does this on a thread whose threads, which merge, go after those that serve.
+fn in_background<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    let work = || {
+        give_way();
+        work()
+    };
+    let done = thread::scope(|scope| scope.spawn(work).join());
+    done.unwrap_or_else(|_| Err(io::Error::other("a table could not be opened")))
+}
+
+/// Lets other threads go before this one. On Linux the system's call is about one thread.
+#[cfg(target_os = "linux")]
+fn give_way() {
+    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+        tracing::debug!(%error, "the archive does not give way to other threads");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_way() {}
 
 fn keyspace_options() -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()

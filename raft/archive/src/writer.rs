@@ -63,6 +63,7 @@ pub(crate) struct Writer {
 impl Writer {
     /// Works until the archive is closed.
     pub(crate) async fn run(mut self) {
+        self.options.engine.give_way();
         let tick = TICK.min(self.options.bulk_wait.max(SHORTEST_TICK));
         let mut wait = tick;
         while !self.pause(wait).await {
