@@ -1,6 +1,7 @@
 //! `quorate operator-step follow`: looks after the node of a pod while it serves. It takes over a renewed
 //! certificate, makes a voter of the node once it has caught up, and on the leader keeps the registration
-//! and its join token valid, and removes API nodes whose pods have been gone for a while. When the pod of an API node ends and its node has, the node leaves the cluster.
+//! and its join token valid, and removes API nodes whose pods have been gone for a while.
+//! When the pod of an API node ends and its node has, the node leaves the cluster.
 //!
 //! Invariant: each look starts from what it finds; a look that fails is told once and repeated.
 

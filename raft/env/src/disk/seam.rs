@@ -67,6 +67,6 @@ pub trait Disk: Send + Sync + fmt::Debug {
     /// for a simulated one.
     fn spawn(&self, name: &str, worker: Worker) -> io::Result<()>;
     /// Waits that long; for components that [`Disk::spawn`] runs and nothing else. A component with
-    /// a thread of its own blocks that thread, until then or until something else wakes it.
+    /// a thread of its own rests on it, until then or until something else wakes it.
     fn pause(&self, time: Duration) -> Pause;
 }
