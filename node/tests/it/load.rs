@@ -17,6 +17,9 @@ use crate::support::{Client, Cluster, Event, eventually};
 
 /// Writers at a time.
 const WRITERS: usize = 6;
+/// So many writes are acknowledged by other nodes before a writer goes back to its own one. All of them
+/// would soon be clients of one node otherwise, and nothing would be written while that one is frozen.
+const AWAY: u32 = 10;
 
 /// A namespace that writers fill.
 pub(crate) struct Load {
@@ -50,8 +53,8 @@ pub(crate) async fn make_namespace(client: &mut Client, name: &str) -> u64 {
 }
 
 impl Load {
-    /// Starts the writers, spread over these nodes; each goes to the next node when one does not
-    /// answer.
+    /// Starts the writers, spread over these nodes; each goes to the next node for a while when its own
+    /// one does not answer.
     pub(crate) fn start(cluster: &Cluster, nodes: &[u64], namespace: &str) -> Self {
         Self::with(|node| cluster.client(node), nodes, namespace, Duration::ZERO)
     }
@@ -170,16 +173,19 @@ async fn write(
     (stop, acknowledged): (Arc<AtomicBool>, Arc<AtomicU64>),
 ) -> Written {
     let (mut written, mut number, mut generation) = (Written::default(), 0, 0);
+    // Which of the clients is asked, and how many writes it has had acknowledged.
+    let (mut at, mut here) = (0, 0);
     while !stop.load(Ordering::Relaxed) {
         let name = format!("w{writer}-{number}");
         let body = json!({
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": name },
             "data": { "generation": generation.to_string(), "fill": "x".repeat(200) },
         });
+        let client = &mut clients[at];
         let result = if generation == 0 {
-            clients[0].send(Method::POST, &collection, Some(&body)).await
+            client.send(Method::POST, &collection, Some(&body)).await
         } else {
-            clients[0].send(Method::PUT, &format!("{collection}/{name}"), Some(&body)).await
+            client.send(Method::PUT, &format!("{collection}/{name}"), Some(&body)).await
         };
         match result {
             Ok(answer) if answer.status == 200 || answer.status == 201 => {
@@ -188,9 +194,15 @@ async fn write(
                 written.revisions.insert(answer.revision(), (name, generation));
                 generation = (generation + 1) % 3;
                 number += u64::from(generation == 0);
+                here += 1;
+                if at > 0 && here == AWAY {
+                    (at, here) = (0, 0);
+                }
             }
             // The server says that nothing has happened.
-            Ok(answer) if answer.status == 503 || answer.status == 429 => clients.rotate_left(1),
+            Ok(answer) if answer.status == 503 || answer.status == 429 => {
+                (at, here) = ((at + 1) % clients.len(), 0);
+            }
             other => {
                 match other {
                     Ok(answer) if answer.status != 504 && answer.status != 500 => {
@@ -199,7 +211,7 @@ async fn write(
                     _ => written.unknown += 1,
                 }
                 (generation, number) = (0, number + 1);
-                clients.rotate_left(1);
+                (at, here) = ((at + 1) % clients.len(), 0);
             }
         }
         if !pause.is_zero() {

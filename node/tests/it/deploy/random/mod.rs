@@ -34,7 +34,7 @@ const USUAL_SEED: u64 = 1;
 const DURING: u64 = 20;
 const CALM: u64 = 60;
 /// How long all writes may stand still for one fault, on a machine that runs other tests as well.
-const LONGEST_OUTAGE: Duration = Duration::from_secs(15);
+const LONGEST_OUTAGE: Duration = Duration::from_secs(8);
 /// A pause of this length between acknowledgements counts as time without answers.
 const OUTAGE: Duration = Duration::from_secs(1);
 /// Where `.ci/tools` puts the informer of kube-rs, below the workspace.
