@@ -7,16 +7,16 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use bytes::{Bytes, BytesMut};
-use quorate_env::disk::{Blocks, File};
+use quorate_env::disk::{Blocks, Disk, File, SystemDisk};
 use quorate_store::{Entry, Snapshot};
 
 use super::error::{invalid, storage};
 use super::folder::{FileKind, Folder, GenerationFile, UNFINISHED};
 use super::journal::Journal;
-use super::options::StateIdentity;
+use super::options::{Saving, StateIdentity};
 use super::progress::Position;
 use super::snapshot::{ObjectStreamReader, Outgoing};
 
@@ -24,6 +24,8 @@ use super::snapshot::{ObjectStreamReader, Outgoing};
 const WRITE_BYTES: usize = 512 << 10;
 /// Bytes between two syncs: small, so that the log's do not queue behind a large one.
 const SYNC_BYTES: u64 = 4 << 20;
+/// Frames that are read before they are asked for.
+const READ_AHEAD: usize = 4;
 /// Bytes before each frame.
 const LENGTH_BYTES: usize = 4;
 
@@ -104,28 +106,88 @@ fn remove_older(folder: &Folder, newest: GenerationFile) -> io::Result<()> {
         .try_for_each(|name| folder.remove(&folder.path_of(name)))
 }
 
-/// Reads a checkpoint back. `InvalidData` when it is not what was written.
+/// Reads a checkpoint back. `InvalidData` when it is not what was written. Where it may have a
+/// thread of its own, the file is read while what has come is looked through.
 pub(super) fn read(
     folder: &Folder,
     name: GenerationFile,
+    saving: Saving,
 ) -> io::Result<(Position, Vec<(Bytes, Entry)>)> {
-    let file = folder.disk.open(&folder.path_of(name))?;
-    let damaged = |what: &dyn std::fmt::Display| invalid(format_args!("{name}: {what}"));
+    let frames = CheckpointFrames::open(folder, name)?;
+    let frames: Box<dyn Iterator<Item = io::Result<Vec<u8>>>> = match saving {
+        Saving::Every(_) => Box::new(frames),
+        Saving::Behind => Box::new(frames.ahead()?),
+    };
     let mut objects = ObjectStreamReader::default();
-    let mut at = 0;
-    while !objects.is_complete() {
-        let mut length = [0; LENGTH_BYTES];
-        file.read_at(at, &mut length).map_err(|_| damaged(&"it ends early"))?;
-        let mut frame = vec![0; u32::from_le_bytes(length) as usize];
-        at += LENGTH_BYTES as u64;
-        if at + frame.len() as u64 > file.length()? {
-            return Err(damaged(&"it ends early"));
+    for frame in frames {
+        objects.push(&frame?).map_err(|error| invalid(format_args!("{name}: {error}")))?;
+        if objects.is_complete() {
+            return Ok(objects.into_parts());
         }
-        file.read_at(at, &mut frame)?;
-        at += frame.len() as u64;
-        objects.push(&frame).map_err(|error| damaged(&error))?;
     }
-    Ok(objects.into_parts())
+    Err(invalid(format_args!("{name}: it ends early")))
+}
+
+/// The frames of a file, in order. Behind the last one come zeros, or nothing.
+struct CheckpointFrames {
+    file: Arc<dyn File>,
+    name: GenerationFile,
+    at: u64,
+    length: u64,
+}
+
+impl CheckpointFrames {
+    fn open(folder: &Folder, name: GenerationFile) -> io::Result<Self> {
+        let file = folder.disk.open(&folder.path_of(name))?;
+        let length = file.length()?;
+        Ok(Self { file, name, at: 0, length })
+    }
+
+    /// The same frames, some of them read before they are asked for. The thread that reads ends
+    /// when they are dropped.
+    fn ahead(self) -> io::Result<impl Iterator<Item = io::Result<Vec<u8>>>> {
+        let (sender, receiver) = mpsc::sync_channel(READ_AHEAD);
+        let read = async move {
+            for frame in self {
+                let is_last = frame.is_err();
+                if sender.send(frame).is_err() || is_last {
+                    return;
+                }
+            }
+        };
+        SystemDisk.spawn("checkpoint-reader", Box::pin(read))?;
+        Ok(receiver.into_iter())
+    }
+
+    fn read_next(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let rest = self.length - self.at;
+        if rest < LENGTH_BYTES as u64 {
+            return Ok(None);
+        }
+        let mut bytes = [0; LENGTH_BYTES];
+        self.file.read_at(self.at, &mut bytes)?;
+        let bytes = u32::from_le_bytes(bytes);
+        self.at += LENGTH_BYTES as u64;
+        match bytes {
+            0 => return Ok(None),
+            bytes if u64::from(bytes) > self.length - self.at => {
+                return Err(invalid(format_args!("{}: it ends early", self.name)));
+            }
+            _ => {}
+        }
+        let mut frame = vec![0; bytes as usize];
+        self.file.read_at(self.at, &mut frame)?;
+        self.at += u64::from(bytes);
+        Ok(Some(frame))
+    }
+}
+
+impl Iterator for CheckpointFrames {
+    type Item = io::Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read_next().transpose()
+    }
 }
 
 /// Writes a file from its beginning, whole blocks at a time.

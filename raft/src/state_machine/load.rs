@@ -18,10 +18,10 @@ use super::frame::BatchSummary;
 use super::group::Live;
 use super::journal::Journal;
 use super::journal_frame::JournalFrame;
-use super::options::StateMachineOptions;
+use super::options::{Saving, StateMachineOptions};
 use super::progress::{Position, Progress};
 use super::record;
-use super::replay::{Objects, Replay};
+use super::replay::{Rebuilt, Replay};
 use super::retention::RetentionWindow;
 use crate::types::LogId;
 
@@ -35,16 +35,16 @@ pub(super) struct Loaded {
 /// Opens the folder and loads the current generation.
 pub(super) fn load(options: &StateMachineOptions) -> Result<Loaded, StateOpenError> {
     let folder = Arc::new(Folder::open(options)?);
-    let source = Source { folder: &folder };
+    let source = Source { folder: &folder, saving: options.saving };
     let generation = folder.generation();
     let names = folder.files(generation).map_err(|error| folder.failed(error))?;
-    let (sequence, start, mut objects) = source.checkpoint(&names)?;
-    let replay = Replay::find(&folder, &names, sequence, &mut objects)
+    let (sequence, start, mut rebuilt) = source.checkpoint(&names)?;
+    let replay = Replay::find(&folder, &names, sequence, &mut rebuilt)
         .map_err(|error| source.unreadable(error))?;
     source.check_join(&replay, sequence)?;
     let position = replay.position.clone().unwrap_or(start);
     source.check_synced(position.progress.log_id)?;
-    let state = source.state(objects, &position.progress)?;
+    let state = source.state(rebuilt, &position.progress)?;
     source.remove_needless(&names, &replay, sequence)?;
     source.rewrite_doubtful(&replay, position.progress.log_id)?;
     let window = source.window(&replay, &position.progress)?;
@@ -58,6 +58,7 @@ pub(super) fn load(options: &StateMachineOptions) -> Result<Loaded, StateOpenErr
 
 struct Source<'a> {
     folder: &'a Folder,
+    saving: Saving,
 }
 
 impl Source<'_> {
@@ -65,13 +66,16 @@ impl Source<'_> {
     fn checkpoint(
         &self,
         names: &[GenerationFile],
-    ) -> Result<(u64, Position, Objects), StateOpenError> {
+    ) -> Result<(u64, Position, Rebuilt), StateOpenError> {
         let Some(newest) = names.iter().rfind(|name| name.kind == FileKind::Checkpoint) else {
-            return Ok((0, Position::default(), Objects::new()));
+            return Ok((0, Position::default(), Rebuilt::default()));
         };
-        let (position, objects) =
-            checkpoint::read(self.folder, *newest).map_err(|error| self.unreadable(error))?;
-        Ok((newest.sequence, position, objects.into_iter().collect()))
+        let (position, objects) = checkpoint::read(self.folder, *newest, self.saving)
+            .map_err(|error| self.unreadable(error))?;
+        // The reader has compared them with the progress.
+        let found = position.progress;
+        let state = State::restore(found.revision, found.time_ms, objects);
+        Ok((newest.sequence, position, Rebuilt { state, found }))
     }
 
     /// The journal must go on where the checkpoint ends, or have its frame.
@@ -153,15 +157,13 @@ impl Source<'_> {
         rewritten.map_err(|error| self.folder.failed(error))
     }
 
-    fn state(&self, objects: Objects, progress: &Progress) -> Result<State, StateOpenError> {
-        let mut found = Progress::default();
-        objects.iter().for_each(|(key, entry)| found.count(key, entry));
-        if let Some(difference) = progress.difference(&found) {
+    fn state(&self, rebuilt: Rebuilt, progress: &Progress) -> Result<State, StateOpenError> {
+        if let Some(difference) = progress.difference(&rebuilt.found) {
             return Err(self
                 .folder
                 .corrupt(format_args!("objects at revision {}: {difference}", progress.revision)));
         }
-        Ok(State::restore(progress.revision, progress.time_ms, objects))
+        Ok(rebuilt.state.arrived_at(progress.revision, progress.time_ms))
     }
 
     /// From the summaries alone, which are a hundredth of the history.

@@ -6,24 +6,28 @@
 //! are only read here; what is needless is removed when it is known that nothing is lost
 //! (`load.rs`).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use quorate_store::Entry;
+use quorate_store::State;
 
 use super::error::invalid;
 use super::folder::{FileKind, Folder, GenerationFile};
 use super::frame::{BatchSummary, Summary};
 use super::frame_contents::FrameContents;
 use super::journal_frame::{JournalFrame, JournalSegment};
-use super::progress::Position;
+use super::progress::{Position, Progress};
 use super::record;
 
-/// All objects by their keys.
-pub(super) type Objects = BTreeMap<Bytes, Entry>;
+/// The objects so far, and what they amount to.
+#[derive(Default)]
+pub(super) struct Rebuilt {
+    pub(super) state: State,
+    /// Only objects, bytes and checksum.
+    pub(super) found: Progress,
+}
 
 /// The frames of a generation's journal.
 #[derive(Default)]
@@ -40,13 +44,13 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Finds the frames in these files, and applies those after the checkpoint to the objects that
-    /// it has.
+    /// Finds the frames in these files, and applies those after the checkpoint to what it
+    /// has.
     pub(super) fn find(
         folder: &Folder,
         names: &[GenerationFile],
         checkpoint: u64,
-        objects: &mut Objects,
+        rebuilt: &mut Rebuilt,
     ) -> io::Result<Self> {
         let mut replay = Self::default();
         let segments: Vec<GenerationFile> =
@@ -64,7 +68,7 @@ impl Replay {
             }
             let segment = Arc::new(JournalSegment::open(folder, *name)?);
             let until = segments.get(at + 1).map_or(u64::MAX, |next| next.sequence);
-            let found = replay.read(&segment, name.sequence..until, checkpoint, objects)?;
+            let found = replay.read(&segment, name.sequence..until, checkpoint, rebuilt)?;
             next = Some(name.sequence + found);
         }
         Ok(replay)
@@ -76,7 +80,7 @@ impl Replay {
         segment: &Arc<JournalSegment>,
         sequences: Range<u64>,
         checkpoint: u64,
-        objects: &mut Objects,
+        rebuilt: &mut Rebuilt,
     ) -> io::Result<u64> {
         let (length, mut offset) = (segment.file.length()?, 0);
         let Range { start: first, end: until } = sequences;
@@ -90,7 +94,7 @@ impl Replay {
             }
             if expected > checkpoint {
                 match frame.read() {
-                    Ok(opened) => apply_frame(&opened, objects)?,
+                    Ok(opened) => rebuilt.apply(&opened)?,
                     Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(found),
                     Err(error) => return Err(error),
                 }
@@ -109,17 +113,21 @@ impl Replay {
     }
 }
 
-fn apply_frame(opened: &FrameContents, objects: &mut Objects) -> io::Result<()> {
-    for (revision, record) in opened.records() {
-        let batch = record::decode_history(revision, &record);
-        let batch = batch
-            .ok_or_else(|| invalid(format_args!("history: the record of revision {revision}")))?;
-        for event in batch.events.iter() {
-            match &event.current {
-                Some(entry) => drop(objects.insert(event.key.clone(), entry.clone())),
-                None => drop(objects.remove(&event.key)),
+impl Rebuilt {
+    fn apply(&mut self, opened: &FrameContents) -> io::Result<()> {
+        for (revision, record) in opened.records() {
+            let batch = record::decode_history(revision, &record).ok_or_else(|| {
+                invalid(format_args!("history: the record of revision {revision}"))
+            })?;
+            for event in batch.events.iter() {
+                if let Some(replaced) = self.state.replay(event) {
+                    self.found.discount(&event.key, &replaced);
+                }
+                if let Some(entry) = &event.current {
+                    self.found.count(&event.key, entry);
+                }
             }
         }
+        Ok(())
     }
-    Ok(())
 }

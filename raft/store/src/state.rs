@@ -59,6 +59,27 @@ impl State {
         Self { revision, time_ms, size, objects }
     }
 
+    /// Has a key hold what it held after this event, and gives what it held until now. How a state
+    /// is rebuilt from its history: events come in their order, and [`State::arrived_at`] says where
+    /// they have led to.
+    pub fn replay(&mut self, event: &Event) -> Option<Entry> {
+        let replaced = match &event.current {
+            Some(entry) => {
+                self.size += footprint(&event.key, entry);
+                self.objects.insert(event.key.clone(), entry.clone())
+            }
+            None => self.objects.remove(event.key.as_ref()),
+        };
+        self.size -= replaced.as_ref().map_or(0, |entry| footprint(&event.key, entry));
+        replaced
+    }
+
+    /// This state under the revision and the clock that its history has led to.
+    #[must_use]
+    pub fn arrived_at(self, revision: Revision, time_ms: u64) -> Self {
+        Self { revision, time_ms, ..self }
+    }
+
     /// Decides the transaction and carries it out when it commits. `time_ms` is the proposer's
     /// clock, milliseconds since the Unix epoch; it is raised to the newest time seen so far.
     pub fn apply(&mut self, time_ms: u64, txn: &Txn) -> Applied {
@@ -244,6 +265,22 @@ mod tests {
         let restored = State::restore(state.revision(), state.time_ms(), entries);
         assert_eq!(restored, state);
         assert_eq!(restored.snapshot().digest(), state.snapshot().digest());
+    }
+
+    #[test]
+    fn events_replayed_in_order_lead_to_the_same_state() {
+        let (mut state, mut replayed) = (State::new(), State::new());
+        for operations in [
+            vec![put("a", "1"), put("b", "22"), put("a", "333")],
+            vec![delete("a"), put("b", "4")],
+            vec![put("a", "5"), delete("b"), put("b", "66"), delete("none")],
+        ] {
+            let batch = state.apply(7, &txn([], operations)).batch.expect("it committed");
+            for event in batch.events.iter() {
+                assert_eq!(replayed.replay(event), event.previous);
+            }
+        }
+        assert_eq!(replayed.arrived_at(state.revision(), state.time_ms()), state);
     }
 
     fn txn(conditions: impl Into<Vec<Condition>>, operations: impl Into<Vec<Operation>>) -> Txn {
