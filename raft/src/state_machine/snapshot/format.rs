@@ -6,11 +6,12 @@
 //! file does no IO.
 
 use bytes::{Buf, BufMut, BytesMut};
-use quorate_store::Revision;
+use quorate_store::{Entry, Revision};
 use serde::{Deserialize, Serialize};
 
 use crate::cluster::ClusterId;
 use crate::state_machine::progress::Position;
+use crate::state_machine::record;
 
 /// Version of the stream. Changes with the record layouts as well.
 pub(crate) const STREAM_VERSION: u32 = 3;
@@ -49,29 +50,27 @@ impl SnapshotTrailer {
 }
 
 /// Appends an object.
-pub(super) fn put_object(out: &mut BytesMut, key: &[u8], record: &[u8]) {
-    out.put_u32_le(length(key));
-    out.put_u32_le(length(record));
+pub(super) fn put_object(out: &mut BytesMut, key: &[u8], entry: &Entry) {
+    out.put_u32_le(length(key.len()));
+    out.put_u32_le(length(record::object_bytes(entry)));
     out.put_slice(key);
-    out.put_slice(record);
+    record::put_object(entry, out);
 }
 
-/// Takes a whole object off the front; nothing when more bytes are needed.
-pub(super) fn take_object(pending: &mut BytesMut) -> Option<(BytesMut, BytesMut)> {
-    let (prefix, _) = pending.split_first_chunk::<OBJECT_PREFIX_BYTES>()?;
-    let (mut prefix, available) = (&prefix[..], pending.len() - OBJECT_PREFIX_BYTES);
+/// Takes a whole object off the front, its key and its record; nothing when more bytes are needed.
+pub(super) fn take_object<'a>(pending: &mut &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let (mut prefix, rest) = pending.split_at_checked(OBJECT_PREFIX_BYTES)?;
     let (key, record) = (prefix.get_u32_le() as usize, prefix.get_u32_le() as usize);
-    if available < key + record {
-        return None;
-    }
-    pending.advance(OBJECT_PREFIX_BYTES);
-    Some((pending.split_to(key), pending.split_to(record)))
+    let (key, rest) = rest.split_at_checked(key)?;
+    let (record, rest) = rest.split_at_checked(record)?;
+    *pending = rest;
+    Some((key, record))
 }
 
 /// Appends a batch of history.
 pub(super) fn put_batch(out: &mut BytesMut, revision: Revision, record: &[u8]) {
     out.put_u64_le(revision.get());
-    out.put_u32_le(length(record));
+    out.put_u32_le(length(record.len()));
     out.put_slice(record);
 }
 
@@ -87,8 +86,8 @@ pub(super) fn take_batch(pending: &mut BytesMut) -> Option<(Revision, BytesMut)>
     Some((Revision::new(revision), pending.split_to(record)))
 }
 
-fn length(part: &[u8]) -> u32 {
-    u32::try_from(part.len())
+fn length(bytes: usize) -> u32 {
+    u32::try_from(bytes)
         .expect("keys and records stay below 4 GiB: the size limit of a transaction is far smaller")
 }
 
@@ -97,20 +96,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_come_out_as_they_went_in_however_they_are_cut() {
-        let mut stream = BytesMut::new();
-        put_object(&mut stream, b"key", b"record");
-        put_object(&mut stream, b"", b"");
-        let mut pending = BytesMut::new();
-        let mut found = vec![];
-        for byte in stream {
-            pending.put_u8(byte);
-            while let Some((key, record)) = take_object(&mut pending) {
-                found.push((key.to_vec(), record.to_vec()));
-            }
+    fn objects_come_out_whole_or_not_at_all() {
+        let entry = |value: &'static str| Entry {
+            value: value.into(),
+            created: Revision::new(3),
+            modified: Revision::new(9),
+        };
+        let (mut stream, mut records) = (BytesMut::new(), vec![]);
+        for (key, value) in [("key", "value"), ("", "")] {
+            put_object(&mut stream, key.as_bytes(), &entry(value));
+            records.push((key, entry(value)));
         }
-        assert_eq!(found, [(b"key".to_vec(), b"record".to_vec()), (vec![], vec![])]);
-        assert!(pending.is_empty());
+        let first = OBJECT_PREFIX_BYTES + 3 + record::object_bytes(&entry("value"));
+        for length in 0..=stream.len() {
+            let (mut pending, mut found) = (&stream[..length], vec![]);
+            while let Some((key, record)) = take_object(&mut pending) {
+                let entry = record::decode_object(record).expect("a whole record");
+                found.push((std::str::from_utf8(key).unwrap(), entry));
+            }
+            let whole = usize::from(length >= first) + usize::from(length == stream.len());
+            assert_eq!(found, records[..whole], "of {length} bytes");
+            assert_eq!(pending.len(), length - [0, first, stream.len()][whole]);
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(super) const PAYLOAD_BYTES: usize = 1 << 20;
 pub const MAX_FRAME_BYTES: usize = HEADER_BYTES + PAYLOAD_BYTES;
 /// Bytes before the payload.
 const HEADER_BYTES: usize = 9;
+/// Bytes beyond a full frame that its last record takes as a rule.
+const ROOM_BYTES: usize = 16 << 10;
 
 /// What a frame carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,14 +38,33 @@ pub(super) struct StreamFrame<'a> {
     pub(super) payload: &'a [u8],
 }
 
-/// Builds a frame.
-pub(super) fn encode(kind: StreamFrameKind, sequence: u32, payload: &[u8]) -> Bytes {
-    let mut frame = BytesMut::with_capacity(HEADER_BYTES + payload.len());
-    frame.put_u8(kind as u8);
-    frame.put_u32_le(sequence);
-    frame.put_u32_le(checksum(kind as u8, sequence, payload));
-    frame.put_slice(payload);
-    frame.freeze()
+/// The beginning of a frame, behind which its payload is appended.
+pub(super) fn begin() -> BytesMut {
+    let mut frame = BytesMut::with_capacity(MAX_FRAME_BYTES + ROOM_BYTES);
+    frame.put_bytes(0, HEADER_BYTES);
+    frame
+}
+
+/// Payload bytes behind the beginning of a frame.
+pub(super) fn payload_bytes(frame: &BytesMut) -> usize {
+    frame.len() - HEADER_BYTES
+}
+
+/// Finishes a frame that has its payload. What is too much for it begins the next one.
+pub(super) fn finish(
+    mut frame: BytesMut,
+    kind: StreamFrameKind,
+    sequence: u32,
+) -> (Bytes, BytesMut) {
+    let mut next = begin();
+    next.put_slice(&frame[frame.len().min(MAX_FRAME_BYTES)..]);
+    frame.truncate(MAX_FRAME_BYTES);
+    let crc = checksum(kind as u8, sequence, &frame[HEADER_BYTES..]);
+    let mut header = &mut frame[..HEADER_BYTES];
+    header.put_u8(kind as u8);
+    header.put_u32_le(sequence);
+    header.put_u32_le(crc);
+    (frame.freeze(), next)
 }
 
 /// Takes a frame apart that must have this number.
@@ -85,6 +106,27 @@ fn checksum(kind: u8, sequence: u32, payload: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
+    fn encode(kind: StreamFrameKind, sequence: u32, payload: &[u8]) -> Bytes {
+        let mut frame = begin();
+        frame.put_slice(payload);
+        finish(frame, kind, sequence).0
+    }
+
+    #[test]
+    fn what_is_too_much_begins_the_next_frame() {
+        let check = |payload: usize, first: usize| {
+            let mut frame = begin();
+            frame.put_bytes(7, payload);
+            let (frame, next) = finish(frame, StreamFrameKind::Objects, 0);
+            assert_eq!(decode(&frame, 0).unwrap().payload, vec![7; first]);
+            assert_eq!(payload_bytes(&next), payload - first);
+        };
+        check(0, 0);
+        check(PAYLOAD_BYTES, PAYLOAD_BYTES);
+        check(PAYLOAD_BYTES + 5, PAYLOAD_BYTES);
+        check(3 * PAYLOAD_BYTES, PAYLOAD_BYTES);
+    }
+
     #[test]
     fn every_flipped_bit_is_noticed() {
         let frame = encode(StreamFrameKind::Objects, 7, b"payload");
@@ -109,7 +151,8 @@ mod tests {
             decode(&frame, 2),
             Err(SnapshotError::OutOfOrder { expected: 2, found: 3 })
         ));
-        assert!(decode(&encode(StreamFrameKind::History, 3, &[0; PAYLOAD_BYTES]), 3).is_ok());
-        assert!(decode(&encode(StreamFrameKind::History, 3, &[0; PAYLOAD_BYTES + 1]), 3).is_err());
+        let full = encode(StreamFrameKind::History, 3, &[0; PAYLOAD_BYTES]);
+        assert!(decode(&full, 3).is_ok());
+        assert!(decode(&[&full[..], &[0]].concat(), 3).is_err());
     }
 }

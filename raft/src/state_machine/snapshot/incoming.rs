@@ -143,8 +143,7 @@ impl Incoming {
                 Ok(ReceiveStage::Objects(self.open(frame.payload)?))
             }
             (ReceiveStage::Objects(mut partial), StreamFrameKind::Objects) => {
-                self.pending.extend_from_slice(frame.payload);
-                partial.take_objects(&mut self.pending)?;
+                partial.take_objects(&mut self.pending, frame.payload)?;
                 Ok(ReceiveStage::Objects(partial))
             }
             (
@@ -203,8 +202,12 @@ impl Incoming {
 }
 
 impl Partial {
-    fn take_objects(&mut self, pending: &mut BytesMut) -> Result<(), SnapshotError> {
-        self.objects.take(pending).map_err(|what| self.inconsistent(what))
+    fn take_objects(
+        &mut self,
+        pending: &mut BytesMut,
+        payload: &[u8],
+    ) -> Result<(), SnapshotError> {
+        self.objects.take(pending, payload).map_err(|what| self.inconsistent(what))
     }
 
     fn take_history(&mut self, pending: &mut BytesMut) -> Result<(), SnapshotError> {

@@ -4,7 +4,7 @@
 //! Invariant: the result is what the header and the trailer say, or there is none. This file does
 //! no IO.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use quorate_store::Entry;
 
 use super::format::{self, SnapshotHeader, SnapshotTrailer};
@@ -20,17 +20,25 @@ pub(super) struct ReceivedObjects {
 }
 
 impl ReceivedObjects {
-    /// Takes whole records off the front of what has come. The inner error is what is wrong with
-    /// them.
-    pub(super) fn take(&mut self, pending: &mut BytesMut) -> Result<(), &'static str> {
-        while let Some((key, record)) = format::take_object(pending) {
-            let entry = record::decode_object(&record).ok_or("an object's record")?;
+    /// Takes the whole records of what has come so far; the beginning of one that is not whole
+    /// stays in `pending`. The inner error is what is wrong with them.
+    pub(super) fn take(
+        &mut self,
+        pending: &mut BytesMut,
+        payload: &[u8],
+    ) -> Result<(), &'static str> {
+        pending.extend_from_slice(payload);
+        let mut rest = &pending[..];
+        while let Some((key, record)) = format::take_object(&mut rest) {
+            let entry = record::decode_object(record).ok_or("an object's record")?;
             if self.entries.last().is_some_and(|(last, _)| **last >= *key) {
                 return Err("the objects are not in order");
             }
-            self.found.count(&key, &entry);
-            self.entries.push((Bytes::copy_from_slice(&key), entry));
+            self.found.count(key, &entry);
+            self.entries.push((Bytes::copy_from_slice(key), entry));
         }
+        let taken = pending.len() - rest.len();
+        pending.advance(taken);
         Ok(())
     }
 }
@@ -56,8 +64,7 @@ impl ObjectStreamReader {
         match (frame.kind, &self.header) {
             (StreamFrameKind::Header, None) => self.header = Some(decode(frame.payload)?),
             (StreamFrameKind::Objects, Some(_)) => {
-                self.pending.extend_from_slice(frame.payload);
-                self.objects.take(&mut self.pending)?;
+                self.objects.take(&mut self.pending, frame.payload)?;
             }
             (StreamFrameKind::Trailer, Some(header)) => {
                 let trailer: SnapshotTrailer = decode(frame.payload)?;

@@ -8,7 +8,7 @@
 use std::io;
 use std::vec;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
 use quorate_store::Snapshot;
 
 use super::format::{self, STREAM_VERSION, SnapshotHeader, SnapshotTrailer};
@@ -16,7 +16,6 @@ use super::frame::{self, PAYLOAD_BYTES, StreamFrameKind};
 use crate::state_machine::journal_frame::JournalFrame;
 use crate::state_machine::options::StateIdentity;
 use crate::state_machine::progress::{Position, encode};
-use crate::state_machine::record;
 
 /// A snapshot that can be sent.
 pub struct Outgoing {
@@ -48,8 +47,7 @@ impl Outgoing {
     pub fn frames(self) -> Frames {
         Frames {
             sequence: 0,
-            buffer: BytesMut::new(),
-            record: Vec::new(),
+            buffer: frame::begin(),
             trailer: SnapshotTrailer::default(),
             stage: SendStage::Header,
             snapshot: self,
@@ -60,8 +58,8 @@ impl Outgoing {
 /// The frames of an [`Outgoing`]. Also a stream by `futures::stream::iter`.
 pub struct Frames {
     sequence: u32,
+    /// The frame that comes next.
     buffer: BytesMut,
-    record: Vec<u8>,
     trailer: SnapshotTrailer,
     stage: SendStage,
     snapshot: Outgoing,
@@ -98,16 +96,15 @@ impl Frames {
                 SendStage::Trailer => return Ok(Some(self.trailer())),
                 SendStage::Done => return Ok(None),
             };
-            let full = self.buffer.len() >= PAYLOAD_BYTES;
+            let full = frame::payload_bytes(&self.buffer) >= PAYLOAD_BYTES;
             if !full && self.fill()? {
                 continue;
             }
             if !full {
                 self.next_stage();
             }
-            let payload = self.buffer.split_to(self.buffer.len().min(PAYLOAD_BYTES));
-            if !payload.is_empty() {
-                return Ok(Some(self.frame(kind, &payload)));
+            if frame::payload_bytes(&self.buffer) > 0 {
+                return Ok(Some(self.frame(kind)));
             }
         }
     }
@@ -118,11 +115,10 @@ impl Frames {
             SendStage::Objects(after) => {
                 let from = after.clone();
                 for (key, entry) in self.snapshot.state.range(b"", from.as_deref()) {
-                    record::encode_object(entry, &mut self.record);
-                    format::put_object(&mut self.buffer, key, &self.record);
+                    format::put_object(&mut self.buffer, key, entry);
                     self.trailer.objects += 1;
                     *after = Some(key.clone());
-                    if self.buffer.len() >= PAYLOAD_BYTES {
+                    if frame::payload_bytes(&self.buffer) >= PAYLOAD_BYTES {
                         break;
                     }
                 }
@@ -156,17 +152,20 @@ impl Frames {
 
     fn header(&mut self) -> Bytes {
         self.stage = SendStage::Objects(None);
-        self.frame(StreamFrameKind::Header, &encode(&self.snapshot.header))
+        self.buffer.put_slice(&encode(&self.snapshot.header));
+        self.frame(StreamFrameKind::Header)
     }
 
     fn trailer(&mut self) -> Bytes {
         self.stage = SendStage::Done;
         self.trailer.objects_checksum = self.snapshot.header.position.progress.checksum.get();
-        self.frame(StreamFrameKind::Trailer, &encode(&self.trailer))
+        self.buffer.put_slice(&encode(&self.trailer));
+        self.frame(StreamFrameKind::Trailer)
     }
 
-    fn frame(&mut self, kind: StreamFrameKind, payload: &[u8]) -> Bytes {
-        let frame = frame::encode(kind, self.sequence, payload);
+    fn frame(&mut self, kind: StreamFrameKind) -> Bytes {
+        let (frame, next) = frame::finish(std::mem::take(&mut self.buffer), kind, self.sequence);
+        self.buffer = next;
         self.sequence += 1;
         frame
     }
