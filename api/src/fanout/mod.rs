@@ -1,6 +1,6 @@
 //! The fan-out of watch events: encodings of single events, shared by all watchers that want an
-//! event in the same form, and of whole runs of them, shared by those that are at the same place of
-//! the same collection.
+//! event in the same form, of whole runs of them, shared by those that are at the same place of the
+//! same collection, and of the state that comes first, shared by those that begin together.
 //!
 //! Every watcher has its own cursor in the store's changes and asks here for the bytes of an event,
 //! or for what follows a change; the first one makes them. Invariants: bounded in bytes, oldest
@@ -8,6 +8,7 @@
 //! watcher nothing is kept, because no other would ask for it.
 
 mod beat;
+mod initial;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -15,10 +16,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use initial::InitialStates;
 use parking_lot::Mutex;
 use quorate_store::Revision;
 
 pub(crate) use beat::Beat;
+pub(crate) use initial::{InitialChunk, InitialKey, InitialReader};
 
 /// Bytes of encodings that are kept, all shards together.
 const KEPT_BYTES: usize = 16 * 1024 * 1024;
@@ -69,6 +72,7 @@ pub(crate) struct Fanout {
     watchers: AtomicUsize,
     events: [Mutex<Kept<EventKey, Bytes>>; SHARDS],
     runs: Mutex<Kept<RunKey, Run>>,
+    initial: Arc<Mutex<InitialStates>>,
 }
 
 /// Encodings that are kept until newer ones need the room.

@@ -85,11 +85,12 @@ impl WatchMeter {
         self.count(sizes);
     }
 
-    /// One of them is of the state that comes first.
-    pub(crate) fn initial(&self, bytes: usize) {
-        self.initial.inc();
-        self.made.inc();
-        self.count(&[u32::try_from(bytes).unwrap_or(u32::MAX)]);
+    /// Lines of these sizes are on their way, of the state that comes first; another watch has made
+    /// them, or not.
+    pub(crate) fn initial(&self, sizes: &[u32], is_shared: bool) {
+        self.initial.add(sizes.len() as u64);
+        if is_shared { &self.shared } else { &self.made }.add(sizes.len() as u64);
+        self.count(sizes);
     }
 
     /// The state that comes first has been told.

@@ -284,7 +284,7 @@ async fn what_cannot_be_written_is_an_error_event_after_the_rest() {
 async fn a_watch_ends_also_between_the_objects_that_come_first() {
     let server = maps(&["a", "b", "c"]).await;
     for name in ["a", "b", "c"] {
-        server.patch(name, json!({"data": {"k": "v".repeat(100_000)}})).await;
+        server.patch(name, json!({"data": {"k": "v".repeat(150_000)}})).await;
     }
     let path = format!("{MAPS}?{SYNC}&timeoutSeconds=5");
     let begun = async || {
@@ -299,6 +299,46 @@ async fn a_watch_ends_also_between_the_objects_that_come_first() {
     let mut drained = begun().await;
     server.api.lifecycle.end_watches();
     assert!(drained.all().await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn watches_that_begin_together_share_what_comes_first() {
+    let server = maps(&["a", "b", "c"]).await;
+    for name in ["a", "b", "c"] {
+        server.patch(name, json!({"data": {"k": "v".repeat(150_000)}})).await;
+    }
+    let shared = async || {
+        let metrics = server.get("/metrics").await.text();
+        let mut lines = metrics.lines();
+        let line =
+            lines.find(|line| line.starts_with("quorate_watch_lines_total{source=\"shared\""));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or_default()
+    };
+    let newest = format!("{MAPS}?{SYNC}");
+    let mut first = server.watch(&newest).await;
+    assert_eq!(first.brief(1).await, ["ADDED a"]);
+    let mut second = server.watch(&newest).await;
+    assert_eq!(second.brief(4).await, ["ADDED a", "ADDED b", "ADDED c", "BOOKMARK -"]);
+    assert_eq!(shared().await, 0);
+    assert_eq!(first.brief(3).await, ["ADDED b", "ADDED c", "BOOKMARK -"]);
+    assert_eq!(shared().await, 2);
+    // Writes elsewhere do not matter; one in the collection makes another state.
+    for (written, expect) in [("elsewhere", 4), ("a", 4)] {
+        let mut first = server.watch(&newest).await;
+        assert_eq!(first.brief(1).await, ["ADDED a"]);
+        if written == "a" {
+            server.patch("a", json!({"data": {"k": "w"}})).await;
+        } else {
+            server.namespace(written).await;
+            server.create(written, "a", &[]).await;
+        }
+        let mut second = server.watch(&newest).await;
+        let object = second.next().await.unwrap();
+        assert_eq!(object["object"]["data"]["k"] == "w", written == "a");
+        assert_eq!(second.brief(3).await, ["ADDED b", "ADDED c", "BOOKMARK -"]);
+        assert_eq!(first.brief(3).await, ["ADDED b", "ADDED c", "BOOKMARK -"]);
+        assert_eq!(shared().await, expect, "{written}");
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ mod of_past;
 mod pace;
 mod parts;
 mod start;
-mod starting_seats;
+mod starting_hold;
 mod stream;
 
 pub(super) use start::handle;

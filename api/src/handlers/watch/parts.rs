@@ -5,7 +5,7 @@ use quorate_access::flow_control::CountedWatch;
 use quorate_store::{Snapshot, Watch};
 
 use super::end::ResourceEnd;
-use super::starting_seats::StartingSeats;
+use super::starting_hold::StartingHold;
 use crate::handlers::options::Selection;
 use crate::handlers::render::Renderer;
 use crate::metrics::WatchMeter;
@@ -35,9 +35,10 @@ pub(super) struct Initial {
     pub(super) cursor: Option<Bytes>,
     /// The annotations of the bookmark that marks its end; none, and there is no such bookmark.
     pub(super) end: &'static [&'static str],
+    /// Whether all objects have been told, and only that end is left.
+    pub(super) is_told: bool,
     /// What the watch holds until this is told.
-    #[expect(dead_code, reason = "kept for its end")]
-    pub(super) seats: Option<StartingSeats>,
+    pub(super) hold: StartingHold,
 }
 
 impl Initial {
@@ -45,8 +46,8 @@ impl Initial {
         snapshot: Snapshot,
         prefix: Bytes,
         end: &'static [&'static str],
-        seats: Option<StartingSeats>,
+        hold: StartingHold,
     ) -> Self {
-        Self { snapshot, prefix, cursor: None, end, seats }
+        Self { snapshot, prefix, cursor: None, end, is_told: false, hold }
     }
 }

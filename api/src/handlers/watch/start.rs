@@ -15,10 +15,11 @@ use super::end::ResourceEnd;
 use super::event;
 use super::of_past;
 use super::parts::{Initial, Parts};
-use super::starting_seats::StartingSeats;
+use super::starting_hold::StartingHold;
 use super::stream::WatchStream;
 use crate::Api;
 use crate::body::Body;
+use crate::fanout::InitialKey;
 use crate::handlers::Request;
 use crate::handlers::converted::{self, Part};
 use crate::handlers::freshness;
@@ -42,7 +43,9 @@ pub(in crate::handlers) async fn handle(
     let options = WatchOptions::parse(api.names, request, resource)?;
     let renderer = Renderer::new(api, request, resource, false)?;
     let prefix = resource.prefix(request.namespace());
-    let (body, after) = match begin(api, request, options.start, &prefix).await {
+    let is_whole = options.selection.is_everything();
+    let variant = renderer.variant().filter(|_| is_whole);
+    let (body, after) = match begin(api, request, options.start, (&prefix, variant)).await {
         Ok((after, initial)) => {
             let end = ResourceEnd::new(api, resource.removal.clone());
             let is_list = initial.as_ref().is_some_and(|initial| !initial.end.is_empty());
@@ -75,26 +78,43 @@ pub(super) fn respond_with(
     Ok(response)
 }
 
-/// The revision after which the watch begins, and the state that is told first.
+/// The revision after which the watch begins, and the state that is told first. With a variant,
+/// other watches may be told the same.
 async fn begin(
     api: &Api,
     request: &Request<'_>,
     start: Start,
-    prefix: &Bytes,
+    (prefix, variant): (&Bytes, Option<Arc<str>>),
 ) -> Result<(Revision, Option<Initial>), Error> {
     Ok(match start {
         Start::Initial { at, mark } => {
             let snapshot = snapshot::snapshot(api, request, at).await?;
+            let reader = variant.map(|variant| {
+                let key = InitialKey { prefix: prefix.clone(), variant };
+                let revision = snapshot.revision();
+                let is_unchanged = |since| is_unchanged(api, prefix, since, revision);
+                api.fanout.read_initial(key, revision, is_unchanged)
+            });
             let part = Part { prefix, after: None, stop: None };
             let snapshot = converted::part(request.resource()?, snapshot, part).await?;
             let end =
                 if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
-            let seats = request.starting.lock().take().map(StartingSeats::new);
-            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end, seats)))
+            let hold = StartingHold::new(request.starting.lock().take(), reader);
+            (snapshot.revision(), Some(Initial::new(snapshot, prefix.clone(), end, hold)))
         }
         Start::After(At::Exact(revision) | At::NotOlderThan(revision)) => (revision, None),
         Start::After(at) => (snapshot::snapshot(api, request, at).await?.revision(), None),
     })
+}
+
+/// Whether it is known that nothing in a collection has changed between two revisions.
+fn is_unchanged(api: &Api, prefix: &Bytes, since: Revision, revision: Revision) -> bool {
+    let Ok(mut watch) = api.store.watch(prefix.clone(), since) else { return false };
+    match watch.try_next() {
+        Ok(Some(batch)) => batch.revision() > revision,
+        Ok(None) => watch.position() >= revision,
+        Err(_) => false,
+    }
 }
 
 /// The stream of what follows, or of the one line that says why there is none.

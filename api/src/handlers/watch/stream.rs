@@ -7,6 +7,10 @@
 //! moved past it. The stream ends at its deadline, when the server drains, when its resource is no
 //! longer served and all changes are told, or with an ERROR event: after what could be told, also
 //! when an event cannot be written.
+//!
+//! Not here: the state that is told first (`initial`).
+
+mod initial;
 
 use std::io;
 use std::pin::Pin;
@@ -19,16 +23,15 @@ use quorate_store::{Event, HistoryError, Revision, WatchBatch};
 use quorate_wire::stored::CorruptValue;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::event::{self, ADDED, Seen};
+use super::event;
 use super::event_lines::EventLines;
 use super::pace::{Pace, spread};
-use super::parts::{Initial, Parts};
+use super::parts::Parts;
 use super::start::refusal;
 use crate::Api;
 use crate::body::Chunks;
 use crate::fanout::{RunKey, Watcher};
 use crate::handlers::converted;
-use crate::lifecycle::Phase;
 
 /// Bytes after which a buffer is handed on; the last event may exceed it.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -122,70 +125,6 @@ impl WatchStream {
             }
         }
         None
-    }
-
-    async fn tell_initial(&mut self, mut initial: Initial) -> Bytes {
-        // The changes wait for all of this; here it is enough to look before each buffer.
-        let is_late =
-            Instant::now() >= self.deadline || self.api.lifecycle.phase() == Phase::Ending;
-        if is_late || self.parts.end.is_before(initial.snapshot.revision()).await {
-            self.ended = true;
-            return Bytes::new();
-        }
-        let mut out = Vec::with_capacity(BUFFER_BYTES);
-        match self.add_initial(&mut initial, &mut out) {
-            Ok(true) => {}
-            Ok(false) => {
-                self.parts.initial = Some(initial);
-                tokio::task::yield_now().await;
-            }
-            Err(error) => out.extend_from_slice(&self.broken(&error)),
-        }
-        out.into()
-    }
-
-    /// Adds as many of the objects that are told first as a buffer takes; true at their end.
-    fn add_initial(
-        &mut self,
-        initial: &mut Initial,
-        out: &mut Vec<u8>,
-    ) -> Result<bool, CorruptValue> {
-        let (mut cursor, mut done) = (None, true);
-        for (seen, (key, entry)) in
-            initial.snapshot.range(&initial.prefix, initial.cursor.as_deref()).enumerate()
-        {
-            if out.len() >= BUFFER_BYTES || seen == SCAN_OBJECTS {
-                done = false;
-                break;
-            }
-            cursor = Some(key.clone());
-            let selected = match &self.parts.selection {
-                Some(selection) => selection.matches(&entry.value)?,
-                None => true,
-            };
-            if selected {
-                let seen = Seen { kind: ADDED, value: &entry.value };
-                let before = out.len();
-                event::line(
-                    &self.parts.renderer,
-                    key,
-                    &seen,
-                    entry.modified,
-                    std::mem::take(&mut self.first),
-                    out,
-                )?;
-                self.parts.meter.initial(out.len() - before);
-            }
-        }
-        if !done {
-            initial.cursor = cursor;
-        } else if !initial.end.is_empty() {
-            let revision = initial.snapshot.revision();
-            event::bookmark(&self.parts.renderer, revision, initial.end, out)?;
-            self.bookmarked = revision;
-            self.parts.meter.list_ended();
-        }
-        Ok(done)
     }
 
     async fn tell_changes(&mut self) -> Result<Bytes, CorruptValue> {
