@@ -6,7 +6,8 @@
 //! watcher owns cursors and no queue: a slow one reads on from the kept history, until that has
 //! moved past it. The stream ends at its deadline, when the server drains, when its resource is no
 //! longer served and all changes are told, or with an ERROR event: after what could be told, also
-//! when an event cannot be written.
+//! when an event cannot be written. A watch that waits takes no room for what it does only when
+//! something happens.
 //!
 //! Not here: the state that is told first (`initial`).
 
@@ -116,7 +117,7 @@ impl WatchStream {
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         while !self.ended {
             let made = match self.parts.initial.take() {
-                Some(initial) => Ok(self.tell_initial(initial).await),
+                Some(initial) => Ok(Box::pin(self.tell_initial(initial)).await),
                 None => self.tell_changes().await,
             };
             let buffer = made.unwrap_or_else(|error| self.broken(&error));
@@ -161,7 +162,7 @@ impl WatchStream {
                 self.bookmark()
             }
             Wake::Batch(batch) => Ok(self.tell_batches(batch).await),
-            Wake::Removed => Ok(self.tell_rest().await),
+            Wake::Removed => Ok(Box::pin(self.tell_rest()).await),
         }
     }
 
@@ -189,7 +190,7 @@ impl WatchStream {
                 self.parts.meter.shared(&run.sizes);
                 run.lines
             }
-            _ => self.collect(batch, key).await,
+            _ => Box::pin(self.collect(batch, key)).await,
         };
         // A buffer that is full already would gain nothing by a pause.
         if (1..BUFFER_BYTES).contains(&lines.len()) {
@@ -333,5 +334,22 @@ impl WatchStream {
         event::bookmark(&self.parts.renderer, position, &[], &mut out)?;
         self.parts.meter.made(&[u32::try_from(out.len()).unwrap_or(u32::MAX)]);
         Ok(out.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of what a call gives.
+    fn size_of_future<'w, F>(_: impl Fn(&'w mut WatchStream) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Thousands of watches wait at a time.
+    #[test]
+    fn a_watch_that_waits_is_small() {
+        let (stream, waiting) = (size_of::<WatchStream>(), size_of_future(WatchStream::next));
+        assert!(stream + waiting <= 1900, "{stream} bytes, and {waiting} while it waits");
     }
 }
