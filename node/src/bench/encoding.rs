@@ -7,6 +7,12 @@ use serde::Serialize;
 const STAMP_IN_JSON: &[u8] = br#""bench/turn":""#;
 /// The same in protobuf; the length of the text follows.
 const STAMP_IN_PROTOBUF: &[u8] = b"bench/turn\x12";
+/// The type of an event that has only a version.
+const BOOKMARK: &[u8] = b"BOOKMARK";
+/// What the annotation of the bookmark after the initial events ends with.
+const END_OF_INITIAL: &[u8] = b"initial-events-end";
+/// No bookmark has more bytes.
+const LONGEST_BOOKMARK: usize = 512;
 /// Bytes of the length before an event in protobuf, most significant first.
 const FRAME_HEAD: usize = 4;
 
@@ -65,6 +71,13 @@ impl Encoding {
         bytes.get(..len)
     }
 
+    /// Whether an event says that all initial events have been told.
+    pub(super) fn is_end_of_initial(self, event: &[u8]) -> bool {
+        event.len() <= LONGEST_BOOKMARK
+            && memchr::memmem::find(event, BOOKMARK).is_some()
+            && memchr::memmem::find(event, END_OF_INITIAL).is_some()
+    }
+
     /// The writer's stamp in an event.
     pub(super) fn stamp(self, event: &[u8]) -> Option<u32> {
         let mark = if self.is_protobuf() { STAMP_IN_PROTOBUF } else { STAMP_IN_JSON };
@@ -94,6 +107,17 @@ mod tests {
         check(Encoding::MetadataProtobuf, b"\0\0\0\x02a", None);
         check(Encoding::Protobuf, b"\0\0\0", None);
         check(Encoding::Protobuf, b"\xff\xff\xff\xff", None);
+    }
+
+    #[test]
+    fn finds_the_end_of_initial_events() {
+        let check = |event: &[u8], expect: bool| {
+            assert_eq!(Encoding::Json.is_end_of_initial(event), expect, "{}", event.escape_ascii());
+        };
+        let end = br#"{"type":"BOOKMARK","object":{"metadata":{"annotations":{"svc.io/initial-events-end":"true"}}}}"#;
+        check(end, true);
+        check(&end.map(|byte| if byte == b'-' { b'_' } else { byte }), false);
+        check(br#"{"type":"ADDED","object":{"data":"initial-events-end"}}"#, false);
     }
 
     #[test]

@@ -16,11 +16,12 @@ use quorate_webhook::Connection;
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 
 use super::Options;
+use super::kind::Kind;
 use super::latency::Latencies;
 use super::process;
 use super::report::{Counts, Report};
 use super::servers::Servers;
-use super::workload::{Kind, Workspace};
+use super::workload::Workspace;
 use crate::error::Error;
 
 /// Requests of a client in one round at most: those of the next round count from there on.

@@ -10,13 +10,20 @@
 //! 10000`, also with `--connections 40`. Objects are ConfigMaps, or made after a sample of another
 //! kind. `--encoding` says in which form they are read, and `--versus-json` compares that with JSON:
 //! `quorate bench list --encoding protobuf --versus-json`. `quorate bench definitions` measures
-//! definitions themselves. It measures durable servers only: there is nothing to turn fsync off
+//! definitions themselves. Three are of many watchers: `fanout` of writes at a fixed rate, `herd` of
+//! informers that come back all at once, `watch-list` of the initial events of one. `quorate bench
+//! curve` makes a cluster of its own and measures it at several numbers of objects. It measures durable servers only: there is nothing to turn fsync off
 //! with. It does not judge.
 
+mod curve;
 mod definition;
 mod definitions;
 mod encoding;
+mod events;
+mod fanout;
+mod herd;
 mod idle;
+mod kind;
 mod latency;
 mod load;
 mod objects;
@@ -26,6 +33,7 @@ mod process;
 mod report;
 mod servers;
 mod versus;
+mod watch_list;
 mod watchers;
 mod workload;
 
@@ -39,14 +47,18 @@ use crate::cli::Output;
 use crate::error::Error;
 use crate::terminal::print_line;
 use encoding::Encoding;
+use kind::Kind;
 use objects::ObjectTemplate;
 use report::Report;
 use servers::Servers;
-use workload::{Kind, Workspace};
+use workload::Workspace;
 
 /// Runs every measurement that was asked for.
 pub(crate) async fn run(options: &Options, env: &Env) -> Result<(), Error> {
     options.check()?;
+    if options.workloads.contains(&Kind::Curve) {
+        return curve::run(options, env).await;
+    }
     let objects = ObjectTemplate::read(options, env)?;
     if let Some(other) = &options.versus {
         let second = (other.as_path(), objects.clone(), options.encoding);
@@ -126,6 +138,9 @@ impl MeasuredCluster {
     ) -> Result<Report, Error> {
         match kind {
             Kind::Watch => watchers::run(&self.servers, &self.workspace, options, env).await,
+            Kind::Fanout => fanout::run(&self.servers, &self.workspace, options, env).await,
+            Kind::Herd => herd::run(&self.servers, &self.workspace, options, env).await,
+            Kind::WatchList => watch_list::run(&self.servers, &self.workspace, options, env).await,
             Kind::Definitions => Box::pin(definitions::run(&self.servers, options, env)).await,
             Kind::Idle => idle::run(&self.servers, &self.workspace, options, env).await,
             Kind::Overload => overload::run(&self.servers, &self.workspace, options, env).await,

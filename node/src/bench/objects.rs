@@ -1,13 +1,16 @@
 //! What the measured objects are: ConfigMaps, or objects made after a sample.
 //!
-//! Invariants: each object has a name and a payload of its own, and two objects of one template
-//! have as many bytes as their names allow; every sixteenth carries the label that the selector
-//! measurement asks for, and all carry the stamp of their writer, an annotation.
+//! Invariants: each object has a name and a payload of its own, which is random in all its letters,
+//! and two objects of one template have as many bytes as their names allow; every sixteenth carries
+//! the label that the selector measurement asks for, and all carry the stamp of their writer, an
+//! annotation. With parts, each also carries the label of its part.
 //!
 //! Not here: the requests that send them.
 
 #[cfg(test)]
 mod tests;
+
+use std::borrow::Cow;
 
 use quorate_env::Env;
 use quorate_kinds::builtin;
@@ -23,12 +26,21 @@ const SHARDS: u32 = 16;
 /// Characters of payloads: chosen at random, so that payloads compress badly.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
+/// Letters in 64 bits.
+const LETTERS_OF_BITS: usize = 10;
+/// What stands for the number of an object's part in a sample.
+const PART: &str = "$(part)";
+
 /// The form of the objects.
 #[derive(Debug, Clone)]
 pub(super) struct ObjectTemplate {
     kind: ObjectKind,
-    /// The payload of object 0; each further object's begins one character later.
-    payload: String,
+    /// What payloads are made from, with the number of the object.
+    seed: u64,
+    /// Bytes of a payload.
+    payload: usize,
+    /// Objects belong to so many parts in turn; one part needs no label.
+    parts: u32,
 }
 
 #[derive(Debug, Clone)]
@@ -49,6 +61,8 @@ struct SampleKind {
     header: String,
     /// The sample's other members except `metadata`, each after a comma.
     content: String,
+    /// Whether the part stands in it.
+    has_part: bool,
 }
 
 impl ObjectTemplate {
@@ -62,17 +76,36 @@ impl ObjectTemplate {
             }
             None => ObjectKind::ConfigMap,
         };
-        let mut random = vec![0; usize::try_from(options.payload).map_err(Error::config)?];
-        env.entropy.fill(&mut random);
-        let letter = |byte: &u8| char::from(LETTERS[usize::from(byte % 64)]);
-        Ok(Self { kind, payload: random.iter().map(letter).collect() })
+        let payload = usize::try_from(options.payload).map_err(Error::config)?;
+        let mut seed = [0; 8];
+        env.entropy.fill(&mut seed);
+        Ok(Self { kind, seed: u64::from_le_bytes(seed), payload, parts: options.parts() })
     }
 
-    /// ConfigMaps with so many bytes of data, the payload of these objects as often as it takes.
+    /// ConfigMaps with so many bytes of data.
     pub(super) fn config_map(&self, bytes: usize) -> Self {
-        let source = if self.payload.is_empty() { "0123456789" } else { &self.payload };
-        let payload = source.chars().cycle().take(bytes).collect();
-        Self { kind: ObjectKind::ConfigMap, payload }
+        Self { kind: ObjectKind::ConfigMap, payload: bytes, ..self.clone() }
+    }
+
+    /// The part that an object belongs to.
+    pub(super) fn part(&self, number: u32) -> u32 {
+        number % self.parts
+    }
+
+    /// How many parts there are.
+    pub(super) fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// The field selector of few objects, that with this number among them: the pods of its part's
+    /// node where the sample says that `$(part)` is in the name of one, else the object of its name.
+    pub(super) fn field_selector(&self, number: u32, name: &str) -> String {
+        match &self.kind {
+            ObjectKind::Sample(kind) if kind.plural == "pods" && kind.has_part => {
+                format!("spec.nodeName%3Dnode-{}", self.part(number))
+            }
+            _ => format!("metadata.name%3D{name}"),
+        }
     }
 
     /// The merge patch that changes the stamp of an object's writer and nothing else.
@@ -102,25 +135,50 @@ impl ObjectTemplate {
 
     /// One object in JSON; `turn` is the stamp of its writer.
     pub(super) fn object(&self, number: u32, turn: u32, name: &str) -> String {
-        let shard = number % SHARDS;
-        let at = if self.payload.is_empty() { 0 } else { number as usize % self.payload.len() };
-        let (end, start) = self.payload.split_at(at);
+        let (shard, payload) = (number % SHARDS, self.payload(number));
+        let part = match self.parts {
+            1 => String::new(),
+            _ => format!(r#","part":"{}""#, self.part(number)),
+        };
         match &self.kind {
             ObjectKind::ConfigMap => format!(
                 concat!(
-                    r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
-                    r#""annotations":{{"bench/turn":"{}"}}}},"data":{{"payload":"{}{}"}}}}"#
+                    r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{}","labels":{{"shard":"{}"{}}},"#,
+                    r#""annotations":{{"bench/turn":"{}"}}}},"data":{{"payload":"{}"}}}}"#
                 ),
-                name, shard, turn, start, end
+                name, shard, part, turn, payload
             ),
             ObjectKind::Sample(kind) => format!(
                 concat!(
-                    r#"{{{},"metadata":{{"name":"{}","labels":{{"shard":"{}"}},"#,
-                    r#""annotations":{{"bench/turn":"{}","bench/payload":"{}{}"}}}}{}}}"#
+                    r#"{{{},"metadata":{{"name":"{}","labels":{{"shard":"{}"{}}},"#,
+                    r#""annotations":{{"bench/turn":"{}","bench/payload":"{}"}}}}{}}}"#
                 ),
-                kind.header, name, shard, turn, start, end, kind.content
+                kind.header,
+                name,
+                shard,
+                part,
+                turn,
+                payload,
+                kind.content_of(self.part(number))
             ),
         }
+    }
+
+    /// The payload of an object: letters of a generator that begins at its number (SplitMix64).
+    fn payload(&self, number: u32) -> String {
+        let mut state = self.seed ^ (u64::from(number) << u32::BITS);
+        let mut payload = String::with_capacity(self.payload);
+        while payload.len() < self.payload {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut bits = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            bits ^= bits >> 31;
+            for _ in 0..LETTERS_OF_BITS.min(self.payload - payload.len()) {
+                payload.push(char::from(LETTERS[(bits % 64) as usize]));
+                bits /= 64;
+            }
+        }
+        payload
     }
 }
 
@@ -141,16 +199,25 @@ impl SampleKind {
         let members = sample.as_map().into_iter().flat_map(|map| map.iter());
         let content =
             members.filter(|(key, _)| !matches!(*key, "apiVersion" | "kind" | "metadata"));
+        let content: String =
+            content.map(|(key, value)| format!(r#","{key}":{}"#, to_json(value))).collect();
         let prefix = if api_version.contains('/') { "/apis" } else { "/api" };
         Ok(Self {
             definition: definition.map(with_path).transpose()?,
             group_version: format!("{prefix}/{api_version}"),
             plural,
             header: header.map(|(key, value)| format!(r#""{key}":"{value}""#)).join(","),
-            content: content
-                .map(|(key, value)| format!(r#","{key}":{}"#, to_json(value)))
-                .collect(),
+            has_part: content.contains(PART),
+            content,
         })
+    }
+
+    /// The members of an object of this part.
+    fn content_of(&self, part: u32) -> Cow<'_, str> {
+        match self.has_part {
+            true => self.content.replace(PART, &part.to_string()).into(),
+            false => (&*self.content).into(),
+        }
     }
 }
 

@@ -6,13 +6,23 @@ use std::time::Duration;
 use clap::Args;
 
 use super::encoding::Encoding;
+use super::kind::Kind;
 use super::load::MAX_ROUNDS;
-use super::workload::Kind;
-use crate::cli::{Output, bytes};
+use crate::cli::{MAX_FOUNDERS, Output, bytes};
 use crate::error::Error;
 
+/// Parts of the objects of a curve.
+const CURVE_PARTS: u32 = 1000;
+
 /// What to measure, where, and with how much.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  quorate bench create get list watch
+  quorate bench curve --data-dir /tmp/curve --objects 10000,100000,1000000 --payload 600B --node-options=--archive=off
+  quorate bench fanout --watchers 10000 --connections 100 --share 1/100 --rate 1000
+  quorate bench herd --watchers 5000 --connections 100 --objects 1000
+  quorate bench watch-list --objects 100000 --clients 2 --encoding protobuf")]
 pub(crate) struct Options {
     /// What to measure, in this order.
     #[arg(value_enum, required = true)]
@@ -76,9 +86,26 @@ pub(crate) struct Options {
     /// Measure in JSON in turn with that form; the last lines say how the form does beside JSON.
     #[arg(long, requires = "encoding", conflicts_with_all = ["versus", "versus_config_maps"])]
     pub(crate) versus_json: bool,
-    /// How many objects there are to read, update and list.
-    #[arg(long, default_value_t = 5000)]
-    pub(crate) objects: u32,
+    /// How many objects there are to read, update and list; the curve takes several numbers,
+    /// smallest first.
+    #[arg(long, default_value = "5000", value_delimiter = ',')]
+    pub(crate) objects: Vec<u32>,
+    /// The share of the objects that have one label in common, `1/N` or `all`: what `select-part`
+    /// lists, and what a watcher of the fan-out sees [default: 1/1000 of a curve, else all].
+    #[arg(long, value_name = "1/N", value_parser = share)]
+    pub(crate) share: Option<u32>,
+    /// Writes a second, in the measurement of fan-out.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) rate: u32,
+    /// Nodes of the cluster that the curve makes in the data folder, which must be empty.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=MAX_FOUNDERS))]
+    pub(crate) nodes: u64,
+    /// Options of `quorate dev` for that cluster, in one word each: `--node-options=--archive=off`.
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub(crate) node_options: Vec<String>,
+    /// The program that the cluster of a curve is made of [default: this one].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) binary: Option<PathBuf>,
     /// A folder with definitions of custom resources in YAML, for the measurement of that name; those
     /// that the server refuses are left out.
     #[arg(long, value_name = "FOLDER", required_if_eq("workloads", "definitions"))]
@@ -112,6 +139,56 @@ impl Options {
         if self.workloads.contains(&Kind::Page) && self.encoding.is_protobuf() {
             return Err(Error::config("pages are measured in JSON only: their tokens are read"));
         }
+        let is_curve = self.workloads.contains(&Kind::Curve);
+        if is_curve && (self.workloads.len() > 1 || !self.server.is_empty()) {
+            return Err(Error::config("a curve is of a cluster of its own, and stands alone"));
+        }
+        if is_curve && (self.versus.is_some() || self.versus_json || self.versus_config_maps) {
+            return Err(Error::config(
+                "curves are compared by their tables: --binary makes another",
+            ));
+        }
+        if !is_curve && self.objects.len() > 1 {
+            return Err(Error::config("only a curve has several numbers of objects"));
+        }
+        if self.objects.is_empty() || !self.objects.is_sorted() || self.objects[0] == 0 {
+            return Err(Error::config("--objects takes numbers from 1 on, smallest first"));
+        }
         Ok(())
+    }
+
+    /// How many parts the objects are in.
+    pub(super) fn parts(&self) -> u32 {
+        let is_curve = self.workloads.contains(&Kind::Curve);
+        self.share.unwrap_or(if is_curve { CURVE_PARTS } else { 1 })
+    }
+
+    /// The number of objects to begin with.
+    pub(super) fn first_objects(&self) -> u32 {
+        self.objects.first().copied().unwrap_or(1).max(1)
+    }
+}
+
+/// The number of equal shares, of which one is meant.
+fn share(text: &str) -> Result<u32, String> {
+    if text == "all" {
+        return Ok(1);
+    }
+    let parts = text.strip_prefix("1/").and_then(|parts| parts.parse().ok());
+    parts.filter(|parts| *parts > 0).ok_or_else(|| format!("'{text}' is no share: use 1/N or all"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares() {
+        let check = |text, expect: Option<u32>| assert_eq!(share(text).ok(), expect, "{text}");
+        check("all", Some(1));
+        check("1/100", Some(100));
+        check("1/0", None);
+        check("2/3", None);
+        check("0.5", None);
     }
 }

@@ -18,10 +18,11 @@ use quorate_webhook::Connection;
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 
+use super::kind::Kind;
 use super::latency::{Latencies, Percentiles};
-use super::report::{Counts, Report};
+use super::report::{Counts, Figures, Report};
 use super::servers::Servers;
-use super::workload::{self, Kind, Workspace};
+use super::workload::{self, Workspace};
 use super::{Options, process};
 use crate::error::Error;
 
@@ -109,7 +110,7 @@ pub(super) async fn run(
     };
     let name = Kind::Overload.to_string();
     let report = Report::new(name, started.elapsed(), &counts, &calm.latencies, &span);
-    Ok(report.with_overload(figures))
+    Ok(report.with(Figures::Overload(figures)))
 }
 
 async fn connect<'a>(

@@ -34,6 +34,24 @@ pub(super) struct Span {
     pub(super) peak_rss_bytes: u64,
 }
 
+impl Span {
+    /// CPU time that the processes took.
+    pub(super) fn cpu(&self) -> Duration {
+        self.after.cpu.saturating_sub(self.before.cpu)
+    }
+
+    /// This and a later span as one: the CPU time of both, and the memory from the first beginning to
+    /// the last end.
+    pub(super) fn and(self, later: &Self) -> Self {
+        if self.after.rss_bytes == 0 {
+            return *later;
+        }
+        let cpu = self.after.cpu + later.cpu();
+        let peak_rss_bytes = self.peak_rss_bytes.max(later.peak_rss_bytes);
+        Self { after: Usage { cpu, ..later.after }, peak_rss_bytes, ..self }
+    }
+}
+
 /// Runs something and tells what the processes used meanwhile.
 pub(super) async fn during<F: Future>(pids: &[u32], work: F) -> (F::Output, Span) {
     let before = usage(pids);

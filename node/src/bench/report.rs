@@ -6,17 +6,20 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::definitions::DefinitionFigures;
+use super::fanout::FanoutFigures;
+use super::herd::HerdFigures;
 use super::latency::{Latencies, Percentiles};
 use super::overload::OverloadFigures;
 use super::process::Span;
+use super::watch_list::WatchListFigures;
 
 /// One measurement.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     workload: String,
     seconds: f64,
-    operations: u64,
-    errors: u64,
+    pub(super) operations: u64,
+    pub(super) errors: u64,
     pub(super) operations_per_second: f64,
     megabytes_per_second: f64,
     pub(super) latency_ms: Percentiles,
@@ -28,10 +31,19 @@ pub(super) struct Report {
     rss_megabytes: f64,
     /// How much more of it they had at the highest point than at the beginning.
     rss_added_megabytes: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    definitions: Option<DefinitionFigures>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    overload: Option<OverloadFigures>,
+    #[serde(flatten)]
+    figures: Option<Figures>,
+}
+
+/// What a measurement tells besides, under its name.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum Figures {
+    Definitions(DefinitionFigures),
+    Fanout(FanoutFigures),
+    Herd(HerdFigures),
+    Overload(OverloadFigures),
+    WatchList(WatchListFigures),
 }
 
 /// What was counted.
@@ -51,7 +63,7 @@ impl Report {
         span: &Span,
     ) -> Self {
         let seconds = elapsed.as_secs_f64();
-        let cpu = span.after.cpu.saturating_sub(span.before.cpu).as_secs_f64();
+        let cpu = span.cpu().as_secs_f64();
         let operations = counts.operations.max(1) as f64;
         Self {
             workload,
@@ -66,24 +78,18 @@ impl Report {
             rss_megabytes: span.after.rss_bytes as f64 / 1e6,
             rss_added_megabytes: span.peak_rss_bytes.saturating_sub(span.before.rss_bytes) as f64
                 / 1e6,
-            definitions: None,
-            overload: None,
+            figures: None,
         }
     }
 
-    /// The same with what is told of definitions.
-    pub(super) fn with_definitions(self, figures: DefinitionFigures) -> Self {
-        Self { definitions: Some(figures), ..self }
-    }
-
-    /// The same with what is told of an overload.
-    pub(super) fn with_overload(self, figures: OverloadFigures) -> Self {
-        Self { overload: Some(figures), ..self }
+    /// The same with what is told besides.
+    pub(super) fn with(self, figures: Figures) -> Self {
+        Self { figures: Some(figures), ..self }
     }
 
     /// Notes how long it took to remove the definitions.
     pub(super) fn set_removal(&mut self, removed: Duration) {
-        if let Some(definitions) = &mut self.definitions {
+        if let Some(Figures::Definitions(definitions)) = &mut self.figures {
             definitions.removed = removed;
         }
     }
@@ -122,7 +128,18 @@ impl fmt::Display for Report {
             self.rss_megabytes,
             self.rss_added_megabytes,
         )?;
-        self.overload.iter().try_for_each(|overload| write!(f, "\n{overload}"))?;
-        self.definitions.iter().try_for_each(|definitions| write!(f, "\n{definitions}"))
+        self.figures.iter().try_for_each(|figures| write!(f, "\n{figures}"))
+    }
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Definitions(figures) => figures.fmt(f),
+            Self::Fanout(figures) => figures.fmt(f),
+            Self::Herd(figures) => figures.fmt(f),
+            Self::Overload(figures) => figures.fmt(f),
+            Self::WatchList(figures) => figures.fmt(f),
+        }
     }
 }

@@ -16,11 +16,12 @@ use quorate_webhook::Connection;
 use tokio::time::{Instant, timeout_at};
 
 use super::encoding::Encoding;
+use super::kind::Kind;
 use super::latency::Latencies;
 use super::load::progress;
 use super::report::{Counts, Report};
 use super::servers::Servers;
-use super::workload::{Kind, Workspace};
+use super::workload::{Workspace, must_succeed};
 use super::{Options, process};
 use crate::error::Error;
 
@@ -94,10 +95,30 @@ pub(super) async fn newest(
     workspace: &Workspace,
     server: &str,
 ) -> Result<String, Error> {
-    let list = connection.send(workspace.head_of_list(server)).await.map_err(Error::failed)?;
-    let list = list.into_body().collect().await.map_err(Error::failed)?.to_bytes();
-    let list: serde_json::Value = serde_json::from_slice(&list).map_err(Error::failed)?;
+    let list = head(connection, workspace, server).await?;
     Ok(list["metadata"]["resourceVersion"].as_str().unwrap_or_default().to_owned())
+}
+
+/// How many objects the collection has, those of controllers too.
+pub(super) async fn count_objects(
+    connection: &mut Connection,
+    workspace: &Workspace,
+    server: &str,
+) -> Result<u32, Error> {
+    let list = head(connection, workspace, server).await?;
+    let shown = list["items"].as_array().map_or(0, Vec::len) as u64;
+    let rest = list["metadata"]["remainingItemCount"].as_u64().unwrap_or_default();
+    u32::try_from(shown + rest).map_err(Error::failed)
+}
+
+/// A list with one object.
+async fn head(
+    connection: &mut Connection,
+    workspace: &Workspace,
+    server: &str,
+) -> Result<serde_json::Value, Error> {
+    let list = must_succeed(connection, workspace.head_of_list(server)).await?;
+    serde_json::from_slice(&list).map_err(Error::failed)
 }
 
 async fn write(

@@ -8,7 +8,6 @@ use std::fmt;
 use std::time::Duration;
 
 use bytes::Bytes;
-use clap::ValueEnum;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -23,6 +22,7 @@ use tokio::time::{Instant, sleep};
 use super::Options;
 use super::definition;
 use super::encoding::Encoding;
+use super::kind::Kind;
 use super::objects::ObjectTemplate;
 use super::servers::Servers;
 use crate::error::Error;
@@ -36,57 +36,6 @@ pub(super) const POLL_PAUSE: Duration = Duration::from_millis(100);
 
 /// A request of a measurement.
 pub(super) type MeasuredRequest = Request<Full<Bytes>>;
-
-/// What can be measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// Create objects.
-    Create,
-    /// Replace objects.
-    Update,
-    /// Apply objects on the server side, each time with one change.
-    Apply,
-    /// Read objects, most recent.
-    Get,
-    /// Read objects, any version.
-    GetAny,
-    /// List all objects.
-    List,
-    /// List all objects page by page; one operation is a page.
-    Page,
-    /// List the sixteenth of the objects that a label selects.
-    Select,
-    /// Watch all objects while they change; one operation is an event delivered to a watcher.
-    Watch,
-    /// Open watches that nothing happens to; one operation is a watch, and the memory that is added
-    /// is theirs.
-    Idle,
-    /// Apply many definitions made from those of --definitions; one operation is a definition that
-    /// all servers serve and describe.
-    Definitions,
-    /// Read objects as many identities, without and with one that has many connections; one
-    /// operation is a read of one of the others while that one is there.
-    Overload,
-}
-
-impl Kind {
-    /// The continue token in the head of a list, for the measurement that follows it; else nothing.
-    pub(super) fn next_page(self, head: &[u8]) -> String {
-        const MARK: &[u8] = br#""continue":""#;
-        if self != Self::Page {
-            return String::new();
-        }
-        let token = memchr::memmem::find(head, MARK).map(|at| &head[at + MARK.len()..]);
-        let token = token.and_then(|rest| rest.split(|byte| *byte == b'"').next());
-        token.map(|token| String::from_utf8_lossy(token).into_owned()).unwrap_or_default()
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.to_possible_value().expect("no measurement is hidden").get_name())
-    }
-}
 
 /// The namespace with its objects.
 #[derive(Debug)]
@@ -103,7 +52,7 @@ pub(super) struct Workspace {
 
 impl Workspace {
     /// Makes the namespace and, when a measurement needs them, the objects; shows progress on a
-    /// terminal.
+    /// terminal. A curve begins with none.
     pub(super) async fn prepare(
         servers: &Servers,
         options: &Options,
@@ -113,11 +62,11 @@ impl Workspace {
         let mut suffix = [0; 4];
         env.entropy.fill(&mut suffix);
         let namespace = format!("bench-{:08x}", u32::from_be_bytes(suffix));
-        let workspace = Self {
+        let mut workspace = Self {
             created: format!("{namespace}-new"),
             namespace,
             template,
-            objects: options.objects.max(1),
+            objects: 0,
             page_size: options.page_size,
             encoding,
         };
@@ -132,8 +81,13 @@ impl Workspace {
         }
         let needs_objects =
             |kind: &Kind| !matches!(kind, Kind::Create | Kind::Idle | Kind::Definitions);
+        if options.workloads.contains(&Kind::Curve) {
+            return Ok(workspace);
+        }
         if options.workloads.iter().any(needs_objects) {
-            workspace.make_objects(servers, env).await?;
+            workspace.grow(options.first_objects(), servers, env).await?;
+        } else {
+            workspace.objects = options.first_objects();
         }
         Ok(workspace)
     }
@@ -158,18 +112,25 @@ impl Workspace {
         must_succeed(&mut servers.connect(env, 0).await?, create).await.map(drop)
     }
 
-    async fn make_objects(&self, servers: &Servers, env: &Env) -> Result<(), Error> {
-        let bar = ProgressBar::new(self.objects.into());
+    /// Makes objects until there are so many; shows progress on a terminal.
+    pub(super) async fn grow(
+        &mut self,
+        objects: u32,
+        servers: &Servers,
+        env: &Env,
+    ) -> Result<(), Error> {
+        let first = std::mem::replace(&mut self.objects, objects);
+        let bar = ProgressBar::new(objects.saturating_sub(first).into());
         bar.set_style(
             ProgressStyle::with_template("making objects {wide_bar} {pos}/{len} {per_sec}")
                 .expect("the template is well formed"),
         );
-        let clients = PREPARATION_CLIENTS.min(self.objects);
+        let clients = PREPARATION_CLIENTS.min(objects);
         let all: FuturesUnordered<_> = (0..clients)
             .map(async |client| {
                 let mut connection = servers.connect(env, client as usize).await?;
-                let mut number = client;
-                while number < self.objects {
+                let mut number = first + client;
+                while number < objects {
                     let server = servers.server(client as usize);
                     let create = self.create(&self.namespace, server, number, &object_name(number));
                     must_succeed(&mut connection, create).await?;
@@ -212,14 +173,24 @@ impl Workspace {
                 let path = format!("{collection}/{name}?fieldManager=bench&force=true");
                 patch(server, &path, MEDIA_APPLY_PATCH, self.template.object(number, turn, &name))
             }
-            Kind::Watch => {
+            Kind::Watch | Kind::Fanout => {
                 let path = format!("{collection}/{name}");
                 patch(server, &path, MEDIA_MERGE_PATCH, ObjectTemplate::stamp(turn))
             }
             Kind::Get | Kind::Overload => get(format!("{collection}/{name}")),
             Kind::GetAny => get(format!("{collection}/{name}?resourceVersion=0")),
-            Kind::List | Kind::Idle | Kind::Definitions => list(collection),
+            Kind::List | Kind::Idle | Kind::Definitions | Kind::Curve => list(collection),
+            Kind::Herd | Kind::WatchList => self.initial_events(server),
             Kind::Select => list(format!("{collection}?labelSelector=shard%3D0")),
+            Kind::SelectPart if self.template.parts() == 1 => list(collection),
+            Kind::SelectPart => {
+                let part = self.template.part(number);
+                list(format!("{collection}?labelSelector=part%3D{part}"))
+            }
+            Kind::SelectField => {
+                let selector = self.template.field_selector(number, &name);
+                list(format!("{collection}?fieldSelector={selector}"))
+            }
             Kind::Page if token.is_empty() => {
                 list(format!("{collection}?limit={}", self.page_size))
             }
@@ -240,6 +211,56 @@ impl Workspace {
         let path =
             format!("{}?watch=1&resourceVersion={after}&timeoutSeconds=3600", self.collection());
         self.read(server, &path, false)
+    }
+
+    /// The request that opens a watch of the objects of one part.
+    pub(super) fn watch_part(&self, server: &str, after: &str, part: u32) -> MeasuredRequest {
+        if self.template.parts() == 1 {
+            return self.watch(server, after);
+        }
+        let path = format!(
+            "{}?watch=1&resourceVersion={after}&timeoutSeconds=3600&labelSelector=part%3D{part}",
+            self.collection()
+        );
+        self.read(server, &path, false)
+    }
+
+    /// The request that opens a watch which tells all objects first, as informers do.
+    fn initial_events(&self, server: &str) -> MeasuredRequest {
+        let path = format!(
+            "{}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan\
+             &allowWatchBookmarks=true&timeoutSeconds=3600",
+            self.collection()
+        );
+        self.read(server, &path, false)
+    }
+
+    /// How many objects there are.
+    pub(super) fn objects(&self) -> u32 {
+        self.objects
+    }
+
+    /// What the objects are made of.
+    pub(super) fn template(&self) -> &ObjectTemplate {
+        &self.template
+    }
+
+    /// Deletes what the measurement of creates has made.
+    pub(super) async fn delete_created(&self, servers: &Servers, env: &Env) -> Result<(), Error> {
+        let collection = self.template.collection(&self.created);
+        let delete = request(Method::DELETE, servers.server(0), &collection, String::new());
+        must_succeed(&mut servers.connect(env, 0).await?, delete).await.map(drop)
+    }
+
+    /// The bytes of one object in JSON.
+    pub(super) async fn answered_bytes(
+        &self,
+        servers: &Servers,
+        env: &Env,
+    ) -> Result<usize, Error> {
+        let path = format!("{}/{}", self.collection(), object_name(0));
+        let get = request(Method::GET, servers.server(0), &path, String::new());
+        Ok(must_succeed(&mut servers.connect(env, 0).await?, get).await?.len())
     }
 
     /// The request for the collection's resource version alone.

@@ -1,11 +1,12 @@
-//! `quorate bench`: that a measurement runs and counts, and outlives a server.
+//! `quorate bench`: that measurements run and count, and one outlives a server.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::str;
 
 use serde_json::Value;
 
-use crate::support::{Cluster, eventually, quorate};
+use crate::support::{Cluster, eventually, free_port, quorate};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_measurement_outlives_the_loss_of_a_server() {
@@ -65,4 +66,79 @@ async fn definitions_are_measured_and_removed() {
     let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     let left = cluster.client(1).get(path).await.expect(200);
     assert_eq!(left.body["items"], Value::Array(Vec::new()));
+}
+
+/// What `quorate bench` tells in JSON.
+fn told(root: &Path, workload: &str, arguments: &str) -> Value {
+    let root = root.to_str().unwrap();
+    let line = format!("bench {workload} --data-dir {root} --output json {arguments}");
+    let output = quorate(&line.split_whitespace().collect::<Vec<_>>()).output().unwrap();
+    let wrong = output.stderr.escape_ascii();
+    assert!(output.status.success(), "{workload}: {wrong}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_fan_out_loses_nothing() {
+    let cluster = Cluster::start(1, &[]);
+    let check = |share: &str, watchers_of_a_write: u64| {
+        let arguments = format!("--watchers 20 --connections 4 --share {share} --objects 40");
+        let bounds = "--clients 4 --rate 200 --duration 1s";
+        let reports = told(&cluster.root(), "fanout", &format!("{arguments} {bounds}"));
+        let (report, figures) = (&reports[0], &reports[0]["fanout"]);
+        let writes = figures["writes"].as_u64().unwrap();
+        assert!(writes > 20, "{report}");
+        let expect = Value::from(writes * watchers_of_a_write);
+        assert_eq!((&report["operations"], &report["errors"]), (&expect, &0.into()), "{report}");
+        assert_eq!(figures["expected"], expect);
+    };
+    check("all", 20);
+    check("1/4", 5);
+}
+
+#[tokio::test]
+async fn a_herd_comes_back_with_all_objects() {
+    let cluster = Cluster::start(1, &[]);
+    for form in ["json", "protobuf"] {
+        let arguments = "--watchers 30 --connections 3 --objects 300 --duration 0s";
+        let arguments = format!("{arguments} --encoding {form}");
+        let reports = told(&cluster.root(), "herd", &arguments);
+        let report = &reports[0];
+        assert_eq!((&report["operations"], &report["errors"]), (&30.into(), &0.into()), "{report}");
+        // The controllers put one into each namespace.
+        assert_eq!(report["herd"]["objects"], 301);
+    }
+}
+
+#[tokio::test]
+async fn initial_events_are_measured_beside_lists() {
+    let cluster = Cluster::start(1, &[]);
+    for form in ["json", "protobuf"] {
+        let arguments = format!("--objects 300 --clients 2 --duration 1200ms --encoding {form}");
+        let reports = told(&cluster.root(), "watch-list", &arguments);
+        let report = &reports[0];
+        let objects = report["operations"].as_u64().unwrap();
+        // The controllers put one into each namespace.
+        assert!(objects >= 301 && objects.is_multiple_of(301), "{report}");
+        assert_eq!(report["errors"], 0, "{report}");
+        assert!(report["watchList"]["objects_per_second_of_list"].as_f64() > Some(0.0), "{report}");
+    }
+}
+
+#[test]
+fn a_curve_makes_a_cluster_and_starts_it_again() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let root = folder.path().join("curve");
+    let node = format!("--node-options=--bind=127.0.0.1:{},--archive=off", free_port());
+    let bounds =
+        "--objects 50,200 --clients 4 --watchers 3 --duration 200ms --rest 0s --share 1/10";
+    let table = told(&root, "curve", &format!("{node} {bounds}"));
+    let sizes = table["sizes"].as_array().unwrap();
+    assert_eq!(sizes.iter().map(|size| &size["objects"]).collect::<Vec<_>>(), [50, 200]);
+    for size in sizes {
+        assert!(size["ready_seconds"].as_f64() > Some(0.0), "{size}");
+        let rows = size["rows"].as_array().unwrap();
+        let failed: Vec<_> = rows.iter().filter(|row| row["report"]["errors"] != 0).collect();
+        assert!(rows.len() == 9 && failed.is_empty(), "{failed:?}");
+    }
 }

@@ -27,7 +27,7 @@ use self::variants::{RUN_LABEL, ServedVersion, Source, Variant};
 use super::Options;
 use super::latency::Latencies;
 use super::process::{self, Span, Usage};
-use super::report::{Counts, Report};
+use super::report::{Counts, Figures, Report};
 use super::servers::Servers;
 use crate::error::Error;
 
@@ -147,7 +147,7 @@ impl DefinitionsRun<'_> {
         };
         let report =
             Report::new("definitions".to_owned(), phases.described, &counts, &latencies, &span);
-        Ok(report.with_definitions(figures))
+        Ok(report.with(Figures::Definitions(figures)))
     }
 
     /// Applies definitions and waits until they are visible.
