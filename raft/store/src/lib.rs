@@ -38,7 +38,10 @@ pub use past::{Extent, Gap, Past, PastError, PurgeCount, Version};
 pub use purge::{MAX_PURGE_KEPT, MAX_PURGES, PURGES, Purge};
 pub use purges::{KnownPurge, Purges};
 pub use revision::Revision;
-pub use serving::{DEFAULT_RING_BYTES, History, Serving, ServingOptions, Watch, WatchBatch};
+pub use serving::{
+    DEFAULT_RING_BYTES, History, Narrowing, Serving, ServingOptions, Term, TermSource, Watch,
+    WatchBatch,
+};
 pub use snapshot::Snapshot;
 pub use state::{Applied, State};
 pub use status::{NodeId, Status};

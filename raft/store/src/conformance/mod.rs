@@ -25,7 +25,7 @@ pub use transactions::{
     invalid_transactions, one_revision_per_transaction,
 };
 pub use watches::{
-    watch_from_every_revision, watch_from_the_future, watch_is_atomic_and_filtered,
+    watch_from_every_revision, watch_from_the_future, watch_is_atomic_and_filtered, watch_narrowed,
     watch_position_advances, watch_skips, watch_under_load,
 };
 
@@ -54,6 +54,7 @@ where
     watch_from_every_revision(make().await).await;
     watch_from_the_future(make().await).await;
     watch_is_atomic_and_filtered(make().await).await;
+    watch_narrowed(make().await).await;
     watch_position_advances(make().await).await;
     watch_skips(make().await).await;
     watch_under_load(make().await).await;

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::{join, join_all};
 
 use super::subject::{Subject, eventually, next, within};
-use crate::Store;
+use crate::{Narrowing, Store, Term, TermSource};
 
 /// A watch that starts after any retained revision gives exactly what followed.
 pub async fn watch_from_every_revision(store: Arc<dyn Store>) {
@@ -126,6 +127,57 @@ pub async fn watch_is_atomic_and_filtered(store: Arc<dyn Store>) {
     let creation = next(&mut again).await;
     assert!(creation.events().all(|event| event.previous.is_none()));
     assert!(creation.time_ms() >= deletion.time_ms());
+}
+
+/// The value as a whole is its one term.
+#[derive(Debug)]
+struct WholeValue;
+
+impl TermSource for WholeValue {
+    fn identity(&self) -> usize {
+        0
+    }
+
+    fn terms(&self, value: &Bytes, found: &mut dyn FnMut(Term)) -> bool {
+        let text = std::str::from_utf8(value);
+        text.iter().for_each(|text| found(Term::of(&[text])));
+        text.is_ok()
+    }
+}
+
+/// A narrowed watch gives the transactions in which a value comes to have one of its terms, has it
+/// or loses it, whether it waits for them or reads what was.
+pub async fn watch_narrowed(store: Arc<dyn Store>) {
+    let subject = Subject::new(store, "watch-narrowed").await;
+    let start = subject.commit([subject.put("other", "red")]).await;
+    let narrowed = |terms: &[&str]| {
+        let terms = terms.iter().map(|term| Term::of(&[term]));
+        subject.watch("a/", start).narrowed(Narrowing::new(Arc::new(WholeValue), terms))
+    };
+    let (mut red, mut both) = (narrowed(&["red"]), narrowed(&["blue", "red"]));
+    assert!(red.next().now_or_never().is_none() && both.next().now_or_never().is_none());
+    let mut revisions = Vec::new();
+    for value in ["red", "green", "green", "blue", "red", "green"] {
+        revisions.push(subject.commit([subject.put("a/1", value)]).await);
+        revisions.push(subject.commit([subject.put("other", value)]).await);
+    }
+    let gone = subject.commit([subject.put("a/2", "red"), subject.delete("a/1")]).await;
+    let last = subject.commit([subject.delete("a/2")]).await;
+    let line = |place: usize, value: &str| format!("{} a/1={value}", revisions[2 * place]);
+    let end = [format!("{gone} a/2=red -a/1"), format!("{last} -a/2")];
+    let expect_red = [line(0, "red"), line(1, "green"), line(4, "red"), line(5, "green")];
+    let expect_both = [&expect_red[..2], &[line(3, "blue")], &expect_red[2..]].concat();
+    for (mut watch, expect) in [(red, &expect_red[..]), (both, &expect_both[..])] {
+        let expect = [expect, &end].concat();
+        assert_eq!(subject.described(&mut watch, expect.len()).await, expect);
+        assert!(watch.next().now_or_never().is_none(), "nothing more happened");
+        eventually(|| watch.position() >= last).await;
+    }
+    within(subject.store.applied(last)).await;
+    let mut later = narrowed(&["blue"]);
+    let expect = [line(3, "blue"), line(4, "red")];
+    assert_eq!(subject.described(&mut later, 2).await, expect);
+    assert!(later.next().now_or_never().is_none());
 }
 
 /// The position follows the store also while nothing concerns the watch.

@@ -13,13 +13,17 @@
 
 mod history;
 mod hub;
+mod narrowing;
 mod past_snapshots;
 mod ring;
 mod source;
+mod topic;
+mod topics;
 mod view;
 mod waiters;
 mod watch;
 
 pub use history::History;
+pub use narrowing::{Narrowing, Term, TermSource};
 pub use view::{DEFAULT_RING_BYTES, Serving, ServingOptions};
 pub use watch::{Watch, WatchBatch};

@@ -1,14 +1,15 @@
 //! A watch: a cursor over the changes, fed from the ring, from the history behind it, or by
 //! waiting.
 //!
-//! Invariants: every batch after the starting revision that touches the prefix is given exactly
-//! once, in order; the cursor is the newest revision up to which nothing is owed. A watcher owns a
+//! Invariants: every batch after the starting revision that touches the prefix, and may concern the
+//! watch when it is narrowed, is given exactly once, in order; the cursor is the newest revision up to which nothing is owed. A watcher owns a
 //! cursor and, only while it reads old history, one bounded chunk of it; there is no queue that a
 //! slow one could fill. Dropping the future of [`Watch::next`] loses nothing.
 //!
 //! Why there is no gap: a step reads the announced revision, then the topic's `touched`. When that
 //! is at most the cursor, nothing up to the announced revision is owed. Otherwise the view, which
-//! is published before any of this, shows the batch.
+//! is published before any of this, shows the batch. What a narrowed topic was touched by is known
+//! before `touched` is raised, so that going on to the next touch passes over nothing that is owed.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -18,8 +19,9 @@ use std::vec;
 
 use bytes::Bytes;
 
-use super::hub::{Cell, Topic};
+use super::narrowing::Narrowing;
 use super::source::Source;
+use super::topic::{Cell, Topic};
 use crate::{Batch, Event, HistoryError, Revision};
 
 /// History that a watcher which fell behind reads at a time, in bytes of [`Batch::footprint`].
@@ -31,6 +33,7 @@ const SCAN_BATCHES: usize = 1024;
 pub struct Watch {
     source: Arc<Source>,
     prefix: Bytes,
+    narrowing: Option<Narrowing>,
     topic: Arc<Topic>,
     cell: Arc<Cell>,
     cursor: Revision,
@@ -53,9 +56,25 @@ enum Step {
 
 impl Watch {
     pub(super) fn new(source: Arc<Source>, prefix: Bytes, after: Revision) -> Self {
-        let topic = source.hub.join(&prefix, || source.view().snapshot.revision());
+        let topic = source.hub.join(&prefix, None, || source.view().snapshot.revision());
         let (cell, chunk) = (Arc::default(), Vec::new().into_iter());
-        Self { source, prefix, topic, cell, cursor: after, chunk, chunk_end: Revision::ZERO }
+        let (narrowing, cursor, chunk_end) = (None, after, Revision::ZERO);
+        Self { source, prefix, narrowing, topic, cell, cursor, chunk, chunk_end }
+    }
+
+    /// The same watch, which gives and is woken by batches with a change that may concern it only:
+    /// one of a value that had one of the terms, has one, or has terms that are not known. For a
+    /// watch that has given nothing yet.
+    #[must_use]
+    pub fn narrowed(mut self, narrowing: Narrowing) -> Self {
+        let (source, narrowing) = (Arc::clone(&self.source), Some(narrowing));
+        let newest = || source.view().snapshot.revision();
+        let topic = source.hub.join(&self.prefix, narrowing.as_ref(), newest);
+        let whole = std::mem::replace(&mut self.topic, topic);
+        let before = std::mem::replace(&mut self.narrowing, narrowing);
+        source.hub.leave(&self.prefix, before.as_ref(), &whole, &self.cell);
+        self.cell = Arc::default();
+        self
     }
 
     /// The next batch that touches the prefix; waits for it. Safe to cancel.
@@ -131,6 +150,9 @@ impl Watch {
         let up_to_date = self.topic.touched() <= self.cursor;
         if up_to_date {
             self.cursor = self.cursor.max(announced);
+        } else if let Some(next) = self.topic.next_touch(self.cursor) {
+            let before = Revision::new(next.get().saturating_sub(1));
+            self.cursor = self.cursor.max(before.min(announced));
         }
         up_to_date
     }
@@ -146,7 +168,7 @@ impl Watch {
             .peekable();
         batches.peek()?;
         for batch in batches.take(SCAN_BATCHES) {
-            if batch.touches(&self.prefix) {
+            if self.concerns(batch) {
                 return Some(self.found(Arc::clone(batch)));
             }
             self.cursor = batch.revision;
@@ -157,9 +179,19 @@ impl Watch {
     fn read_history(&mut self) -> Result<Step, HistoryError> {
         let mut batches = self.source.read_history(self.cursor, CHUNK_BYTES)?;
         self.chunk_end = batches.last().map_or(self.cursor, |batch| batch.revision);
-        batches.retain(|batch| batch.touches(&self.prefix));
+        batches.retain(|batch| self.concerns(batch));
         self.chunk = batches.into_iter();
         Ok(Step::Looking)
+    }
+
+    fn concerns(&self, batch: &Batch) -> bool {
+        match &self.narrowing {
+            None => batch.touches(&self.prefix),
+            Some(narrowing) => batch
+                .events
+                .iter()
+                .any(|event| event.key.starts_with(&self.prefix) && narrowing.concerns(event)),
+        }
     }
 
     fn found(&mut self, batch: Arc<Batch>) -> Step {
@@ -178,7 +210,7 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.source.hub.leave(&self.prefix, &self.topic, &self.cell);
+        self.source.hub.leave(&self.prefix, self.narrowing.as_ref(), &self.topic, &self.cell);
     }
 }
 

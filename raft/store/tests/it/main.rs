@@ -3,4 +3,5 @@
 
 mod conformance;
 mod model;
+mod narrowed;
 mod serving;
