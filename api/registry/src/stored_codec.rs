@@ -215,6 +215,13 @@ pub fn matches_fields(
     Ok(fields.matches(|field| own(field).map(|(_, value)| value.as_str())))
 }
 
+/// Whether the header of a stored object has the fields by which the resource selects: the object is
+/// stored in the form that is served.
+#[must_use]
+pub fn has_served_fields(resource: &Resource, header: &HeaderRef<'_>) -> bool {
+    !matches!(unlike_served(resource, header.mark()), Unlike::Mark(..))
+}
+
 /// The header of a stored object: names and values of fields are those of the stored form.
 pub fn header<'v>(resource: &Resource, value: &'v Bytes) -> Result<StoredRef<'v>, Error> {
     StoredRef::parse(value).map_err(|error| unreadable(resource, &error))

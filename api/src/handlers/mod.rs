@@ -27,6 +27,7 @@ mod health;
 mod index;
 mod list;
 mod metrics;
+mod narrowing;
 mod object_messages;
 mod openapi;
 mod openid;

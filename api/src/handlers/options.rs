@@ -21,9 +21,9 @@ const MAX_TIMEOUT_SECONDS: u64 = 365 * 24 * 3600;
 /// Where a page goes on is also which state it shows.
 const MATCH_WITH_TOKEN: &str = "resourceVersionMatch is forbidden when continue is provided";
 /// The object's name as a field.
-const NAME: &str = "metadata.name";
+pub(super) const NAME: &str = "metadata.name";
 /// Its namespace.
-const NAMESPACE: &str = "metadata.namespace";
+pub(super) const NAMESPACE: &str = "metadata.namespace";
 
 /// Which state a read wants to see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -74,5 +74,6 @@ mod traces;
 mod unreadable;
 mod watch;
 mod watch_frames;
+mod watch_selectors;
 mod watch_time;
 mod write;

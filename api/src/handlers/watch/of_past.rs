@@ -25,6 +25,7 @@ use super::start::{refusal, respond_with};
 use super::stream::WatchStream;
 use crate::Api;
 use crate::body::{Body, Chunks};
+use crate::handlers::narrowing::narrowed;
 use crate::handlers::options::WatchOptions;
 use crate::handlers::past::{self, Moment, PastState};
 use crate::handlers::render::Renderer;
@@ -209,6 +210,7 @@ impl PastWatch {
     fn goes_on(self, watch: Watch) -> WatchStream {
         let Self { api, options, renderer, end, counted, meter, deadline, first, .. } = self;
         let left = deadline.saturating_duration_since(Instant::now()).as_secs();
+        let watch = narrowed(watch, renderer.resource(), &options.selection);
         let selection = (!options.selection.is_everything()).then_some(options.selection);
         let parts = Parts {
             watch,

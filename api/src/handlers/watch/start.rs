@@ -23,6 +23,7 @@ use crate::fanout::InitialKey;
 use crate::handlers::Request;
 use crate::handlers::converted::{self, Part};
 use crate::handlers::freshness;
+use crate::handlers::narrowing::narrowed;
 use crate::handlers::options::{At, Start, WatchOptions};
 use crate::handlers::past;
 use crate::handlers::render::Renderer;
@@ -130,7 +131,7 @@ fn stream(
         return last_line(&renderer, &Status::watch_expired(after.get(), upto.get()));
     }
     let watch = match api.store.watch(prefix, after) {
-        Ok(watch) => watch,
+        Ok(watch) => narrowed(watch, renderer.resource(), &options.selection),
         Err(error) => return last_line(&renderer, &refusal(after, error)),
     };
     let selection = (!options.selection.is_everything()).then_some(options.selection);

@@ -65,6 +65,17 @@ impl<'a> HeaderRef<'a> {
         selector.is_everything() || selector.matches(self.0.labels())
     }
 
+    /// Labels, sorted by key.
+    pub fn labels(&self) -> Labels<'a> {
+        self.0.labels()
+    }
+
+    /// Name and value of each selectable field besides `metadata.name` and `metadata.namespace`; of
+    /// custom objects first the mark, which has no name.
+    pub fn fields(&self) -> Labels<'a> {
+        self.0.pairs(usize::from(self.0.fixed.labels), usize::from(self.0.fixed.fields))
+    }
+
     /// The value of a selectable field, `metadata.name` and `metadata.namespace` included.
     pub fn field(&self, path: &str) -> Option<&'a str> {
         self.0.field(path)

@@ -62,8 +62,9 @@ impl Narrowing {
         &self.source
     }
 
-    /// Ascending, each once.
-    pub(super) fn terms(&self) -> &Arc<[Term]> {
+    /// The terms, ascending, each once.
+    #[must_use]
+    pub fn terms(&self) -> &Arc<[Term]> {
         &self.terms
     }
 
