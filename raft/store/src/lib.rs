@@ -22,6 +22,7 @@ mod snapshot;
 mod state;
 mod status;
 mod store;
+mod tree;
 mod txn;
 mod txn_encoding;
 

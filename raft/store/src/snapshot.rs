@@ -5,16 +5,15 @@
 //! holders (there are few) are bounded by name.
 
 use std::fmt;
-use std::ops::Bound;
+use std::ops::Range;
 
 use bytes::Bytes;
-use imbl::OrdMap;
-use imbl::ordmap::DiffItem;
 
 use crate::digest::Digest;
+use crate::tree::Tree;
 use crate::{Entry, Revision};
 
-pub(crate) type Objects = OrdMap<Bytes, Entry>;
+pub(crate) type Objects = Tree<Entry>;
 
 /// The store at one revision.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -79,25 +78,24 @@ impl Snapshot {
         &'a self,
         prefix: &[u8],
         after: Option<&[u8]>,
-    ) -> impl Iterator<Item = (&'a Bytes, &'a Entry)> + use<'a> {
-        let end = successor(prefix);
-        let from = match after {
-            Some(after) if after >= prefix => Bound::Excluded(after),
-            _ => Bound::Included(prefix),
-        };
-        let to = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let reversed =
-            matches!((from, to), (Bound::Excluded(from), Bound::Excluded(to)) if from >= to);
-        (!reversed).then(|| self.objects.range::<_, [u8]>((from, to))).into_iter().flatten()
+    ) -> impl ExactSizeIterator<Item = (&'a Bytes, &'a Entry)> + use<'a> {
+        self.objects.range(self.ranks(prefix, after))
     }
 
-    /// How many keys [`Snapshot::range`] would give. Linear in that number.
+    /// How many keys [`Snapshot::range`] would give. Logarithmic in those that there are.
     #[must_use]
     pub fn count(&self, prefix: &[u8], after: Option<&[u8]>) -> usize {
-        if prefix.is_empty() && after.is_none() {
-            return self.objects.len();
-        }
-        self.range(prefix, after).count()
+        self.ranks(prefix, after).len()
+    }
+
+    /// The ranks of these keys among all.
+    fn ranks(&self, prefix: &[u8], after: Option<&[u8]>) -> Range<usize> {
+        let from = match after {
+            Some(after) if after >= prefix => self.objects.rank(after, true),
+            _ => self.objects.rank(prefix, false),
+        };
+        let end = successor(prefix);
+        from..end.map_or(self.objects.len(), |end| self.objects.rank(&end, false))
     }
 
     /// What differs from another state, in ascending order of keys: what the key held there, and
@@ -107,11 +105,7 @@ impl Snapshot {
         &'a self,
         other: &'a Self,
     ) -> impl Iterator<Item = (&'a Bytes, Option<&'a Entry>, Option<&'a Entry>)> + use<'a> {
-        other.objects.diff(&self.objects).map(|change| match change {
-            DiffItem::Add(key, entry) => (key, None, Some(entry)),
-            DiffItem::Update { old: (key, old), new: (_, new) } => (key, Some(old), Some(new)),
-            DiffItem::Remove(key, entry) => (key, Some(entry), None),
-        })
+        self.objects.diff(&other.objects)
     }
 
     /// A hash of the revision and every key and entry: equal on every node, in every process and on
@@ -121,7 +115,7 @@ impl Snapshot {
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::new();
         digest.word(self.revision.get());
-        for (key, entry) in &self.objects {
+        for (key, entry) in self.objects.iter() {
             digest.entry(key, entry);
         }
         digest.finish()
@@ -198,7 +192,8 @@ mod tests {
         check(&[], &["a"], "a-+ ");
         check(&["a", "b", "d"], &["b", "c", "d"], "a+- c-+ ");
         let (mut changed, before) = (snapshot_of(&["a", "b"]), snapshot_of(&["a", "b"]));
-        changed.objects.get_mut(&b"a"[..]).unwrap().modified = Revision::new(9);
+        let again = Entry { modified: Revision::new(9), ..changed.get(b"a").unwrap().clone() };
+        changed.objects.insert("a".into(), again);
         let found: Vec<_> = changed.changes_from(&before).collect();
         assert_eq!(found.len(), 1);
         assert_eq!(

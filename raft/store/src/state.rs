@@ -48,14 +48,8 @@ impl State {
         time_ms: u64,
         entries: impl IntoIterator<Item = (Bytes, Entry)>,
     ) -> Self {
-        let mut size = 0;
-        let mut objects = Objects::new();
-        for (key, entry) in entries {
-            size += footprint(&key, &entry);
-            if let Some(replaced) = objects.insert(key.clone(), entry) {
-                size -= footprint(&key, &replaced);
-            }
-        }
+        let objects: Objects = entries.into_iter().collect();
+        let size = objects.iter().map(|(key, entry)| footprint(key, entry)).sum();
         Self { revision, time_ms, size, objects }
     }
 
@@ -148,7 +142,7 @@ impl State {
 
     fn conflict(&self, conditions: &[Condition]) -> Option<Outcome> {
         conditions.iter().enumerate().find_map(|(index, condition)| {
-            let current = self.objects.get(condition.key().as_ref());
+            let current = self.objects.get(condition.key());
             let holds = match condition {
                 Condition::Modified { revision, .. } => {
                     current.map_or(Revision::ZERO, |entry| entry.modified) == *revision
@@ -171,22 +165,19 @@ impl State {
     }
 
     fn put(&mut self, key: &Bytes, value: &Bytes) -> Event {
-        let mut current =
-            Entry { value: value.clone(), created: self.revision, modified: self.revision };
+        let modified = self.revision;
+        let mut current = Entry { value: value.clone(), created: modified, modified };
         self.size += footprint(key, &current);
-        // Most puts create, so the map is searched once for them, and a second time for the others.
-        let previous = self.objects.insert(key.clone(), current.clone());
-        if let Some(previous) = &previous {
-            self.size -= footprint(key, previous);
-            current.created = previous.created;
-            self.objects.get_mut(key.as_ref()).expect("it was put there just now").created =
-                previous.created;
-        }
+        let previous = self.objects.put(key, |previous| {
+            current.created = previous.map_or(modified, |previous| previous.created);
+            (key.clone(), current.clone())
+        });
+        self.size -= previous.as_ref().map_or(0, |previous| footprint(key, previous));
         Event { key: key.clone(), current: Some(current), previous }
     }
 
     fn delete(&mut self, key: &Bytes) -> Option<Event> {
-        let previous = self.objects.remove(key.as_ref())?;
+        let previous = self.objects.remove(key)?;
         self.size -= footprint(key, &previous);
         Some(Event { key: key.clone(), current: None, previous: Some(previous) })
     }

@@ -141,7 +141,7 @@ impl Undone {
                     self.size += footprint(&event.key, previous);
                     self.objects.insert(event.key.clone(), previous.clone())
                 }
-                None => self.objects.remove(event.key.as_ref()),
+                None => self.objects.remove(&event.key),
             };
             self.size -= undone.map_or(0, |entry| footprint(&event.key, &entry));
         }
