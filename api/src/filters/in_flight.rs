@@ -150,7 +150,7 @@ fn counted_objects(widest: u32) -> usize {
 /// Objects in the collection, at most so many.
 fn count_stored(x: &Exchange<'_>, resource: &Resource, most: usize) -> usize {
     let prefix = resource.prefix(x.record.info().namespace.as_deref());
-    x.api.store.snapshot().range(&prefix, None).take(most).count()
+    x.api.store.snapshot().count(&prefix, None).min(most)
 }
 
 /// Whether a watch begins with the state.

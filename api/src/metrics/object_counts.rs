@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use quorate_registry::keys::Key;
-use quorate_store::{Revision, Store};
+use quorate_store::{Revision, Snapshot, Store};
 use tokio::time::Instant;
 
 /// How old the counts may be.
@@ -47,26 +47,71 @@ impl ObjectCounts {
         if let Some((_, _, counts)) = kept {
             return counts.clone();
         }
-        let mut counts = Counts::new();
-        let mut current: Option<((String, String), ObjectCount)> = None;
-        for (key, entry) in snapshot.range(OBJECTS, None) {
-            let Some(Key::Object { group, resource, .. }) = Key::parse(key) else { continue };
-            // The keys of a resource stand together.
-            let is_same = current.as_ref().is_some_and(|((own_group, own_resource), _)| {
-                own_group == group && own_resource == resource
-            });
-            if !is_same {
-                counts.extend(current.take());
-                current = Some(((group.to_owned(), resource.to_owned()), ObjectCount::default()));
-            }
-            if let Some((_, count)) = &mut current {
-                count.objects += 1;
-                count.bytes += (key.len() + entry.value.len()) as u64;
-            }
-        }
-        counts.extend(current);
-        let counts = Arc::new(counts);
+        let counts = Arc::new(counted(&snapshot));
         *last = Some((Instant::now(), snapshot.revision(), counts.clone()));
         counts
+    }
+}
+
+/// The counts of a state. The keys of a resource stand together, so only its first one is read.
+fn counted(snapshot: &Snapshot) -> Counts {
+    let mut counts = Counts::new();
+    let mut after: Option<Vec<u8>> = None;
+    while let Some((key, _)) = snapshot.range(OBJECTS, after.as_deref()).next() {
+        let Some(Key::Object { group, resource, .. }) = Key::parse(key) else {
+            after = Some(key.to_vec());
+            continue;
+        };
+        let prefix = collection(key);
+        let objects = snapshot.range(prefix, None);
+        let count = ObjectCount {
+            objects: objects.len() as u64,
+            bytes: objects.map(|(key, entry)| (key.len() + entry.value.len()) as u64).sum(),
+        };
+        counts.insert((group.to_owned(), resource.to_owned()), count);
+        // Keys are UTF-8, so this is behind all that have the prefix.
+        after = Some([prefix, &[u8::MAX]].concat());
+    }
+    counts
+}
+
+/// What the keys of a resource start with, of one of them: its class, its group and its name.
+fn collection(key: &[u8]) -> &[u8] {
+    let ends = key.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(place, _)| place);
+    ends.take(3).last().map_or(key, |end| &key[..=end])
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use quorate_store::Entry;
+
+    use super::*;
+
+    #[test]
+    fn objects_are_counted_by_resource() {
+        let entry = |key: &'static str| {
+            let (created, modified) = (Revision::new(1), Revision::new(2));
+            (Bytes::from(key), Entry { value: Bytes::from_static(b"12345"), created, modified })
+        };
+        let keys = [
+            "d/widgets.example.com",
+            "o/apps/deployments/a/b",
+            "o/apps/deployments/a/c",
+            "o/apps/deploymentsextra/a/b",
+            "o/core/namespaces/a",
+            "o/unreadable",
+            "u/purge",
+        ];
+        let counts = counted(&Snapshot::of(Revision::new(2), keys.map(entry)));
+        let found = counts.iter().map(|((group, resource), count)| {
+            (group.as_str(), resource.as_str(), count.objects, count.bytes)
+        });
+        let expect = [
+            ("", "namespaces", 1, 24),
+            ("apps", "deployments", 2, 54),
+            ("apps", "deploymentsextra", 1, 32),
+        ];
+        assert!(found.eq(expect), "{counts:?}");
     }
 }
