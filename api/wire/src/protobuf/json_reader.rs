@@ -8,7 +8,7 @@ use quorate_meta::{Time, Value};
 use quorate_schema::{Scalar, TypeId};
 
 use super::lengths::{key_len, list_len, map_len, message_len, varint_len, wrapped_len};
-use super::plan::{MessagePlan, Plans, Property, ShapePlan, Step};
+use super::plan::{MessagePlan, Plans, Property, ShapePlan, Step, prefix};
 use super::scalar::{BASE64, NANOS_PER_MICRO};
 use super::tape::{Content, Span, Tape, TapeNode};
 use crate::json::Lexer;
@@ -46,9 +46,12 @@ impl<'p, 'j> JsonReader<'p, 'j> {
             Some(_) => self.alternative(plan)?,
             None => self.properties(plan)?,
         }
-        self.tape.open[from..].sort_unstable_by_key(|node| node.step);
+        let parts = &mut self.tape.open[from..];
+        if !parts.is_sorted_by_key(|node| node.step) {
+            parts.sort_unstable_by_key(|node| node.step);
+        }
         let parts = self.tape.close(from);
-        let len = message_len(&plan.steps, self.tape.nodes(parts));
+        let len = message_len(plan, self.tape.nodes(parts));
         node(len, Content::Message(parts))
     }
 
@@ -174,7 +177,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
             }
             (Scalar::IntOrString, b'-' | b'0'..=b'9') => {
                 let number = self.integer()?;
-                node(5 + varint_len(number.cast_unsigned()), Content::IntOrText(Ok(number)))
+                node(5 + varint_len(number.cast_unsigned()), Content::Integer(number))
             }
             (Scalar::Double, b'-' | b'0'..=b'9') => {
                 node(8, Content::Double(self.lexer.number().ok()?.as_f64()?))
@@ -187,7 +190,7 @@ impl<'p, 'j> JsonReader<'p, 'j> {
             (Scalar::IntOrString, b'"') => {
                 let text = self.text()?;
                 let len = 5 + varint_len(text.len() as u64) + text.len();
-                node(len, Content::IntOrText(Err(text)))
+                node(len, Content::IntegerText(text))
             }
             (Scalar::Bytes, b'"') => self.bytes(),
             (Scalar::Time | Scalar::MicroTime, b'"') => self.time(kind),
@@ -283,8 +286,10 @@ fn find<'p>(
     passed: &mut usize,
     name: &[u8],
 ) -> Option<Option<&'p Property>> {
+    let prefix = prefix(name);
     while let Some(property) = properties.get(*passed) {
-        match property.name.as_bytes().cmp(name) {
+        let order = property.prefix.cmp(&prefix);
+        match order.then_with(|| property.name.as_bytes().cmp(name)) {
             std::cmp::Ordering::Less => *passed += 1,
             std::cmp::Ordering::Equal => {
                 *passed += 1;

@@ -1,6 +1,9 @@
 //! The lengths of what the transcoder writes.
 
-use super::plan::Step;
+use std::iter::Peekable;
+use std::ops::Range;
+
+use super::plan::{MessagePlan, Step};
 use super::tape::{Content, TapeNode};
 
 /// Bytes of a number in base 128.
@@ -49,30 +52,39 @@ pub(super) fn map_len(key: usize, entries: &[TapeNode]) -> usize {
 }
 
 /// Bytes of a message.
-pub(super) fn message_len(steps: &[Step], parts: &[TapeNode]) -> usize {
-    steps_len(steps, 0, &mut parts.iter().peekable())
+pub(super) fn message_len(plan: &MessagePlan, parts: &[TapeNode]) -> usize {
+    if plan.has_inline {
+        return steps_len(plan, 0..plan.steps.len(), &mut parts.iter().peekable());
+    }
+    let mut len = plan.zeros.len_of(0..plan.steps.len());
+    for part in parts {
+        let at = usize::from(part.step);
+        if let Some(Step::Field(field)) = plan.steps.get(at) {
+            len += field_len(field.tag, part);
+            len -= plan.zeros.len_of(at..at + 1);
+        }
+    }
+    len
 }
 
-/// Bytes of what some steps write, of which the first is the step `at` of its message.
+/// Bytes of what some steps write.
 pub(super) fn steps_len<'n>(
-    steps: &[Step],
-    mut at: usize,
-    parts: &mut std::iter::Peekable<impl Iterator<Item = &'n TapeNode>>,
+    plan: &MessagePlan,
+    steps: Range<usize>,
+    parts: &mut Peekable<impl Iterator<Item = &'n TapeNode>>,
 ) -> usize {
-    let (mut len, mut rest) = (0, steps);
-    while let Some((step, after)) = rest.split_first() {
-        rest = after;
-        match step {
+    let (mut len, mut at) = (0, steps.start);
+    while at < steps.end {
+        match &plan.steps[at] {
             Step::Field(field) => {
                 len += match parts.next_if(|part| usize::from(part.step) == at) {
                     Some(part) => field_len(field.tag, part),
-                    None => field.zero.len(),
+                    None => plan.zeros.len_of(at..at + 1),
                 };
             }
             Step::Inline { tag, steps } => {
-                let (inner, after) = rest.split_at(*steps);
-                len += key_len(*tag) + delimited_len(steps_len(inner, at + 1, parts));
-                rest = after;
+                let inner = at + 1..at + 1 + steps;
+                len += key_len(*tag) + delimited_len(steps_len(plan, inner, parts));
                 at += steps;
             }
         }

@@ -38,4 +38,4 @@ pub use openapi::{
 };
 pub use reader::{MAX_BYTES, MAX_DEPTH};
 pub use stream::{around_list, item_len, write_frame, write_item_head, write_object_frame};
-pub use transcode::Transcoder;
+pub use transcode::{ReadMessage, Transcoder};

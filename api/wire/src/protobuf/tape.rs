@@ -9,10 +9,13 @@ use std::ops::Range;
 /// Where a text is: in the JSON, or among the unescaped ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
+    /// With [`UNESCAPED`] where it is among those.
     start: u32,
-    end: u32,
-    unescaped: bool,
+    len: u32,
 }
+
+/// The highest bit of a place: texts are shorter.
+const UNESCAPED: u32 = 1 << 31;
 
 /// Consecutive nodes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,7 +48,10 @@ pub(super) enum Content {
         seconds: i64,
         nanos: u32,
     },
-    IntOrText(Result<i64, Span>),
+    /// An integer where a text might be.
+    Integer(i64),
+    /// A text where an integer might be.
+    IntegerText(Span),
     Message(Nodes),
     List(Nodes),
     /// A message around texts.
@@ -65,6 +71,8 @@ pub(super) struct Tape<'j> {
     pub(super) unescaped: Vec<u8>,
 }
 
+const _: () = assert!(size_of::<TapeNode>() == 24, "nodes are copied once for each level");
+
 /// Nodes of an ordinary object.
 const NODES: usize = 256;
 
@@ -80,15 +88,18 @@ impl<'j> Tape<'j> {
 
     /// The text at a place of the JSON, or what has been unescaped from a place on.
     pub(super) fn span(&self, place: Option<Range<usize>>, unescaped_from: usize) -> Option<Span> {
-        let unescaped = place.is_none();
+        let from = if place.is_none() { UNESCAPED } else { 0 };
         let place = place.unwrap_or(unescaped_from..self.unescaped.len());
-        let [start, end] = [place.start, place.end].map(u32::try_from);
-        Some(Span { start: start.ok()?, end: end.ok()?, unescaped })
+        let [start, len] = [place.start, place.len()].map(u32::try_from);
+        let start = start.ok().filter(|start| start & UNESCAPED == 0)?;
+        Some(Span { start: start | from, len: len.ok()? })
     }
 
     pub(super) fn text(&self, span: Span) -> &[u8] {
-        let from = if span.unescaped { &self.unescaped } else { self.json };
-        &from[span.start as usize..span.end as usize]
+        let is_unescaped = span.start & UNESCAPED != 0;
+        let from = if is_unescaped { &self.unescaped } else { self.json };
+        let start = (span.start & !UNESCAPED) as usize;
+        &from[start..start + span.len()]
     }
 
     pub(super) fn nodes(&self, nodes: Nodes) -> &[TapeNode] {
@@ -106,6 +117,6 @@ impl<'j> Tape<'j> {
 
 impl Span {
     pub(super) fn len(self) -> usize {
-        (self.end - self.start) as usize
+        self.len as usize
     }
 }

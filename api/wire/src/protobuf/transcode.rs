@@ -7,6 +7,7 @@
 //! does not read (`JsonReader`) it leaves to the encoder.
 
 use std::iter::Peekable;
+use std::ops::Range;
 use std::slice::Iter;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use quorate_schema::{Graph, TypeId};
 use super::decode::{ENTRY_KEY, ENTRY_VALUE, WRAPPED_ITEMS};
 use super::json_reader::JsonReader;
 use super::lengths::{entry_len, steps_len};
-use super::plan::{Plans, ShapePlan, Step};
+use super::plan::{MessagePlan, Plans, ShapePlan, Step};
 use super::tape::{Content, Tape, TapeNode};
 use super::writer;
 
@@ -42,11 +43,40 @@ impl Transcoder {
     /// `encode_message` says what is wrong, if anything is.
     #[must_use]
     pub fn message(&self, ty: TypeId, text: &[u8]) -> Option<Vec<u8>> {
-        let (root, tape) = JsonReader::read(&self.plans, ty, text)?;
-        let mut out = Vec::with_capacity(root.len as usize);
-        MessageWriter { plans: &self.plans, tape: &tape }.content(ty, &root, &mut out);
-        debug_assert_eq!(out.len(), root.len as usize, "lengths were known before");
+        let message = self.read(ty, text)?;
+        let mut out = Vec::with_capacity(message.size());
+        message.write(&mut out);
         Some(out)
+    }
+
+    /// The same, which is still to be written.
+    #[must_use]
+    pub fn read<'t>(&'t self, ty: TypeId, text: &'t [u8]) -> Option<ReadMessage<'t>> {
+        let (root, tape) = JsonReader::read(&self.plans, ty, text)?;
+        Some(ReadMessage { plans: &self.plans, ty, root, tape })
+    }
+}
+
+/// A message whose text has been read: its size is known, and nothing of it is written yet.
+pub struct ReadMessage<'t> {
+    plans: &'t Plans,
+    ty: TypeId,
+    root: TapeNode,
+    tape: Tape<'t>,
+}
+
+impl ReadMessage<'_> {
+    /// Bytes of the message.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.root.len as usize
+    }
+
+    /// Appends the message.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        MessageWriter { plans: self.plans, tape: &self.tape }.content(self.ty, &self.root, out);
+        debug_assert_eq!(out.len() - start, self.size(), "lengths were known before");
     }
 }
 
@@ -58,33 +88,47 @@ struct MessageWriter<'t> {
 
 impl MessageWriter<'_> {
     fn content(&self, ty: TypeId, message: &TapeNode, out: &mut Vec<u8>) {
-        if let (Content::Message(parts), Some(plan)) = (message.content, self.plans.message(ty)) {
-            self.steps(&plan.steps, 0, &mut self.tape.nodes(parts).iter().peekable(), out);
+        let (Content::Message(parts), Some(plan)) = (message.content, self.plans.message(ty))
+        else {
+            return;
+        };
+        let parts = self.tape.nodes(parts);
+        let end = plan.steps.len();
+        if plan.has_inline {
+            return self.steps(plan, 0..end, &mut parts.iter().peekable(), out);
         }
+        let mut next = 0;
+        for part in parts {
+            let at = usize::from(part.step);
+            if let Some(Step::Field(field)) = plan.steps.get(at) {
+                out.extend_from_slice(plan.zeros.of(next..at));
+                self.field(field.tag, &field.shape, part, out);
+                next = at + 1;
+            }
+        }
+        out.extend_from_slice(plan.zeros.of(next..end));
     }
 
-    /// What some steps write, of which the first is the step `at` of its message.
+    /// What some steps write.
     fn steps(
         &self,
-        steps: &[Step],
-        mut at: usize,
+        plan: &MessagePlan,
+        steps: Range<usize>,
         parts: &mut Peekable<Iter<'_, TapeNode>>,
         out: &mut Vec<u8>,
     ) {
-        let mut rest = steps;
-        while let Some((step, after)) = rest.split_first() {
-            rest = after;
-            match step {
+        let mut at = steps.start;
+        while at < steps.end {
+            match &plan.steps[at] {
                 Step::Field(field) => match parts.next_if(|part| usize::from(part.step) == at) {
                     Some(part) => self.field(field.tag, &field.shape, part, out),
-                    None => out.extend_from_slice(&field.zero),
+                    None => out.extend_from_slice(plan.zeros.of(at..at + 1)),
                 },
                 Step::Inline { tag, steps } => {
-                    let (inner, after) = rest.split_at(*steps);
-                    let len = steps_len(inner, at + 1, &mut parts.clone());
+                    let inner = at + 1..at + 1 + steps;
+                    let len = steps_len(plan, inner.clone(), &mut parts.clone());
                     writer::bytes_head(*tag, len as u64, out);
-                    self.steps(inner, at + 1, parts, out);
-                    rest = after;
+                    self.steps(plan, inner, parts, out);
                     at += steps;
                 }
             }
@@ -131,11 +175,15 @@ impl MessageWriter<'_> {
                 writer::number(1, seconds, out);
                 writer::number(2, nanos.into(), out);
             }
-            Content::IntOrText(value) => {
-                let text = value.err().map_or(&[][..], |text| self.tape.text(text));
-                writer::number(1, i64::from(value.is_err()), out);
-                writer::number(2, value.unwrap_or_default(), out);
-                writer::bytes(3, text, out);
+            Content::Integer(number) => {
+                writer::number(1, 0, out);
+                writer::number(2, number, out);
+                writer::bytes(3, &[], out);
+            }
+            Content::IntegerText(text) => {
+                writer::number(1, 1, out);
+                writer::number(2, 0, out);
+                writer::bytes(3, self.tape.text(text), out);
             }
             Content::Wrapped(texts) => {
                 for text in self.tape.nodes(texts) {

@@ -31,6 +31,9 @@ pub(super) fn bytes(tag: u32, bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends the beginning of a field of so many bytes, which are still to follow.
 pub(super) fn bytes_head(tag: u32, length: u64, out: &mut Vec<u8>) {
+    if tag < 16 && length < 0x80 {
+        return out.extend_from_slice(&[low_bits(u64::from(tag) << 3 | 2), low_bits(length)]);
+    }
     key(tag, 2, out);
     varint(length, out);
 }
