@@ -79,6 +79,7 @@ fn api(store: Arc<dyn Store>) -> Arc<Api> {
         priority_and_fairness: true,
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
+        protobuf_cache_bytes: 64 << 20,
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
         tracer: None,

@@ -82,6 +82,8 @@ pub struct ApiOptions {
     pub gates: Gates,
     /// The authorities of webhooks whose configuration names none.
     pub webhook_roots: Vec<CertificateDer<'static>>,
+    /// Bytes of protobuf messages that are kept for all readers, at most.
+    pub protobuf_cache_bytes: usize,
     /// Reaches the kubelets of nodes.
     pub kubelets: KubeletClient,
     /// Where is counted what the server does.
@@ -160,7 +162,8 @@ impl Api {
     pub fn new(options: ApiOptions) -> Arc<Self> {
         let names = options.naming.names();
         let cbor = options.gates.has(Feature::CborServingAndStorage);
-        let formats = Formats::new(options.catalogue.graph().clone(), cbor);
+        let graph = options.catalogue.graph().clone();
+        let formats = Formats::new(graph, cbor, options.protobuf_cache_bytes);
         let catalogue = CurrentCatalogue::new(options.catalogue);
         let authorizer = Arc::new(Authorizer::new(AuthorizerOptions {
             names,

@@ -177,10 +177,11 @@ pub struct Formats {
 }
 
 impl Formats {
-    /// The syntaxes for a schema; CBOR only where it is switched on.
+    /// The syntaxes for a schema; CBOR only where it is switched on. So many bytes of protobuf
+    /// messages are kept.
     #[must_use]
-    pub fn new(graph: Arc<Graph>, cbor: bool) -> Self {
-        Self { messages: Arc::new(Messages::new(graph.clone())), graph, cbor }
+    pub fn new(graph: Arc<Graph>, cbor: bool, kept_bytes: usize) -> Self {
+        Self { messages: Arc::new(Messages::new(graph.clone(), kept_bytes)), graph, cbor }
     }
 
     /// The protobuf messages that are shared by all requests.

@@ -39,6 +39,7 @@ async fn every_metric_is_fed() {
         priority_and_fairness: true,
         gates: Gates::default(),
         webhook_roots: Vec::new(),
+        protobuf_cache_bytes: 64 << 20,
         kubelets: KubeletClient::default(),
         metrics: registry.clone(),
         tracer: None,

@@ -1,8 +1,9 @@
 //! A cache of messages: the protobuf forms of stored objects, made once a version and shared by all
-//! who read them.
+//! who read them; and the sizes of more of them than there is room for.
 //!
 //! Invariants: what is found was made of the version that is asked for, since a version never
-//! changes. Bounded in bytes; a newer version takes the place of an older one. A newcomer takes the
+//! changes; objects are told apart by 64 bits of a hash that the server seeds at random, and by the
+//! revision, which two objects have in common only where one transaction wrote both. Bounded in bytes; a newer version takes the place of an older one. A newcomer takes the
 //! place of what has not been used for long, and not each one does, so reading a collection that is
 //! larger than the cache does not drive out what is used, nor its own beginning. Split into parts,
 //! of which each is locked for a look-up and, where the reader copies, for that.
@@ -15,13 +16,14 @@ use quorate_schema::TypeId;
 use quorate_store::Revision;
 use rustc_hash::FxHashMap;
 
-/// Bytes of messages that are kept, all shards together. Nothing is kept until a client asks
-/// for protobuf.
-const KEPT_BYTES: usize = 128 * 1024 * 1024;
+use super::message_sizes::MessageSizes;
+
+/// Of the bytes of the cache this part is for sizes alone.
+const SIZES_PART: usize = 8;
 /// Independent parts.
 const SHARDS: usize = 64;
-/// Bytes that an entry takes besides its key and its message.
-const ENTRY_BYTES: usize = 160;
+/// Bytes that an entry takes besides its message.
+const ENTRY_BYTES: usize = 112;
 /// The largest entry is this part of a shard.
 const LARGEST_PART: usize = 4;
 /// Of so many newcomers to a full shard one looks for a place.
@@ -47,24 +49,24 @@ pub(crate) struct MessageCacheCounts {
     pub(crate) hits: u64,
     /// Messages that were asked for in vain.
     pub(crate) misses: u64,
-    /// Bytes of what is kept, keys included.
+    /// Bytes of what is kept, with what keeping it takes.
     pub(crate) bytes: u64,
 }
 
 /// The cache.
 pub(crate) struct MessageCache {
     shards: Box<[Mutex<Shard>]>,
+    sizes: MessageSizes,
     /// Keyed at random, so that no client can choose keys that fall together.
     hasher: RandomState,
 }
 
 /// Where a message would be.
 #[derive(Clone, Copy)]
-pub(crate) struct MessagePlace<'k> {
-    key: &'k [u8],
-    form: MessageForm,
-    revision: Revision,
+pub(crate) struct MessagePlace {
+    /// Of the key and the form.
     hash: u64,
+    revision: Revision,
 }
 
 /// One part of the cache.
@@ -81,45 +83,35 @@ struct Shard {
 }
 
 struct CachedMessage {
-    key: Box<[u8]>,
-    form: MessageForm,
     revision: Revision,
     message: Bytes,
     uses: u8,
 }
 
-impl Default for MessageCache {
-    fn default() -> Self {
-        Self::with_bytes(KEPT_BYTES)
-    }
-}
-
 impl MessageCache {
-    fn with_bytes(bytes: usize) -> Self {
-        let shard = || Mutex::new(Shard { most_bytes: bytes / SHARDS, ..Shard::default() });
-        Self { shards: (0..SHARDS).map(|_| shard()).collect(), hasher: RandomState::default() }
+    /// A cache of so many bytes, which are taken as messages come.
+    pub(crate) fn with_bytes(bytes: usize) -> Self {
+        let sizes = bytes / SIZES_PART;
+        let most_bytes = (bytes - sizes) / SHARDS;
+        let shard = || Mutex::new(Shard { most_bytes, ..Shard::default() });
+        Self {
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+            sizes: MessageSizes::with_bytes(sizes),
+            hasher: RandomState::default(),
+        }
     }
 
     /// The place of an object's message at a version.
-    pub(crate) fn place<'k>(
-        &self,
-        key: &'k [u8],
-        form: MessageForm,
-        revision: Revision,
-    ) -> MessagePlace<'k> {
-        MessagePlace { key, form, revision, hash: self.hasher.hash_one((key, form)) }
+    pub(crate) fn place(&self, key: &[u8], form: MessageForm, revision: Revision) -> MessagePlace {
+        MessagePlace { hash: self.hasher.hash_one((key, form)), revision }
     }
 
     /// What `take` makes of a message that is there; it is called under a lock, so it may copy what
     /// is short and no more.
-    pub(crate) fn read<T>(
-        &self,
-        place: MessagePlace<'_>,
-        take: impl FnOnce(&Bytes) -> T,
-    ) -> Option<T> {
+    pub(crate) fn read<T>(&self, place: MessagePlace, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
         let mut shard = self.shard(place).lock();
         let Shard { entries, counts, .. } = &mut *shard;
-        let found = entries.get_mut(&place.hash).filter(|entry| entry.is_of(place));
+        let found = entries.get_mut(&place.hash);
         let Some(entry) = found.filter(|entry| entry.revision == place.revision) else {
             counts.misses += 1;
             return None;
@@ -129,9 +121,38 @@ impl MessageCache {
         Some(take(&entry.message))
     }
 
-    /// Keeps a message, if there is room for it. A newer version stays.
-    pub(crate) fn keep(&self, place: MessagePlace<'_>, message: &Bytes) {
-        self.shard(place).lock().keep(place, message);
+    /// The size of a message, whether that is kept or only its size is.
+    pub(crate) fn size(&self, place: MessagePlace) -> Option<usize> {
+        if let Some(size) = self.sizes.get(place.hash, place.revision) {
+            return Some(size as usize);
+        }
+        let size = self.read(place, Bytes::len)?;
+        self.note_size(place, size);
+        Some(size)
+    }
+
+    /// Notes the size of a message for those that measure it again.
+    pub(crate) fn note_size(&self, place: MessagePlace, size: usize) {
+        if let Ok(size) = u32::try_from(size) {
+            self.sizes.note(place.hash, place.revision, size);
+        }
+    }
+
+    /// Keeps a message of so many bytes, if there is room for it: then it is made. A newer version
+    /// stays.
+    pub(crate) fn keep(
+        &self,
+        place: MessagePlace,
+        size: usize,
+        make: impl FnOnce() -> Bytes,
+    ) -> Option<Bytes> {
+        let bytes = size + ENTRY_BYTES;
+        if !self.shard(place).lock().wants(place, bytes) {
+            return None;
+        }
+        let message = make();
+        self.shard(place).lock().keep(place, &message);
+        Some(message)
     }
 
     /// What has been counted.
@@ -146,41 +167,45 @@ impl MessageCache {
         sum
     }
 
-    fn shard(&self, place: MessagePlace<'_>) -> &Mutex<Shard> {
+    fn shard(&self, place: MessagePlace) -> &Mutex<Shard> {
         // The map in a shard takes the low bits.
         &self.shards[(place.hash >> 48) as usize % SHARDS]
     }
 }
 
 impl Shard {
-    fn keep(&mut self, place: MessagePlace<'_>, message: &Bytes) {
-        let entry = CachedMessage {
-            key: place.key.into(),
-            form: place.form,
-            revision: place.revision,
-            message: message.clone(),
-            uses: 0,
-        };
+    /// Whether a message would be kept, whose entry has so many bytes. Makes room for a newcomer.
+    fn wants(&mut self, place: MessagePlace, bytes: usize) -> bool {
+        match self.entries.get(&place.hash) {
+            Some(other) => other.revision < place.revision,
+            None if bytes > self.most_bytes / LARGEST_PART => false,
+            None => {
+                if !self.has_room(bytes) && self.is_considered() {
+                    self.make_room(bytes);
+                }
+                self.has_room(bytes)
+            }
+        }
+    }
+
+    fn keep(&mut self, place: MessagePlace, message: &Bytes) {
+        let entry = CachedMessage { revision: place.revision, message: message.clone(), uses: 0 };
         let bytes = entry.bytes();
+        let has_room = self.has_room(bytes);
         match self.entries.get_mut(&place.hash) {
-            Some(other) if other.is_of(place) && other.revision >= place.revision => {}
+            Some(other) if other.revision >= place.revision => {}
             Some(other) => {
                 self.counts.bytes -= other.bytes() as u64;
                 self.counts.bytes += bytes as u64;
                 *other = CachedMessage { uses: other.uses, ..entry };
                 self.shrink();
             }
-            None if bytes > self.most_bytes / LARGEST_PART => {}
-            None => {
-                if !self.has_room(bytes) && self.is_considered() {
-                    self.make_room(bytes);
-                }
-                if self.has_room(bytes) {
-                    self.counts.bytes += bytes as u64;
-                    self.entries.insert(place.hash, entry);
-                    self.ring.push(place.hash);
-                }
+            None if has_room => {
+                self.counts.bytes += bytes as u64;
+                self.entries.insert(place.hash, entry);
+                self.ring.push(place.hash);
             }
+            None => {}
         }
     }
 
@@ -227,12 +252,8 @@ impl Shard {
 }
 
 impl CachedMessage {
-    fn is_of(&self, place: MessagePlace<'_>) -> bool {
-        *self.key == *place.key && self.form == place.form
-    }
-
     fn bytes(&self) -> usize {
-        self.key.len() + self.message.len() + ENTRY_BYTES
+        self.message.len() + ENTRY_BYTES
     }
 }
 
@@ -254,7 +275,8 @@ mod tests {
     }
 
     fn small() -> MessageCache {
-        MessageCache::with_bytes(FIT * (MESSAGE_BYTES + ENTRY_BYTES + 10))
+        let kept = FIT * (MESSAGE_BYTES + ENTRY_BYTES + 10);
+        MessageCache::with_bytes(kept * SIZES_PART / (SIZES_PART - 1))
     }
 
     /// Asks for the messages of objects by their numbers, and keeps what is not there; how many
@@ -266,7 +288,7 @@ mod tests {
             let place = cache.place(key.as_bytes(), form, Revision::new(1));
             match cache.read(place, Bytes::len) {
                 Some(len) => hits += usize::from(len == MESSAGE_BYTES),
-                None => cache.keep(place, &vec![0; MESSAGE_BYTES].into()),
+                None => drop(cache.keep(place, MESSAGE_BYTES, || vec![0; MESSAGE_BYTES].into())),
             }
         }
         hits
@@ -274,11 +296,11 @@ mod tests {
 
     #[test]
     fn only_the_version_that_is_asked_for_is_found() {
-        let (cache, [map, pod]) = (MessageCache::default(), ["ConfigMap", "Pod"]);
+        let (cache, [map, pod]) = (MessageCache::with_bytes(1 << 20), ["ConfigMap", "Pod"]);
         let [map, pod] = [map, pod].map(|kind| form(&format!("core/v1.{kind}")));
         let keep = |key: &str, form, revision, message: &'static str| {
             let place = cache.place(key.as_bytes(), form, Revision::new(revision));
-            cache.keep(place, &Bytes::from_static(message.as_bytes()));
+            cache.keep(place, message.len(), || Bytes::from_static(message.as_bytes()));
         };
         let check = |key: &str, form, revision, expect: Option<&'static str>| {
             let place = cache.place(key.as_bytes(), form, Revision::new(revision));
@@ -300,10 +322,25 @@ mod tests {
         keep("a", map, 7, "a7, which is longer");
         check("a", map, 5, None);
         check("a", map, 7, Some("a7, which is longer"));
-        let lens = ["a7, which is longer", "b5", "pod"].map(|text| text.len() + 1 + ENTRY_BYTES);
+        let lens = ["a7, which is longer", "b5", "pod"].map(|text| text.len() + ENTRY_BYTES);
         let expect =
             MessageCacheCounts { hits: 5, misses: 5, bytes: lens.iter().sum::<usize>() as u64 };
         assert_eq!(cache.counts(), expect);
+    }
+
+    #[test]
+    fn the_size_of_what_has_no_room_is_known() {
+        let (cache, form) = (small(), form("core/v1.ConfigMap"));
+        let place = |number: usize, revision| {
+            cache.place(format!("o/{number:08}").as_bytes(), form, Revision::new(revision))
+        };
+        scan(&cache, form, 0..FIT / 4);
+        assert_eq!(cache.size(place(7, 1)), Some(MESSAGE_BYTES), "its message is kept");
+        assert_eq!(cache.size(place(FIT, 1)), None);
+        cache.note_size(place(FIT, 1), 33);
+        assert_eq!(cache.size(place(FIT, 1)), Some(33));
+        assert_eq!(cache.size(place(FIT, 2)), None);
+        assert_eq!(cache.size(place(7, 2)), None);
     }
 
     #[test]
@@ -315,7 +352,7 @@ mod tests {
                 let key = format!("o/{number:08}");
                 let place = cache.place(key.as_bytes(), form, Revision::new(revision));
                 let len = MESSAGE_BYTES / 2 * usize::try_from(revision).unwrap() / 4;
-                cache.keep(place, &vec![0; len].into());
+                cache.keep(place, len, || vec![0; len].into());
             }
             assert!(cache.counts().bytes as usize <= most(&cache));
         }
@@ -327,7 +364,8 @@ mod tests {
             assert_eq!((shard.ring.len(), bytes as u64), (shard.entries.len(), shard.counts.bytes));
         }
         let place = cache.place(b"huge", form, Revision::new(1));
-        cache.keep(place, &vec![0; most(&cache) / SHARDS / 2].into());
+        let huge = most(&cache) / SHARDS / 2;
+        assert_eq!(cache.keep(place, huge, || vec![0; huge].into()), None);
         assert_eq!(cache.read(place, Bytes::len), None, "one object does not drive out others");
     }
 

@@ -8,10 +8,10 @@ use bytes::Bytes;
 use quorate_meta::Status;
 use quorate_schema::{Graph, TypeId};
 use quorate_store::Revision;
-use quorate_wire::protobuf::Transcoder;
+use quorate_wire::protobuf::{ReadMessage, Transcoder};
 use quorate_wire::{json, protobuf};
 
-use super::message_cache::{MessageCache, MessageCacheCounts, MessageForm};
+use super::message_cache::{MessageCache, MessageCacheCounts, MessageForm, MessagePlace};
 
 /// What makes and keeps messages.
 pub(crate) struct Messages {
@@ -29,9 +29,10 @@ pub(crate) struct ObjectVersion<'o> {
 }
 
 impl Messages {
-    /// Messages of the types of a graph; nothing is kept yet.
-    pub(crate) fn new(graph: Arc<Graph>) -> Self {
-        Self { transcoder: Transcoder::new(graph), cache: MessageCache::default() }
+    /// Messages of the types of a graph, of which so many bytes are kept; there are none yet.
+    pub(crate) fn new(graph: Arc<Graph>, kept_bytes: usize) -> Self {
+        let cache = MessageCache::with_bytes(kept_bytes);
+        Self { transcoder: Transcoder::new(graph), cache }
     }
 
     /// The schema.
@@ -43,33 +44,27 @@ impl Messages {
     ///
     /// # Errors
     /// 500 for JSON that does not fit the type.
-    pub(crate) fn of_json(&self, ty: TypeId, text: &[u8]) -> Result<Vec<u8>, Box<Status>> {
-        if let Some(message) = self.transcoder.message(ty, text) {
-            return Ok(message);
+    pub(crate) fn of_json<'t>(
+        &'t self,
+        ty: TypeId,
+        text: &'t [u8],
+    ) -> Result<JsonMessage<'t>, Box<Status>> {
+        if let Some(message) = self.transcoder.read(ty, text) {
+            return Ok(JsonMessage::Read(message));
         }
         let (value, _) = json::parse(text).map_err(unwritable)?;
-        protobuf::encode_message(self.graph(), ty, &value).map_err(unwritable)
+        let message = protobuf::encode_message(self.graph(), ty, &value).map_err(unwritable)?;
+        Ok(JsonMessage::Written(message))
     }
 
-    /// What `take` makes of the message of a version of an object, which `make` makes where it is
-    /// not kept. `take` may copy what is short, and no more.
-    ///
-    /// # Errors
-    /// Those of `make`.
-    pub(crate) fn of_version<T, E>(
-        &self,
-        version: ObjectVersion<'_>,
-        form: MessageForm,
-        make: impl FnOnce() -> Result<Bytes, E>,
-        mut take: impl FnMut(&Bytes) -> T,
-    ) -> Result<T, E> {
-        let place = self.cache.place(version.key, form, version.revision);
-        if let Some(taken) = self.cache.read(place, &mut take) {
-            return Ok(taken);
-        }
-        let message = make()?;
-        self.cache.keep(place, &message);
-        Ok(take(&message))
+    /// Where the message of a version of an object would be.
+    pub(crate) fn place(&self, version: ObjectVersion<'_>, form: MessageForm) -> MessagePlace {
+        self.cache.place(version.key, form, version.revision)
+    }
+
+    /// The messages that are kept.
+    pub(crate) fn cache(&self) -> &MessageCache {
+        &self.cache
     }
 
     /// What has been counted of the messages that are kept.
@@ -81,6 +76,39 @@ impl Messages {
 impl fmt::Debug for Messages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Messages").field("counts", &self.counts()).finish_non_exhaustive()
+    }
+}
+
+/// A message that is made of JSON.
+pub(crate) enum JsonMessage<'t> {
+    /// Still to be written.
+    Read(ReadMessage<'t>),
+    /// As the encoder of trees has written it.
+    Written(Vec<u8>),
+}
+
+impl JsonMessage<'_> {
+    /// Bytes of the message.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Read(message) => message.size(),
+            Self::Written(message) => message.len(),
+        }
+    }
+
+    /// Appends the message.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Read(message) => message.write(out),
+            Self::Written(message) => out.extend_from_slice(message),
+        }
+    }
+
+    /// The message alone.
+    pub(crate) fn to_bytes(&self) -> Bytes {
+        let mut out = Vec::with_capacity(self.size());
+        self.write(&mut out);
+        out.into()
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod cbor;
 mod message_cache;
+mod message_sizes;
 mod messages;
 mod protobuf;
 
@@ -10,8 +11,8 @@ use quorate_meta::GroupVersion;
 use quorate_schema::{Graph, TypeId};
 
 pub use cbor::Cbor;
-pub(crate) use message_cache::MessageForm;
-pub(crate) use messages::{Messages, ObjectVersion};
+pub(crate) use message_cache::{MessageForm, MessagePlace};
+pub(crate) use messages::{JsonMessage, Messages, ObjectVersion};
 pub use protobuf::Protobuf;
 
 /// The type of a kind or of its list, in the name that the client asked for.

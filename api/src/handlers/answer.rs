@@ -60,7 +60,7 @@ pub(super) fn rendered(
     revision: Revision,
 ) -> Result<Response<Body>, Error> {
     measure("encode", || {
-        if let Some(message) = renderer.message(object, revision, Bytes::clone) {
+        if let Some(message) = renderer.message(object, revision) {
             let raw = &message.map_err(|error| Error::internal(error.to_string()))?;
             let (api_version, kind) = renderer.item_names();
             let body = Envelope { api_version, kind, raw }.write();

@@ -7,11 +7,16 @@ use bytes::Bytes;
 use quorate_meta::Status;
 use quorate_registry::{Resource, stored_codec};
 use quorate_schema::TypeId;
+use quorate_wire::protobuf::write_item_head;
 use quorate_wire::stored::CorruptValue;
 
 use super::component_status;
-use crate::encoding::{MessageForm, Messages, ObjectVersion, Protobuf};
+use crate::encoding::{JsonMessage, MessageForm, MessagePlace, Messages, ObjectVersion, Protobuf};
+use crate::handlers::list::rope::Rope;
 use crate::negotiation::Media;
+
+/// Bytes that are written in front of a stored object's JSON and into it, about.
+const VERSION_BYTES: usize = 128;
 
 /// Makes and finds messages.
 #[derive(Debug)]
@@ -51,28 +56,103 @@ impl ObjectMessages {
         })
     }
 
-    /// What `take` makes of the message of an object, whose JSON `json` appends. `take` may copy
-    /// what is short, and no more.
+    /// The message of an object, whose JSON `json` appends.
     ///
     /// # Errors
     /// An object that does not fit its type, and those of `json`.
-    pub(super) fn with<T>(
+    pub(super) fn message(
         &self,
         resource: &Resource,
         object: StoredObject<'_>,
         json: impl FnOnce(&mut Vec<u8>) -> Result<(), CorruptValue>,
-        mut take: impl FnMut(&Bytes) -> T,
-    ) -> Result<T, CorruptValue> {
-        let make = || {
-            let mut text = Vec::with_capacity(object.value.len());
-            json(&mut text)?;
-            let message = self.messages().of_json(self.form.message, &text);
-            message.map(Bytes::from).map_err(unfit)
-        };
-        match object.version.filter(|_| self.is_kept(resource, object.value)) {
-            Some(version) => self.messages().of_version(version, self.form, make, take),
-            None => Ok(take(&make()?)),
+    ) -> Result<Bytes, CorruptValue> {
+        let place = self.place(resource, object);
+        let cache = self.messages().cache();
+        if let Some(kept) = place.and_then(|place| cache.read(place, Bytes::clone)) {
+            return Ok(kept);
         }
+        self.made(object, json, |message| {
+            let kept = place.and_then(|place| self.keep(place, message));
+            kept.unwrap_or_else(|| message.to_bytes())
+        })
+    }
+
+    /// The size of that message.
+    ///
+    /// # Errors
+    /// As [`ObjectMessages::message`].
+    pub(super) fn size(
+        &self,
+        resource: &Resource,
+        object: StoredObject<'_>,
+        json: impl FnOnce(&mut Vec<u8>) -> Result<(), CorruptValue>,
+    ) -> Result<usize, CorruptValue> {
+        let place = self.place(resource, object);
+        if let Some(size) = place.and_then(|place| self.messages().cache().size(place)) {
+            return Ok(size);
+        }
+        self.made(object, json, |message| {
+            if let Some(place) = place {
+                self.messages().cache().note_size(place, message.size());
+                self.keep(place, message);
+            }
+            message.size()
+        })
+    }
+
+    /// Appends the message as an item of a list.
+    ///
+    /// # Errors
+    /// As [`ObjectMessages::message`].
+    pub(super) fn item(
+        &self,
+        resource: &Resource,
+        object: StoredObject<'_>,
+        json: impl FnOnce(&mut Vec<u8>) -> Result<(), CorruptValue>,
+        out: &mut Rope,
+    ) -> Result<(), CorruptValue> {
+        let place = self.place(resource, object);
+        // A short message is copied while others wait for it.
+        let take = |message: &Bytes| append_short(message, out);
+        if let Some(large) = place.and_then(|place| self.messages().cache().read(place, take)) {
+            large.into_iter().for_each(|message| out.share(message));
+            return Ok(());
+        }
+        self.made(object, json, |message| {
+            let kept = place.and_then(|place| self.keep(place, message));
+            if kept.is_none() && !Rope::is_large(message.size()) {
+                write_item_head(message.size(), out.text());
+                return message.write(out.text());
+            }
+            let message = kept.unwrap_or_else(|| message.to_bytes());
+            append_short(&message, out).into_iter().for_each(|message| out.share(message));
+        })
+    }
+
+    /// What `take` makes of a message that is made now.
+    fn made<T>(
+        &self,
+        object: StoredObject<'_>,
+        json: impl FnOnce(&mut Vec<u8>) -> Result<(), CorruptValue>,
+        take: impl FnOnce(&JsonMessage<'_>) -> T,
+    ) -> Result<T, CorruptValue> {
+        let mut text = Vec::with_capacity(object.value.len() + VERSION_BYTES);
+        json(&mut text)?;
+        self.messages()
+            .of_json(self.form.message, &text)
+            .map(|message| take(&message))
+            .map_err(unfit)
+    }
+
+    /// Keeps a message for others, if there is room for it.
+    fn keep(&self, place: MessagePlace, message: &JsonMessage<'_>) -> Option<Bytes> {
+        self.messages().cache().keep(place, message.size(), || message.to_bytes())
+    }
+
+    /// Where the message of an object is kept; `None` where it is not for others.
+    fn place(&self, resource: &Resource, object: StoredObject<'_>) -> Option<MessagePlace> {
+        let version = object.version.filter(|_| self.is_kept(resource, object.value))?;
+        Some(self.messages().place(version, self.form))
     }
 
     fn messages(&self) -> &Messages {
@@ -82,6 +162,16 @@ impl ObjectMessages {
     fn is_kept(&self, resource: &Resource, value: &Bytes) -> bool {
         self.are_stored && stored_codec::is_stored_as_now(resource, value)
     }
+}
+
+/// Appends an item with its message, but for a large message, which is given back to be shared.
+fn append_short(message: &Bytes, out: &mut Rope) -> Option<Bytes> {
+    write_item_head(message.len(), out.text());
+    if Rope::is_large(message.len()) {
+        return Some(message.clone());
+    }
+    out.text().extend_from_slice(message);
+    None
 }
 
 /// A stored object that does not fit its own schema.

@@ -223,16 +223,35 @@ impl Renderer {
         (self.list_type().0, self.item_kind())
     }
 
-    /// What `take` makes of the message of an object; `None` where the answer has none. `take` may
-    /// copy what is short, and no more.
-    pub(super) fn message<T>(
+    /// The message of an object; `None` where the answer has none.
+    pub(super) fn message(
         &self,
         object: StoredObject<'_>,
         revision: Revision,
-        take: impl FnMut(&Bytes) -> T,
-    ) -> Option<Result<T, CorruptValue>> {
+    ) -> Option<Result<Bytes, CorruptValue>> {
         let json = |out: &mut Vec<u8>| self.item(object.value, revision, out);
-        Some(self.messages.as_ref()?.with(&self.resource, object, json, take))
+        Some(self.messages.as_ref()?.message(&self.resource, object, json))
+    }
+
+    /// The size of that message.
+    pub(super) fn message_size(
+        &self,
+        object: StoredObject<'_>,
+        revision: Revision,
+    ) -> Option<Result<usize, CorruptValue>> {
+        let json = |out: &mut Vec<u8>| self.item(object.value, revision, out);
+        Some(self.messages.as_ref()?.size(&self.resource, object, json))
+    }
+
+    /// Appends that message as an item of a list.
+    pub(super) fn message_item(
+        &self,
+        object: StoredObject<'_>,
+        revision: Revision,
+        out: &mut Rope,
+    ) -> Option<Result<(), CorruptValue>> {
+        let json = |out: &mut Vec<u8>| self.item(object.value, revision, out);
+        Some(self.messages.as_ref()?.item(&self.resource, object, json, out))
     }
 
     /// Everything of a list before its first item.
@@ -293,7 +312,7 @@ impl Renderer {
         if !matches!(self.form, ObjectForm::Object)
             || self.resource.stored_form.is_some()
             || self.resource.is_custom()
-            || !Rope::is_large(value)
+            || !Rope::is_large(value.len())
         {
             return self.item(value, revision, out.text());
         }

@@ -12,7 +12,7 @@ fn check(accept: &str, offer: Offer, expect: &str) {
 #[track_caller]
 fn check_with(cbor: bool, accept: &str, offer: Offer, expect: &str) {
     let graph = Arc::new(Graph::builtin(Naming::Svc.names()));
-    let got = match Formats::new(graph, cbor).negotiate(accept, offer) {
+    let got = match Formats::new(graph, cbor, 0).negotiate(accept, offer) {
         Ok(Format { media, shape, .. }) => format!("{media:?} {shape:?}"),
         Err(e) => format!("{e:?}"),
     };
@@ -93,7 +93,7 @@ fn parameters_that_are_not_known_mean_nothing() {
 
 #[test]
 fn errors_come_in_what_is_not_refused() {
-    let formats = Formats::new(Arc::new(Graph::builtin(Naming::Svc.names())), false);
+    let formats = Formats::new(Arc::new(Graph::builtin(Naming::Svc.names())), false, 0);
     let check = |accept: &str, expect: &str| {
         assert_eq!(formats.for_errors(accept).content_type(), expect, "{accept}");
     };

@@ -44,7 +44,7 @@ fn accept_headers() {
         "application/vnd.svc.protobuf;stream=watch, application/yaml;q=0.999, application/*",
         "application/json;g=apidiscovery.svc.io;v=v2;as=APIGroupDiscoveryList,APPLICATION/CBOR-seq;pretty=1;q=\"0.5\"",
     ]);
-    let formats = Formats::new(graph(), true);
+    let formats = Formats::new(graph(), true, 0);
     target("accept headers", corpus, words::REQUEST, 200).run(|input| {
         let text = String::from_utf8_lossy(input);
         let best_first = clauses(&text);

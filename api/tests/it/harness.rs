@@ -207,6 +207,7 @@ impl Server {
             priority_and_fairness,
             gates: gates.parse().unwrap(),
             webhook_roots: Vec::new(),
+            protobuf_cache_bytes: 64 << 20,
             kubelets: KubeletClient::default(),
             metrics: Arc::default(),
             tracer: Some(Tracer::new([9; 16], SamplerOptions::default(), traces.clone())),

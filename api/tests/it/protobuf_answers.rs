@@ -116,6 +116,12 @@ async fn a_long_list_arrives_whole() {
     assert!(
         items.iter().all(|item| item["data"]["k"].as_str().unwrap().len() == LONG_BYTES / count)
     );
+    // Objects of this size are not kept; their sizes are, for each version.
+    assert_eq!(get(&server, MAPS, SVC).await.body, answer.body);
+    for turn in ["1", "22"] {
+        server.patch("m3", json!({"data": {"turn": turn}})).await;
+        check(&server, MAPS, "core/v1.ConfigMapList", "v1 ConfigMapList").await;
+    }
 }
 
 #[tokio::test]

@@ -40,6 +40,10 @@ pub(crate) struct Tuning {
     /// Bytes of keys and values at which nothing is added to them: deletes and renewals pass.
     #[arg(long, alias = "size-limit", default_value = "8GiB", value_parser = bytes)]
     pub(crate) store_size_limit: u64,
+    /// Bytes of protobuf messages of stored objects that are kept for all readers, and of their
+    /// sizes; taken as clients ask for protobuf.
+    #[arg(long, default_value = "256MiB", value_parser = bytes)]
+    pub(crate) protobuf_cache_size: u64,
     /// Log entries after which the state is made durable, so that the log before can go. Bounds
     /// what a restart applies again.
     #[arg(long, default_value = "20000", value_name = "ENTRIES", value_parser = clap::value_parser!(u64).range(1..))]
@@ -99,6 +103,7 @@ impl Tuning {
             archive_retention,
             archive_size,
             store_size_limit,
+            protobuf_cache_size,
             ..
         } = self;
         let duration = |duration: &Duration| humantime::format_duration(*duration).to_string();
@@ -114,6 +119,7 @@ impl Tuning {
             ("archive-retention", duration(archive_retention)),
             ("archive-size", archive_size.to_string()),
             ("store-size-limit", store_size_limit.to_string()),
+            ("protobuf-cache-size", protobuf_cache_size.to_string()),
             ("snapshot-every", self.snapshot_every.to_string()),
             ("log-keep", self.log_keep.to_string()),
             ("enable-priority-and-fairness", self.enable_priority_and_fairness.to_string()),
@@ -148,6 +154,7 @@ mod tests {
             "--archive=off",
             "--archive-retention=36h",
             "--archive-size=2GiB",
+            "--protobuf-cache-size=1GiB",
             "--log-format=json",
             "--shutdown-delay-duration=1500ms",
             "--livez-grace-period=30s",
@@ -191,6 +198,7 @@ mod tests {
         let tuning = parse(given.map(str::to_owned).to_vec());
         assert_eq!(tuning.history_duration, Duration::from_secs(90));
         assert_eq!(tuning.history_size, 1 << 20);
+        assert_eq!(tuning.protobuf_cache_size, 1 << 30);
         assert_eq!((tuning.archive, tuning.archive_size), (Switch::Off, 2 << 30));
         assert_eq!(parse(tuning.to_args()), tuning);
     }

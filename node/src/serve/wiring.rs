@@ -180,6 +180,7 @@ pub(super) fn api(
         priority_and_fairness: tuning.enable_priority_and_fairness,
         gates: switches.gates,
         webhook_roots: pki::platform_roots(),
+        protobuf_cache_bytes: usize::try_from(tuning.protobuf_cache_size).map_err(Error::config)?,
         kubelets: tuning.kubelets.client(&parts.env.clock)?,
         metrics,
         tracer,

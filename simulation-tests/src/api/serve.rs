@@ -112,6 +112,7 @@ fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
         priority_and_fairness: true,
         gates: Gates::default(),
         webhook_roots: Vec::new(),
+        protobuf_cache_bytes: 64 << 20,
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
         tracer: None,

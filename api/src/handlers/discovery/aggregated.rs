@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn which_form_is_asked_for() {
         let names = Naming::Svc.names();
-        let formats = Formats::new(Arc::new(Graph::builtin(names)), false);
+        let formats = Formats::new(Arc::new(Graph::builtin(names)), false, 0);
         let check = |accept: &str, expect: Option<&str>| {
             let got = AggregatedForm::asked(names, &formats, accept).map(|form| {
                 let format = Format { media: form.media.clone(), ..Format::JSON };

@@ -25,9 +25,9 @@ impl Rope {
         Self { open: Vec::with_capacity(bytes), ..Self::default() }
     }
 
-    /// Whether a value is worth sharing.
-    pub(in crate::handlers) fn is_large(value: &[u8]) -> bool {
-        value.len() >= SHARED_BYTES
+    /// Whether a value of so many bytes is worth sharing.
+    pub(in crate::handlers) fn is_large(bytes: usize) -> bool {
+        bytes >= SHARED_BYTES
     }
 
     /// Bytes in all pieces.
@@ -42,7 +42,7 @@ impl Rope {
 
     /// Appends a value, sharing its memory if it is large.
     pub(in crate::handlers) fn share(&mut self, value: Bytes) {
-        if !Self::is_large(&value) {
+        if !Self::is_large(value.len()) {
             return self.open.extend_from_slice(&value);
         }
         self.close();

@@ -10,7 +10,7 @@ use quorate_meta::Value;
 use quorate_schema::TypeId;
 use quorate_store::Entry;
 use quorate_wire::cbor::around_list;
-use quorate_wire::protobuf::{item_len, write_item_head};
+use quorate_wire::protobuf::item_len;
 use quorate_wire::stored::CorruptValue;
 use quorate_wire::{json, yaml};
 
@@ -21,6 +21,9 @@ use crate::handlers::object_messages::{StoredObject, unfit};
 use crate::handlers::render::{ListMeta, Renderer};
 use crate::negotiation::Media;
 use quorate_registry::error::Error;
+
+/// What a list in protobuf of a kind without messages would end with.
+const NO_MESSAGE: CorruptValue = CorruptValue::Header("its kind has no protobuf form");
 
 /// Writes one list.
 #[derive(Debug)]
@@ -76,8 +79,7 @@ impl ListWriter {
                 yaml::list_head(&self.empty(meta)?, self.renderer.items_field(), out)
             }
             ListSyntax::Protobuf { writer, list } => {
-                let head = writer.messages().of_json(*list, &self.empty_text(meta));
-                out.extend_from_slice(&head.map_err(unfit)?);
+                writer.messages().of_json(*list, &self.empty_text(meta)).map_err(unfit)?.write(out);
             }
             ListSyntax::Cbor(_) => {}
         }
@@ -121,10 +123,8 @@ impl ListWriter {
             return self.renderer.item_in_pieces(value, revision, out);
         }
         if matches!(self.syntax, ListSyntax::Protobuf { .. }) {
-            // A short message is copied while others wait for it.
-            let large = self.message(key, entry, |message| take_short(message, out))?;
-            large.into_iter().for_each(|message| out.share(message));
-            return Ok(());
+            let written = self.renderer.message_item(stored(key, entry), revision, out);
+            return written.unwrap_or(Err(NO_MESSAGE));
         }
         let out = out.text();
         let mut json = Vec::with_capacity(value.len());
@@ -141,20 +141,8 @@ impl ListWriter {
 
     /// Bytes of one item in protobuf.
     pub(super) fn item_len(&self, key: &Bytes, entry: &Entry) -> Result<usize, CorruptValue> {
-        self.message(key, entry, |message| item_len(message.len()))
-    }
-
-    /// What `take` makes of the message of an item.
-    fn message<T>(
-        &self,
-        key: &Bytes,
-        entry: &Entry,
-        take: impl FnMut(&Bytes) -> T,
-    ) -> Result<T, CorruptValue> {
-        let version = Some(ObjectVersion { key, revision: entry.modified });
-        let object = StoredObject { value: &entry.value, version };
-        let taken = self.renderer.message(object, entry.modified, take);
-        taken.unwrap_or(Err(CorruptValue::Header("its kind has no protobuf form")))
+        let size = self.renderer.message_size(stored(key, entry), entry.modified);
+        size.unwrap_or(Err(NO_MESSAGE)).map(item_len)
     }
 
     /// Everything after the last item, of which there was `any` or none.
@@ -175,12 +163,8 @@ impl ListWriter {
     }
 }
 
-/// Appends an item with its message, but for a large message, which is given back to be shared.
-fn take_short(message: &Bytes, out: &mut Rope) -> Option<Bytes> {
-    write_item_head(message.len(), out.text());
-    if Rope::is_large(message) {
-        return Some(message.clone());
-    }
-    out.text().extend_from_slice(message);
-    None
+/// An entry of the store as an object to write.
+fn stored<'o>(key: &'o Bytes, entry: &'o Entry) -> StoredObject<'o> {
+    let version = Some(ObjectVersion { key, revision: entry.modified });
+    StoredObject { value: &entry.value, version }
 }

@@ -70,7 +70,7 @@ pub(super) fn line(
     // What is told of a deletion is another version than that of its revision.
     let version = (seen.kind != DELETED).then_some(ObjectVersion { key, revision });
     let object = StoredObject { value: seen.value, version };
-    if let Some(message) = renderer.message(object, revision, Bytes::clone) {
+    if let Some(message) = renderer.message(object, revision) {
         let framed = write_object_frame(seen.kind, renderer.item_names(), &message?, out);
         return framed.map_err(|_| CorruptValue::Header("it is too large for a frame"));
     }
