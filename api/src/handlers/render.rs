@@ -276,8 +276,7 @@ impl Renderer {
         let ObjectForm::Table { layout, .. } = &self.form else {
             return Ok(0);
         };
-        let (version, kind) = (&self.api_version, &self.resource.kind);
-        Ok(layout.rank(&StoredRef::parse(value)?.to_unmanaged_value(version, kind, 0)?))
+        Ok(layout.rank(&StoredRef::parse(value)?.parts(layout.parts())?))
     }
 
     /// One item of a list.
@@ -360,7 +359,7 @@ impl Renderer {
         let object: Value = if layout.shows_served() {
             stored.to_value(version, kind, revision)?
         } else {
-            stored.to_unmanaged_value(version, kind, revision)?
+            stored.parts(layout.parts())?
         };
         out.put_slice(b"{\"cells\":");
         layout.cells(&object, self.now_ms, out);

@@ -8,6 +8,7 @@
 
 use quorate_meta::{LabelSelector, Names, Time, Value};
 use quorate_schema::{Column, KindDef};
+use quorate_wire::json::Parts;
 
 use super::special::{self, Special};
 use super::{human, node};
@@ -72,6 +73,21 @@ impl Cell {
         let special = || special::find(&kind.kind, &column.name).map(CellRule::Special);
         let form = special().or_else(|| form(rule)).or_else(roles).unwrap_or(CellRule::Nothing);
         Self { form, empty, blank, text: column.kind == "string" && column.cell.is_empty() }
+    }
+
+    /// Adds what the cell reads of an object, but for what functions of a kind do.
+    pub(super) fn add_parts(&self, parts: &mut Parts) {
+        match &self.form {
+            CellRule::Path(path)
+            | CellRule::Age(path)
+            | CellRule::Time(path)
+            | CellRule::Trim(path)
+            | CellRule::Labels(path)
+            | CellRule::Selector(path) => parts.add(steps(path)),
+            CellRule::Length(paths) => paths.iter().for_each(|path| parts.add_keys(steps(path))),
+            CellRule::Texts(path, field) => parts.add(steps(path).chain([*field])),
+            CellRule::Roles(..) | CellRule::Special(_) | CellRule::Nothing => {}
+        }
     }
 
     /// The cell of an object; `now_ms` is the time that ages are measured from.
@@ -188,6 +204,10 @@ fn path(text: &str) -> Option<Path> {
     let plain = |step: &str| !step.is_empty() && step.bytes().all(|b| b.is_ascii_alphanumeric());
     let steps: Vec<&str> = text.strip_prefix('.')?.split('.').collect();
     steps.iter().all(|step| plain(step)).then(|| steps.into_iter().map(str::to_owned).collect())
+}
+
+fn steps(path: &[String]) -> impl Iterator<Item = &str> {
+    path.iter().map(String::as_str)
 }
 
 fn at<'a>(object: &'a Value, path: &[String]) -> Option<&'a Value> {

@@ -3,11 +3,12 @@
 //! Invariants: a layout is made once per request; rows are written as JSON one by one, so that a
 //! table of any length streams like a list.
 
-use quorate_meta::{GroupVersionKind, Map, Value};
-use quorate_schema::{Column, Graph};
-use quorate_wire::json;
+use quorate_meta::{GroupVersionKind, Map, Names, Value};
+use quorate_schema::{Column, Graph, KindDef};
+use quorate_wire::json::{self, Parts};
 
 use super::cell::Cell;
+use super::parts;
 use super::printer::PrinterColumns;
 use super::row::{self, Conditions, Rank};
 use super::special::Special;
@@ -45,6 +46,8 @@ pub(crate) struct Layout {
     /// `columnDefinitions` as JSON.
     pub(crate) columns: Vec<u8>,
     cells: Vec<Cell>,
+    /// What the rows of a built-in kind read of an object as it is stored.
+    parts: Parts,
     /// The columns that the definition of a custom resource adds.
     printer: Option<PrinterColumns>,
     further_cell: Option<Special>,
@@ -65,18 +68,26 @@ impl Layout {
         let def = graph
             .kind(&kind)
             .ok_or_else(|| Error::internal(format!("the schema does not know {kind}")))?;
+        Ok(Self::of_kind(graph.names(), def))
+    }
+
+    /// The layout of a built-in kind's objects.
+    pub(super) fn of_kind(names: &Names, def: &KindDef) -> Self {
         let defaults = default_columns();
         let columns = if def.columns.is_empty() { &defaults } else { &def.columns };
         let definitions = Value::List(columns.iter().map(definition).collect());
-        let cells = columns.iter().map(|column| Cell::new(graph.names(), def, column)).collect();
-        Ok(Self {
+        let cells: Vec<Cell> = columns.iter().map(|column| Cell::new(names, def, column)).collect();
+        let mut parts = parts::of(&def.kind);
+        cells.iter().for_each(|cell| cell.add_parts(&mut parts));
+        Self {
             columns: json::to_vec(&definitions),
             cells,
+            parts,
             printer: None,
             further_cell: row::further_cell(&def.kind),
             conditions: row::conditions(&def.kind),
             rank: row::rank(&def.kind),
-        })
+        }
     }
 
     fn of_printer_columns(mut printer: PrinterColumns) -> Self {
@@ -85,11 +96,17 @@ impl Layout {
         Self {
             columns: json::to_vec(&Value::List(definitions)),
             cells: Vec::new(),
+            parts: Parts::default(),
             printer: Some(printer),
             further_cell: None,
             conditions: None,
             rank: None,
         }
+    }
+
+    /// What rows read of an object as it is stored; not where cells show what is served.
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.parts
     }
 
     /// Whether cells show the version that is served, not the one that is stored.

@@ -5,17 +5,17 @@
 //! canonical: sorted keys, one form per number, no optional escapes; two equal trees have equal
 //! bytes.
 
-mod entry;
 mod error;
 mod lexer;
 mod parse;
+mod parts;
 mod scan;
 #[cfg(test)]
 pub(crate) mod tests;
 mod write;
 
-pub(crate) use entry::entry;
 pub use error::{Error, ErrorKind};
 pub(crate) use lexer::Lexer;
 pub use parse::{MAX_BYTES, MAX_DEPTH, MAX_DUPLICATES, parse};
+pub use parts::{Parts, parse_parts};
 pub use write::{pretty, to_vec, write, write_string};

@@ -3,6 +3,8 @@
 //! Of duplicate fields the last one wins; their paths (`spec.items[0].name`) are reported in order
 //! of appearance, up to `MAX_DUPLICATES`. Lone surrogate escapes become U+FFFD.
 
+use std::borrow::Cow;
+
 use quorate_meta::{Map, SmolStr, Value};
 
 use super::lexer::Lexer;
@@ -23,23 +25,27 @@ const IN_KEY: &str = "looking for beginning of object key string";
 
 /// Reads one JSON text; also returns the paths of duplicate fields.
 pub fn parse(text: &[u8]) -> Result<(Value, Vec<String>), Error> {
-    let lexer = Lexer::new(text)?;
-    let mut parser = JsonParser { lexer, depth: 0, order: Vec::new(), duplicates: Vec::new() };
+    let mut parser = JsonParser::new(text)?;
     let value = parser.value()?;
     parser.lexer.end()?;
     Ok((value, parser.duplicates))
 }
 
-struct JsonParser<'a> {
-    lexer: Lexer<'a>,
+pub(super) struct JsonParser<'a> {
+    pub(super) lexer: Lexer<'a>,
     depth: usize,
     /// Scratch space for sorting, reused.
     order: Vec<usize>,
     duplicates: Vec<String>,
 }
 
-impl JsonParser<'_> {
-    fn value(&mut self) -> Result<Value, Error> {
+impl<'a> JsonParser<'a> {
+    pub(super) fn new(text: &'a [u8]) -> Result<Self, Error> {
+        let lexer = Lexer::new(text)?;
+        Ok(Self { lexer, depth: 0, order: Vec::new(), duplicates: Vec::new() })
+    }
+
+    pub(super) fn value(&mut self) -> Result<Value, Error> {
         match self.lexer.peek() {
             Some(b'{') => self.map(),
             Some(b'[') => self.list(),
@@ -60,15 +66,7 @@ impl JsonParser<'_> {
             return self.leave(Value::Map(Map::new()));
         }
         loop {
-            if self.lexer.peek() != Some(b'"') {
-                return Err(self.lexer.unexpected(IN_KEY));
-            }
-            let key = SmolStr::from(self.lexer.string()?);
-            self.lexer.skip_space();
-            if self.lexer.peek() != Some(b':') {
-                return Err(self.lexer.unexpected("after object key"));
-            }
-            self.lexer.bump();
+            let key = SmolStr::from(self.key()?);
             let reported = self.duplicates.len();
             let value = self.value()?;
             self.prefix_duplicates(reported, &key);
@@ -83,6 +81,20 @@ impl JsonParser<'_> {
         }
         let entries = if sorted { entries } else { self.sort(entries) };
         self.leave(Value::Map(Map::from_entries(entries).0))
+    }
+
+    /// The key of an entry, up to its value.
+    pub(super) fn key(&mut self) -> Result<Cow<'a, str>, Error> {
+        if self.lexer.peek() != Some(b'"') {
+            return Err(self.lexer.unexpected(IN_KEY));
+        }
+        let key = self.lexer.string()?;
+        self.lexer.skip_space();
+        if self.lexer.peek() != Some(b':') {
+            return Err(self.lexer.unexpected("after object key"));
+        }
+        self.lexer.bump();
+        Ok(key)
     }
 
     fn list(&mut self) -> Result<Value, Error> {
@@ -109,7 +121,7 @@ impl JsonParser<'_> {
     }
 
     /// Steps over the opening bracket.
-    fn enter(&mut self) -> Result<(), Error> {
+    pub(super) fn enter(&mut self) -> Result<(), Error> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.lexer.error(ErrorKind::TooDeep));
@@ -119,7 +131,7 @@ impl JsonParser<'_> {
     }
 
     /// Steps over the closing bracket.
-    fn leave(&mut self, value: Value) -> Result<Value, Error> {
+    pub(super) fn leave<T>(&mut self, value: T) -> Result<T, Error> {
         self.depth -= 1;
         self.lexer.step();
         Ok(value)

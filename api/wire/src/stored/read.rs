@@ -9,9 +9,6 @@ use super::layout::{
 };
 use crate::json;
 
-/// What of the metadata tells who manages which fields.
-const MANAGED_FIELDS: &str = "managedFields";
-
 /// Why a stored value is malformed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CorruptValue {
@@ -222,22 +219,9 @@ impl<'a> StoredRef<'a> {
         self.typed(json::parse(self.json)?.0, api_version, kind, revision)
     }
 
-    /// The same without `metadata.managedFields`, which often are half of an object and which
-    /// no table shows. They are passed over and not parsed.
-    pub fn to_unmanaged_value(
-        &self,
-        api_version: &str,
-        kind: &str,
-        revision: u64,
-    ) -> Result<Value, CorruptValue> {
-        let start = self.fixed.metadata_start as usize;
-        let Some(managed) = json::entry(self.metadata().0, MANAGED_FIELDS)? else {
-            return self.to_value(api_version, kind, revision);
-        };
-        let (before, after) =
-            (&self.json[..start + managed.start], &self.json[start + managed.end..]);
-        let rest = [before, after].concat();
-        self.typed(json::parse(&rest)?.0, api_version, kind, revision)
+    /// Parts of the object as it is stored, without parsing the others.
+    pub fn parts(&self, parts: &json::Parts) -> Result<Value, CorruptValue> {
+        Ok(json::parse_parts(self.json, parts)?)
     }
 
     /// A parsed object with what its JSON leaves out.
