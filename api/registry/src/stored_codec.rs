@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use quorate_meta::{Cause, FieldSelector, Value};
 use quorate_store::Entry;
-use quorate_wire::stored::{self, CorruptValue, HeaderRef, StoredRef};
+use quorate_wire::stored::{self, CorruptValue, HeaderRef, SpliceRef, StoredRef};
 
 use super::{Resource, StoredForm, Strategy, VersionReader};
 use crate::error::Error;
@@ -180,14 +180,17 @@ pub fn served<'v>(resource: &Resource, value: &'v Bytes) -> Result<Cow<'v, Bytes
 pub fn read_served<T>(
     resource: &Resource,
     value: &Bytes,
-    read: impl FnOnce(&StoredRef<'_>) -> T,
+    read: impl FnOnce(SpliceRef<'_>) -> T,
 ) -> Result<T, CorruptValue> {
+    if resource.reader.is_none() && resource.stored_form.is_none() {
+        return Ok(read(SpliceRef::parse(value)?));
+    }
     let stored = StoredRef::parse(value)?;
     if matches!(unlike_served(resource, stored.mark()), Unlike::No) {
-        return Ok(read(&stored));
+        return Ok(read(SpliceRef::from(&stored)));
     }
     let value = served(resource, value)?;
-    Ok(read(&StoredRef::parse(&value)?))
+    Ok(read(SpliceRef::parse(&value)?))
 }
 
 /// Whether a selector of fields matches a stored object. The header has the fields of the schema

@@ -4,6 +4,7 @@
 //! are written from stored bytes while the client reads, so a list of any length costs one buffer.
 //! What fits the first buffer is sent whole.
 
+mod ahead;
 mod cbor;
 mod of_past;
 mod order;

@@ -15,6 +15,7 @@ use futures::Stream;
 use quorate_store::{Entry, Snapshot};
 use quorate_wire::stored::CorruptValue;
 
+use super::ahead::Ahead;
 use super::rope::Rope;
 use super::source::{PastSource, Source, SourcePart};
 use super::writer::ListWriter;
@@ -147,7 +148,7 @@ impl ListStream {
             self.source.part(&self.prefix, self.cursor.as_deref())?;
         let (mut cursor, mut walked) = (None, Walked::default());
         let (mut ended, mut interrupted) = (more.is_none(), false);
-        for (key, entry) in snapshot.range(&self.prefix, self.cursor.as_deref()) {
+        for (key, entry) in Ahead::new(snapshot.range(&self.prefix, self.cursor.as_deref())) {
             if sink.is_full() || walked.looked_at == SCAN_OBJECTS {
                 (ended, interrupted) = (false, true);
                 break;

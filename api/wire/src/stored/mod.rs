@@ -40,7 +40,7 @@ mod tests;
 
 pub use encode::{EncodeError, encode, encode_marked};
 pub use layout::FORMAT_VERSION;
-pub use read::{CorruptValue, HeaderRef, Labels, OwnerReference, StoredRef};
+pub use read::{CorruptValue, HeaderRef, Labels, OwnerReference, SpliceRef, StoredRef};
 pub use splice::{
     splice_item, splice_item_len, splice_object, splice_object_len, splice_partial,
     splice_partial_len, splice_version,

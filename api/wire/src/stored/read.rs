@@ -33,6 +33,14 @@ pub struct StoredRef<'a> {
     json: &'a [u8],
 }
 
+/// What of a stored value answers are spliced from: the JSON, and the offsets in it. The texts of
+/// the header are not read.
+#[derive(Clone, Copy, Debug)]
+pub struct SpliceRef<'a> {
+    fixed: Fixed,
+    json: &'a [u8],
+}
+
 /// The header of a stored value, for selectors. The JSON is not read, and is not brought into the
 /// caches for an object that is not selected.
 #[derive(Clone, Copy, Debug)]
@@ -41,12 +49,7 @@ pub struct HeaderRef<'a>(StoredRef<'a>);
 impl<'a> HeaderRef<'a> {
     /// Checks the header of `bytes`, except for offsets in the JSON.
     pub fn parse(bytes: &'a Bytes) -> Result<Self, CorruptValue> {
-        let (first, rest) =
-            bytes.split_first_chunk::<FIXED_LEN>().ok_or(CorruptValue::Header("too short"))?;
-        if first[0] != FORMAT_VERSION {
-            return Err(CorruptValue::Version(first[0]));
-        }
-        let fixed = Fixed::from_bytes(first);
+        let (fixed, rest) = fixed(bytes)?;
         let too_short = || CorruptValue::Header("shorter than its header says");
         let (lengths, rest) = rest.split_at_checked(2 * fixed.texts()).ok_or_else(too_short)?;
         let (text, json) = rest.split_at_checked(fixed.text_len as usize).ok_or_else(too_short)?;
@@ -85,9 +88,67 @@ impl<'a> HeaderRef<'a> {
 
     /// The whole value, with the offsets in its JSON checked.
     fn whole(self) -> Result<StoredRef<'a>, CorruptValue> {
-        self.0.check_places()?;
+        SpliceRef::from(&self.0).check()?;
         Ok(self.0)
     }
+}
+
+impl<'a> SpliceRef<'a> {
+    /// Checks the offsets in the JSON of `bytes`.
+    pub fn parse(bytes: &'a Bytes) -> Result<Self, CorruptValue> {
+        let (fixed, rest) = fixed(bytes)?;
+        let texts = 2 * fixed.texts() + fixed.text_len as usize;
+        let json = rest.get(texts..).ok_or(CorruptValue::Header("shorter than its header says"))?;
+        let splice = Self { fixed, json };
+        splice.check()?;
+        Ok(splice)
+    }
+
+    /// The JSON, and the splice offset in it.
+    pub(super) fn whole(&self) -> (&'a [u8], usize) {
+        (self.json, self.fixed.hole as usize)
+    }
+
+    /// The metadata object in the JSON, and the splice offset in it.
+    pub(super) fn metadata(&self) -> (&'a [u8], usize) {
+        let (start, end) = (self.fixed.metadata_start as usize, self.fixed.metadata_end as usize);
+        (&self.json[start..end], self.fixed.hole as usize - start)
+    }
+
+    fn check(&self) -> Result<(), CorruptValue> {
+        let (start, end) = (self.fixed.metadata_start as usize, self.fixed.metadata_end as usize);
+        let metadata = self
+            .json
+            .get(start..end)
+            .ok_or(CorruptValue::Header("metadata lies outside of the JSON"))?;
+        let hole = (self.fixed.hole as usize).checked_sub(start);
+        let at_hole = hole.and_then(|hole| metadata.get(hole..));
+        if !at_hole.is_some_and(|rest| rest.starts_with(b"\"uid\"")) {
+            return Err(CorruptValue::Header("no uid where the header says"));
+        }
+        let framed = |text: &[u8]| text.first() == Some(&b'{') && text.last() == Some(&b'}');
+        if framed(self.json) && framed(metadata) {
+            Ok(())
+        } else {
+            Err(CorruptValue::Header("JSON is no object"))
+        }
+    }
+}
+
+impl<'a> From<&StoredRef<'a>> for SpliceRef<'a> {
+    fn from(stored: &StoredRef<'a>) -> Self {
+        Self { fixed: stored.fixed, json: stored.json }
+    }
+}
+
+/// The fixed part of a header, and what comes after it.
+fn fixed(bytes: &Bytes) -> Result<(Fixed, &[u8]), CorruptValue> {
+    let (first, rest) =
+        bytes.split_first_chunk::<FIXED_LEN>().ok_or(CorruptValue::Header("too short"))?;
+    if first[0] != FORMAT_VERSION {
+        return Err(CorruptValue::Version(first[0]));
+    }
+    Ok((Fixed::from_bytes(first), rest))
 }
 
 /// An owner reference.
@@ -203,12 +264,6 @@ impl<'a> StoredRef<'a> {
         self.fixed.hole as usize
     }
 
-    /// The metadata object in the JSON, and the splice offset in it.
-    pub(super) fn metadata(&self) -> (&'a [u8], usize) {
-        let (start, end) = (self.fixed.metadata_start as usize, self.fixed.metadata_end as usize);
-        (&self.json[start..end], self.hole() - start)
-    }
-
     /// The `Value` of the object, with `apiVersion`, `kind` and `metadata.resourceVersion`.
     pub fn to_value(
         &self,
@@ -255,24 +310,6 @@ impl<'a> StoredRef<'a> {
             Ok(())
         } else {
             Err(CorruptValue::Header("header text is cut inside a character"))
-        }
-    }
-
-    fn check_places(&self) -> Result<(), CorruptValue> {
-        let (start, end) = (self.fixed.metadata_start as usize, self.fixed.metadata_end as usize);
-        let metadata = self
-            .json
-            .get(start..end)
-            .ok_or(CorruptValue::Header("metadata lies outside of the JSON"))?;
-        let at_hole = self.hole().checked_sub(start).and_then(|hole| metadata.get(hole..));
-        if !at_hole.is_some_and(|rest| rest.starts_with(b"\"uid\"")) {
-            return Err(CorruptValue::Header("no uid where the header says"));
-        }
-        let framed = |text: &[u8]| text.first() == Some(&b'{') && text.last() == Some(&b'}');
-        if framed(self.json) && framed(metadata) {
-            Ok(())
-        } else {
-            Err(CorruptValue::Header("JSON is no object"))
         }
     }
 

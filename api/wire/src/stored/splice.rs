@@ -5,7 +5,7 @@
 
 use bytes::BufMut;
 
-use super::StoredRef;
+use super::SpliceRef;
 
 const API_VERSION: &[u8] = b"{\"apiVersion\":\"";
 const KIND: &[u8] = b"\",\"kind\":\"";
@@ -16,20 +16,21 @@ const PARTIAL_KIND: &str = "PartialObjectMetadata";
 const METADATA: &[u8] = b"\"metadata\":";
 
 /// Appends the whole object: the response to a get, or the object of a watch event.
-pub fn splice_object(
+pub fn splice_object<'s>(
     target: &mut impl BufMut,
-    stored: &StoredRef<'_>,
+    stored: impl Into<SpliceRef<'s>>,
     api_version: &str,
     kind: &str,
     revision: u64,
 ) {
+    let (json, hole) = stored.into().whole();
     put_type(target, api_version, kind);
-    put_versioned(target, &stored.json_slice()[1..], stored.hole() - 1, revision);
+    put_versioned(target, &json[1..], hole - 1, revision);
 }
 
 /// Bytes that `splice_object` appends.
-pub fn splice_object_len(
-    stored: &StoredRef<'_>,
+pub fn splice_object_len<'s>(
+    stored: impl Into<SpliceRef<'s>>,
     api_version: &str,
     kind: &str,
     revision: u64,
@@ -38,13 +39,14 @@ pub fn splice_object_len(
 }
 
 /// Appends the object without its type: an item of a list.
-pub fn splice_item(target: &mut impl BufMut, stored: &StoredRef<'_>, revision: u64) {
-    put_versioned(target, stored.json_slice(), stored.hole(), revision);
+pub fn splice_item<'s>(target: &mut impl BufMut, stored: impl Into<SpliceRef<'s>>, revision: u64) {
+    let (json, hole) = stored.into().whole();
+    put_versioned(target, json, hole, revision);
 }
 
 /// Bytes that `splice_item` appends.
-pub fn splice_item_len(stored: &StoredRef<'_>, revision: u64) -> usize {
-    stored.json_slice().len() + version_len(revision)
+pub fn splice_item_len<'s>(stored: impl Into<SpliceRef<'s>>, revision: u64) -> usize {
+    stored.into().whole().0.len() + version_len(revision)
 }
 
 /// Appends the bytes between the two halves of [`StoredRef::halves`] in an item.
@@ -56,13 +58,13 @@ pub fn splice_version(target: &mut impl BufMut, revision: u64) {
 
 /// Appends the object's metadata as a `PartialObjectMetadata` of `api_version` (that of the meta
 /// group).
-pub fn splice_partial(
+pub fn splice_partial<'s>(
     target: &mut impl BufMut,
-    stored: &StoredRef<'_>,
+    stored: impl Into<SpliceRef<'s>>,
     api_version: &str,
     revision: u64,
 ) {
-    let (metadata, hole) = stored.metadata();
+    let (metadata, hole) = stored.into().metadata();
     put_type(target, api_version, PARTIAL_KIND);
     target.put_slice(METADATA);
     put_versioned(target, metadata, hole, revision);
@@ -70,8 +72,12 @@ pub fn splice_partial(
 }
 
 /// Bytes that `splice_partial` appends.
-pub fn splice_partial_len(stored: &StoredRef<'_>, api_version: &str, revision: u64) -> usize {
-    let (metadata, _) = stored.metadata();
+pub fn splice_partial_len<'s>(
+    stored: impl Into<SpliceRef<'s>>,
+    api_version: &str,
+    revision: u64,
+) -> usize {
+    let (metadata, _) = stored.into().metadata();
     type_len(api_version, PARTIAL_KIND)
         + METADATA.len()
         + metadata.len()
