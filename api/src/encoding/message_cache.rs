@@ -8,20 +8,23 @@
 //! larger than the cache does not drive out what is used, nor its own beginning. Split into parts,
 //! of which each is locked for a look-up and, where the reader copies, for that.
 
+#[cfg(test)]
+mod tests;
+
 use std::hash::{BuildHasher, RandomState};
+use std::hint::black_box;
 
 use bytes::Bytes;
-use parking_lot::Mutex;
 use quorate_schema::TypeId;
 use quorate_store::Revision;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::message_sizes::MessageSizes;
+use super::shards::{SHARDS, Shards};
 
 /// Of the bytes of the cache this part is for sizes alone.
 const SIZES_PART: usize = 8;
-/// Independent parts.
-const SHARDS: usize = 64;
 /// Bytes that an entry takes besides its message.
 const ENTRY_BYTES: usize = 112;
 /// The largest entry is this part of a shard.
@@ -55,7 +58,7 @@ pub(crate) struct MessageCacheCounts {
 
 /// The cache.
 pub(crate) struct MessageCache {
-    shards: Box<[Mutex<Shard>]>,
+    shards: Shards<Shard>,
     sizes: MessageSizes,
     /// Keyed at random, so that no client can choose keys that fall together.
     hasher: RandomState,
@@ -93,9 +96,8 @@ impl MessageCache {
     pub(crate) fn with_bytes(bytes: usize) -> Self {
         let sizes = bytes / SIZES_PART;
         let most_bytes = (bytes - sizes) / SHARDS;
-        let shard = || Mutex::new(Shard { most_bytes, ..Shard::default() });
         Self {
-            shards: (0..SHARDS).map(|_| shard()).collect(),
+            shards: Shards::new(|| Shard { most_bytes, ..Shard::default() }),
             sizes: MessageSizes::with_bytes(sizes),
             hasher: RandomState::default(),
         }
@@ -109,7 +111,7 @@ impl MessageCache {
     /// What `take` makes of a message that is there; it is called under a lock, so it may copy what
     /// is short and no more.
     pub(crate) fn read<T>(&self, place: MessagePlace, take: impl FnOnce(&Bytes) -> T) -> Option<T> {
-        let mut shard = self.shard(place).lock();
+        let mut shard = self.shards.lock(place.hash);
         let Shard { entries, counts, .. } = &mut *shard;
         let found = entries.get_mut(&place.hash);
         let Some(entry) = found.filter(|entry| entry.revision == place.revision) else {
@@ -138,6 +140,21 @@ impl MessageCache {
         }
     }
 
+    /// Has the memory of some messages fetched side by side, for those that read them next.
+    pub(crate) fn fetch(&self, places: &[MessagePlace]) {
+        let shards = self.shards.lock_together(places.iter().map(|place| place.hash));
+        let entry = |place: &MessagePlace| shards.get(place.hash)?.entries.get(&place.hash);
+        let entries: SmallVec<[Option<&CachedMessage>; 16]> = places.iter().map(entry).collect();
+        for entry in entries {
+            black_box(entry.and_then(|entry| entry.message.first().copied()));
+        }
+    }
+
+    /// The same of their sizes.
+    pub(crate) fn fetch_sizes(&self, places: &[MessagePlace]) {
+        self.sizes.fetch(places.iter().map(|place| place.hash));
+    }
+
     /// Keeps a message of so many bytes, if there is room for it: then it is made. A newer version
     /// stays.
     pub(crate) fn keep(
@@ -147,29 +164,24 @@ impl MessageCache {
         make: impl FnOnce() -> Bytes,
     ) -> Option<Bytes> {
         let bytes = size + ENTRY_BYTES;
-        if !self.shard(place).lock().wants(place, bytes) {
+        if !self.shards.lock(place.hash).wants(place, bytes) {
             return None;
         }
         let message = make();
-        self.shard(place).lock().keep(place, &message);
+        self.shards.lock(place.hash).keep(place, &message);
         Some(message)
     }
 
     /// What has been counted.
     pub(crate) fn counts(&self) -> MessageCacheCounts {
         let mut sum = MessageCacheCounts::default();
-        for shard in &self.shards {
-            let counts = shard.lock().counts;
+        for shard in self.shards.each() {
+            let counts = shard.counts;
             sum.hits += counts.hits;
             sum.misses += counts.misses;
             sum.bytes += counts.bytes;
         }
         sum
-    }
-
-    fn shard(&self, place: MessagePlace) -> &Mutex<Shard> {
-        // The map in a shard takes the low bits.
-        &self.shards[(place.hash >> 48) as usize % SHARDS]
     }
 }
 
@@ -254,144 +266,5 @@ impl Shard {
 impl CachedMessage {
     fn bytes(&self) -> usize {
         self.message.len() + ENTRY_BYTES
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use quorate_meta::Naming;
-    use quorate_schema::Graph;
-
-    use super::*;
-
-    const MESSAGE_BYTES: usize = 1000;
-    /// Entries that fit a small cache.
-    const FIT: usize = 50 * SHARDS;
-
-    fn form(ty: &str) -> MessageForm {
-        let graph = Graph::builtin(Naming::Svc.names());
-        let ty = graph.type_named(ty).expect("a type").id;
-        MessageForm { message: ty, object: ty }
-    }
-
-    fn small() -> MessageCache {
-        let kept = FIT * (MESSAGE_BYTES + ENTRY_BYTES + 10);
-        MessageCache::with_bytes(kept * SIZES_PART / (SIZES_PART - 1))
-    }
-
-    /// Asks for the messages of objects by their numbers, and keeps what is not there; how many
-    /// were.
-    fn scan(cache: &MessageCache, form: MessageForm, objects: std::ops::Range<usize>) -> usize {
-        let mut hits = 0;
-        for number in objects {
-            let key = format!("o/{number:08}");
-            let place = cache.place(key.as_bytes(), form, Revision::new(1));
-            match cache.read(place, Bytes::len) {
-                Some(len) => hits += usize::from(len == MESSAGE_BYTES),
-                None => drop(cache.keep(place, MESSAGE_BYTES, || vec![0; MESSAGE_BYTES].into())),
-            }
-        }
-        hits
-    }
-
-    #[test]
-    fn only_the_version_that_is_asked_for_is_found() {
-        let (cache, [map, pod]) = (MessageCache::with_bytes(1 << 20), ["ConfigMap", "Pod"]);
-        let [map, pod] = [map, pod].map(|kind| form(&format!("core/v1.{kind}")));
-        let keep = |key: &str, form, revision, message: &'static str| {
-            let place = cache.place(key.as_bytes(), form, Revision::new(revision));
-            cache.keep(place, message.len(), || Bytes::from_static(message.as_bytes()));
-        };
-        let check = |key: &str, form, revision, expect: Option<&'static str>| {
-            let place = cache.place(key.as_bytes(), form, Revision::new(revision));
-            let expect = expect.map(|text| Bytes::from_static(text.as_bytes()));
-            assert_eq!(cache.read(place, Bytes::clone), expect, "{key} {revision}");
-        };
-        keep("a", map, 5, "a5");
-        keep("b", map, 5, "b5");
-        keep("a", pod, 5, "pod");
-        check("a", map, 5, Some("a5"));
-        check("b", map, 5, Some("b5"));
-        check("a", pod, 5, Some("pod"));
-        check("c", map, 5, None);
-        check("a", map, 4, None);
-        check("a", map, 6, None);
-        keep("a", map, 4, "a4");
-        check("a", map, 5, Some("a5"));
-        check("a", map, 4, None);
-        keep("a", map, 7, "a7, which is longer");
-        check("a", map, 5, None);
-        check("a", map, 7, Some("a7, which is longer"));
-        let lens = ["a7, which is longer", "b5", "pod"].map(|text| text.len() + ENTRY_BYTES);
-        let expect =
-            MessageCacheCounts { hits: 5, misses: 5, bytes: lens.iter().sum::<usize>() as u64 };
-        assert_eq!(cache.counts(), expect);
-    }
-
-    #[test]
-    fn the_size_of_what_has_no_room_is_known() {
-        let (cache, form) = (small(), form("core/v1.ConfigMap"));
-        let place = |number: usize, revision| {
-            cache.place(format!("o/{number:08}").as_bytes(), form, Revision::new(revision))
-        };
-        scan(&cache, form, 0..FIT / 4);
-        assert_eq!(cache.size(place(7, 1)), Some(MESSAGE_BYTES), "its message is kept");
-        assert_eq!(cache.size(place(FIT, 1)), None);
-        cache.note_size(place(FIT, 1), 33);
-        assert_eq!(cache.size(place(FIT, 1)), Some(33));
-        assert_eq!(cache.size(place(FIT, 2)), None);
-        assert_eq!(cache.size(place(7, 2)), None);
-    }
-
-    #[test]
-    fn what_is_kept_is_bounded() {
-        let (cache, form) = (small(), form("core/v1.ConfigMap"));
-        let most = |cache: &MessageCache| cache.shards[0].lock().most_bytes * SHARDS;
-        for revision in 1..40 {
-            for number in 0..FIT / 4 {
-                let key = format!("o/{number:08}");
-                let place = cache.place(key.as_bytes(), form, Revision::new(revision));
-                let len = MESSAGE_BYTES / 2 * usize::try_from(revision).unwrap() / 4;
-                cache.keep(place, len, || vec![0; len].into());
-            }
-            assert!(cache.counts().bytes as usize <= most(&cache));
-        }
-        scan(&cache, form, 0..10 * FIT);
-        assert!(cache.counts().bytes as usize <= most(&cache));
-        for shard in &cache.shards {
-            let shard = shard.lock();
-            let bytes: usize = shard.entries.values().map(CachedMessage::bytes).sum();
-            assert_eq!((shard.ring.len(), bytes as u64), (shard.entries.len(), shard.counts.bytes));
-        }
-        let place = cache.place(b"huge", form, Revision::new(1));
-        let huge = most(&cache) / SHARDS / 2;
-        assert_eq!(cache.keep(place, huge, || vec![0; huge].into()), None);
-        assert_eq!(cache.read(place, Bytes::len), None, "one object does not drive out others");
-    }
-
-    #[test]
-    fn a_long_scan_drives_out_neither_what_is_used_nor_itself() {
-        let (cache, form) = (small(), form("core/v1.ConfigMap"));
-        let used = 0..FIT / 4;
-        for _ in 0..8 {
-            scan(&cache, form, used.clone());
-        }
-        // One list of what is twenty times as large.
-        scan(&cache, form, FIT..21 * FIT);
-        let hits = scan(&cache, form, used.clone());
-        assert!(hits >= used.len() * 9 / 10, "{hits} of {}", used.len());
-        // Lists of what is a little too large find a part of it each time.
-        let cache = small();
-        let hits: Vec<usize> = (0..6).map(|_| scan(&cache, form, 0..FIT * 3 / 2)).collect();
-        assert!(hits[1..].iter().all(|hits| *hits >= FIT / 2), "{hits:?} of {FIT}");
-    }
-
-    #[test]
-    fn what_is_not_used_gives_way_in_time() {
-        let (cache, form) = (small(), form("core/v1.ConfigMap"));
-        scan(&cache, form, 0..FIT);
-        let fresh = 2 * FIT..5 * FIT / 2;
-        let hits: Vec<usize> = (0..100).map(|_| scan(&cache, form, fresh.clone())).collect();
-        assert!(*hits.last().unwrap() >= fresh.len() * 9 / 10, "{hits:?} of {}", fresh.len());
     }
 }

@@ -5,11 +5,12 @@
 //! look-up. A size that is found is that of the version that was asked for, but for two keys of the
 //! same 64 bits of a hash that the server has seeded at random.
 
-use parking_lot::Mutex;
+use std::hint::black_box;
+
 use quorate_store::Revision;
 
-/// Independent parts.
-const SHARDS: usize = 64;
+use super::shards::{SHARDS, Shards};
+
 /// Sizes among which one gives way to a newcomer: those of one line of memory.
 const SET_SIZES: usize = 4;
 /// Two numbers for each size: the hash, and revision and size.
@@ -17,7 +18,7 @@ type SizeSet = [u64; 2 * SET_SIZES];
 
 /// Sizes by the hashes of keys and forms.
 pub(super) struct MessageSizes {
-    shards: Box<[Mutex<SizeShard>]>,
+    shards: Shards<SizeShard>,
 }
 
 /// One part.
@@ -31,13 +32,12 @@ impl MessageSizes {
     /// Sizes that take so many bytes at most.
     pub(super) fn with_bytes(bytes: usize) -> Self {
         let most_sets = bytes / size_of::<SizeSet>() / SHARDS;
-        let shard = || Mutex::new(SizeShard { most_sets, sets: Vec::new() });
-        Self { shards: (0..SHARDS).map(|_| shard()).collect() }
+        Self { shards: Shards::new(|| SizeShard { most_sets, sets: Vec::new() }) }
     }
 
     /// The size of the message of a version.
     pub(super) fn get(&self, hash: u64, revision: Revision) -> Option<u32> {
-        let shard = self.shard(hash).lock();
+        let shard = self.shards.lock(hash);
         let set = shard.sets.get(shard.place(hash)?)?;
         let found = set.chunks_exact(2).find(|pair| pair[0] == hash && is_of(pair[1], revision));
         found.map(|pair| low_half(pair[1]))
@@ -46,7 +46,7 @@ impl MessageSizes {
     /// Notes the size of the message of a version, in the place of an older one of the same object,
     /// of none, or of any.
     pub(super) fn note(&self, hash: u64, revision: Revision, size: u32) {
-        let mut shard = self.shard(hash).lock();
+        let mut shard = self.shards.lock(hash);
         if shard.sets.is_empty() {
             // Memory of zeros is taken when it is written.
             shard.sets = vec![SizeSet::default(); shard.most_sets];
@@ -61,8 +61,14 @@ impl MessageSizes {
         set[at + 1] = u64::from(low_half(revision.get())) << 32 | u64::from(size);
     }
 
-    fn shard(&self, hash: u64) -> &Mutex<SizeShard> {
-        &self.shards[(hash >> 48) as usize % SHARDS]
+    /// Has the memory of some sizes fetched side by side, for those that get them next.
+    pub(super) fn fetch(&self, hashes: impl Iterator<Item = u64> + Clone) {
+        let shards = self.shards.lock_together(hashes.clone());
+        for hash in hashes {
+            let shard = shards.get(hash);
+            let set = shard.and_then(|shard| shard.sets.get(shard.place(hash)?));
+            black_box(set.map(|set| set[0]));
+        }
     }
 }
 
@@ -121,7 +127,7 @@ mod tests {
         assert!(found(room / 2) >= room as usize * 9 / 20, "{}", found(room / 2));
         (0..4 * room).for_each(|n| sizes.note(hasher.hash_one(n), Revision::new(9), n));
         assert!(found(4 * room) <= room as usize);
-        let sets: usize = sizes.shards.iter().map(|shard| shard.lock().sets.len()).sum();
+        let sets: usize = sizes.shards.each().map(|shard| shard.sets.len()).sum();
         assert!(sets * size_of::<SizeSet>() <= most);
     }
 

@@ -6,6 +6,7 @@ mod message_cache;
 mod message_sizes;
 mod messages;
 mod protobuf;
+mod shards;
 
 use quorate_meta::GroupVersion;
 use quorate_schema::{Graph, TypeId};

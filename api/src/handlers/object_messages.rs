@@ -9,6 +9,7 @@ use quorate_registry::{Resource, stored_codec};
 use quorate_schema::TypeId;
 use quorate_wire::protobuf::write_item_head;
 use quorate_wire::stored::CorruptValue;
+use smallvec::SmallVec;
 
 use super::component_status;
 use crate::encoding::{JsonMessage, MessageForm, MessagePlace, Messages, ObjectVersion, Protobuf};
@@ -127,6 +128,18 @@ impl ObjectMessages {
             let message = kept.unwrap_or_else(|| message.to_bytes());
             append_short(&message, out).into_iter().for_each(|message| out.share(message));
         })
+    }
+
+    /// Has the memory of what is kept of some objects fetched side by side; with `sizes`, that of
+    /// the sizes of their messages.
+    pub(super) fn fetch<'o>(&self, versions: impl Iterator<Item = ObjectVersion<'o>>, sizes: bool) {
+        if !self.are_stored {
+            return;
+        }
+        let places: SmallVec<[MessagePlace; 16]> =
+            versions.map(|version| self.messages().place(version, self.form)).collect();
+        let cache = self.messages().cache();
+        if sizes { cache.fetch_sizes(&places) } else { cache.fetch(&places) }
     }
 
     /// What `take` makes of a message that is made now.

@@ -4,6 +4,8 @@
 //! only table rows parse, and what is stored as another version or by another schema. A renderer is made once per request and only
 //! reads afterwards, so streams keep it.
 
+mod messages;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use quorate_wire::stored::{
 use crate::Api;
 use crate::handlers::Request;
 use crate::handlers::list::rope::Rope;
-use crate::handlers::object_messages::{ObjectMessages, StoredObject};
+use crate::handlers::object_messages::ObjectMessages;
 use crate::handlers::wrong_shape::wrong_shape;
 use crate::negotiation::{Media, Shape};
 use crate::tables::{Include, Layout};
@@ -221,37 +223,6 @@ impl Renderer {
     /// `apiVersion` and `kind` of one object.
     pub(crate) fn item_names(&self) -> (&str, &str) {
         (self.list_type().0, self.item_kind())
-    }
-
-    /// The message of an object; `None` where the answer has none.
-    pub(super) fn message(
-        &self,
-        object: StoredObject<'_>,
-        revision: Revision,
-    ) -> Option<Result<Bytes, CorruptValue>> {
-        let json = |out: &mut Vec<u8>| self.item(object.value, revision, out);
-        Some(self.messages.as_ref()?.message(&self.resource, object, json))
-    }
-
-    /// The size of that message.
-    pub(super) fn message_size(
-        &self,
-        object: StoredObject<'_>,
-        revision: Revision,
-    ) -> Option<Result<usize, CorruptValue>> {
-        let json = |out: &mut Vec<u8>| self.item(object.value, revision, out);
-        Some(self.messages.as_ref()?.size(&self.resource, object, json))
-    }
-
-    /// Appends that message as an item of a list.
-    pub(super) fn message_item(
-        &self,
-        object: StoredObject<'_>,
-        revision: Revision,
-        out: &mut Rope,
-    ) -> Option<Result<(), CorruptValue>> {
-        let json = |out: &mut Vec<u8>| self.item(object.value, revision, out);
-        Some(self.messages.as_ref()?.item(&self.resource, object, json, out))
     }
 
     /// Everything of a list before its first item.

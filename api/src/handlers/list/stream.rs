@@ -15,7 +15,7 @@ use futures::Stream;
 use quorate_store::{Entry, Snapshot};
 use quorate_wire::stored::CorruptValue;
 
-use super::ahead::Ahead;
+use super::ahead::{Ahead, fetch_headers};
 use super::rope::Rope;
 use super::source::{PastSource, Source, SourcePart};
 use super::writer::ListWriter;
@@ -143,12 +143,18 @@ impl ListStream {
     }
 
     /// Goes through the next objects, a bounded number of them and until the sink is full.
-    fn walk(&mut self, sink: &mut impl ItemSink) -> Result<Walked, CorruptValue> {
+    fn walk<S: ItemSink>(&mut self, sink: &mut S) -> Result<Walked, CorruptValue> {
         let SourcePart { snapshot, more } =
             self.source.part(&self.prefix, self.cursor.as_deref())?;
         let (mut cursor, mut walked) = (None, Walked::default());
         let (mut ended, mut interrupted) = (more.is_none(), false);
-        for (key, entry) in Ahead::new(snapshot.range(&self.prefix, self.cursor.as_deref())) {
+        let range = snapshot.range(&self.prefix, self.cursor.as_deref());
+        let (writer, selects) = (self.writer.clone(), self.selection.is_some());
+        let fetch = |items: &[(&Bytes, &Entry)]| match selects {
+            true => fetch_headers(items),
+            false => S::fetch(&writer, items),
+        };
+        for (key, entry) in Ahead::new(range, fetch) {
             if sink.is_full() || walked.looked_at == SCAN_OBJECTS {
                 (ended, interrupted) = (false, true);
                 break;
@@ -243,6 +249,9 @@ trait ItemSink {
     /// Whether it takes no more in one go.
     fn is_full(&self) -> bool;
 
+    /// Has the memory that some items are made of fetched side by side.
+    fn fetch(writer: &ListWriter, items: &[(&Bytes, &Entry)]);
+
     /// Takes an item; `further` when the list has had one before.
     fn add(
         &mut self,
@@ -270,6 +279,8 @@ impl ItemSink for Items {
         false
     }
 
+    fn fetch(_: &ListWriter, _: &[(&Bytes, &Entry)]) {}
+
     fn add(&mut self, _: &ListWriter, _: (&Bytes, &Entry), _: bool) -> Result<(), CorruptValue> {
         self.0 += 1;
         Ok(())
@@ -280,6 +291,10 @@ impl ItemSink for ItemBytes {
     /// What is not kept has to be made, which must not hold up other requests.
     fn is_full(&self) -> bool {
         self.0 >= MEASURED_BYTES
+    }
+
+    fn fetch(writer: &ListWriter, items: &[(&Bytes, &Entry)]) {
+        writer.fetch(items, true);
     }
 
     fn add(
@@ -296,6 +311,10 @@ impl ItemSink for ItemBytes {
 impl ItemSink for Rope {
     fn is_full(&self) -> bool {
         self.len() >= BUFFER_BYTES
+    }
+
+    fn fetch(writer: &ListWriter, items: &[(&Bytes, &Entry)]) {
+        writer.fetch(items, false);
     }
 
     fn add(
