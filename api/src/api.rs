@@ -34,6 +34,7 @@ use crate::metrics::{
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
 use crate::refused_writes::RefusedWrites;
+use crate::selector_index::SelectorIndexes;
 use quorate_access::authentication::{Authentication, AuthenticationOptions};
 use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use quorate_access::flow_control::{FlowControl, FlowControlOptions, InFlight, InFlightLimits};
@@ -146,6 +147,8 @@ pub struct Api {
     pub(crate) flow_control: Arc<FlowControl>,
     /// The writes that this node has refused.
     pub(crate) refused_writes: RefusedWrites,
+    /// Where lists look up what their selectors name.
+    pub(crate) selector_indexes: SelectorIndexes,
     pub(crate) gates: Gates,
     pub(crate) formats: Formats,
     pub(crate) kubelets: KubeletClient,
@@ -224,6 +227,7 @@ impl Api {
             catalogue,
             env,
             refused_writes,
+            selector_indexes: SelectorIndexes::default(),
             version: options.version,
             address: options.address,
         };

@@ -27,6 +27,7 @@ mod fanout;
 mod handlers;
 mod openapi;
 mod refused_writes;
+mod selector_index;
 mod tables;
 
 pub use api::{Api, ApiOptions, Version};

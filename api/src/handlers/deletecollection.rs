@@ -9,7 +9,7 @@ use quorate_meta::{Cause, Details, Reason, Status};
 
 use super::converted::{self, Part};
 use super::options::ListOptions;
-use super::{delete_options, list};
+use super::{delete_options, list, selected};
 use crate::Api;
 use crate::body::Body;
 use crate::handlers::Request;
@@ -104,7 +104,8 @@ async fn choose(
         snapshot
     } else {
         let part = Part { prefix: &prefix, after, stop: None };
-        converted::part(resource, snapshot, part).await?
+        let snapshot = converted::part(resource, snapshot, part).await?;
+        selected::part(api, resource, snapshot, part, (&listed.selection, listed.limit)).await
     };
     let mut chosen = Vec::new();
     for (seen, (key, entry)) in snapshot.range(&prefix, after).enumerate() {

@@ -39,6 +39,7 @@ mod request;
 mod review;
 mod route;
 mod scale;
+mod selected;
 mod snapshot;
 mod token_audience;
 mod token_request;

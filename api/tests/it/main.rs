@@ -41,6 +41,7 @@ mod impersonation;
 mod intruders;
 mod limit_ranges;
 mod list;
+mod list_selected;
 mod metrics;
 mod modes;
 mod moving_metrics;

@@ -30,7 +30,7 @@ use crate::handlers::component_status;
 use crate::handlers::converted::{self, Part};
 use crate::handlers::options::{At, ListOptions};
 use crate::handlers::render::{ListMeta, Renderer};
-use crate::handlers::{compression, freshness, past, snapshot};
+use crate::handlers::{compression, freshness, past, selected, snapshot};
 use crate::negotiation::Media;
 use crate::respond;
 use of_past::PastList;
@@ -56,7 +56,9 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     // What is selected by is known of converted objects only: a webhook may change labels too.
     let snapshot = if !options.selection.is_everything() {
         let part = Part { prefix: &prefix, after: after.as_deref(), stop: None };
-        converted::part(resource, snapshot, part).await?
+        let snapshot = converted::part(resource, snapshot, part).await?;
+        let wanted = (&options.selection, options.limit);
+        selected::part(api, resource, snapshot, part, wanted).await
     } else {
         snapshot
     };

@@ -27,6 +27,7 @@ use crate::handlers::narrowing::narrowed;
 use crate::handlers::options::{At, Start, WatchOptions};
 use crate::handlers::past;
 use crate::handlers::render::Renderer;
+use crate::handlers::selected;
 use crate::handlers::snapshot;
 use crate::metrics::WatchMeter;
 use crate::negotiation::Media;
@@ -46,7 +47,7 @@ pub(in crate::handlers) async fn handle(
     let prefix = resource.prefix(request.namespace());
     let is_whole = options.selection.is_everything();
     let variant = renderer.variant().filter(|_| is_whole);
-    let (body, after) = match begin(api, request, options.start, (&prefix, variant)).await {
+    let (body, after) = match begin(api, request, &options, (&prefix, variant)).await {
         Ok((after, initial)) => {
             let end = ResourceEnd::new(api, resource.removal.clone());
             let is_list = initial.as_ref().is_some_and(|initial| !initial.end.is_empty());
@@ -84,10 +85,10 @@ pub(super) fn respond_with(
 async fn begin(
     api: &Api,
     request: &Request<'_>,
-    start: Start,
+    options: &WatchOptions,
     (prefix, variant): (&Bytes, Option<Arc<str>>),
 ) -> Result<(Revision, Option<Initial>), Error> {
-    Ok(match start {
+    Ok(match options.start {
         Start::Initial { at, mark } => {
             let snapshot = snapshot::snapshot(api, request, at).await?;
             let reader = variant.map(|variant| {
@@ -96,8 +97,10 @@ async fn begin(
                 let is_unchanged = |since| is_unchanged(api, prefix, since, revision);
                 api.fanout.read_initial(key, revision, is_unchanged)
             });
-            let part = Part { prefix, after: None, stop: None };
-            let snapshot = converted::part(request.resource()?, snapshot, part).await?;
+            let (resource, part) = (request.resource()?, Part { prefix, after: None, stop: None });
+            let snapshot = converted::part(resource, snapshot, part).await?;
+            let wanted = (&options.selection, 0);
+            let snapshot = selected::part(api, resource, snapshot, part, wanted).await;
             let end =
                 if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
             let hold = StartingHold::new(request.starting.lock().take(), reader);

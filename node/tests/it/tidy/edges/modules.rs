@@ -205,6 +205,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
             "negotiation",
             "openapi",
             "refused_writes",
+            "selector_index",
         ],
     ),
     ("audit", &["body", "encoding", "request_record"]),
@@ -249,6 +250,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
             "refused_writes",
             "request_record",
             "respond",
+            "selector_index",
             "tables",
         ],
     ),
@@ -262,6 +264,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
     ("refused_writes", &["request_record"]),
     ("request_record", &[]),
     ("respond", &["body", "negotiation"]),
+    ("selector_index", &[]),
     ("server", &["api", "body", "filters"]),
     ("tables", &[]),
 ];
