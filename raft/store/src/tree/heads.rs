@@ -20,6 +20,13 @@ impl Heads {
         Self { common, heads: keys.map(|key| head(key, common)).collect() }
     }
 
+    /// A copy with room for one more.
+    pub(super) fn with_room(&self) -> Self {
+        let mut heads = Vec::with_capacity(self.heads.len() + 1);
+        heads.extend_from_slice(&self.heads);
+        Self { common: self.common, heads }
+    }
+
     /// The place of a key, when it is among them.
     pub(super) fn find<'k>(&self, key: &[u8], at: impl Fn(usize) -> &'k [u8]) -> Option<usize> {
         // Whether the key begins like the others is seen when it is compared with one of them.

@@ -107,6 +107,20 @@ impl<V> Leaf<V> {
         self.heads.search(key, |place| self.key(place))
     }
 
+    /// A copy that has one more item, at this place.
+    pub(super) fn with(&self, place: usize, item: Item<V>) -> Self
+    where
+        V: Clone,
+    {
+        let mut items = Vec::with_capacity(self.items.len() + 1);
+        items.extend_from_slice(&self.items[..place]);
+        items.push(item);
+        items.extend_from_slice(&self.items[place..]);
+        let mut heads = self.heads.with_room();
+        heads.insert(place, |place| &items[place].0);
+        Self { heads, items }
+    }
+
     pub(super) fn insert(&mut self, place: usize, item: Item<V>) {
         self.items.reserve_exact(1);
         self.items.insert(place, item);

@@ -26,6 +26,16 @@ pub(super) fn put<V: Clone>(
     key: &[u8],
     make: impl FnOnce(Option<&V>) -> Item<V>,
 ) -> Placed<V> {
+    // A shared leaf is copied with its new item, and not copied and then grown.
+    if Arc::get_mut(node).is_none()
+        && let Node::Leaf(leaf) = &**node
+        && let Err(place) = leaf.search(key)
+    {
+        let mut leaf = leaf.with(place, make(None));
+        let split = split_leaf(&mut leaf, place);
+        *node = Arc::new(Node::Leaf(leaf));
+        return Placed { previous: None, split };
+    }
     match Arc::make_mut(node) {
         Node::Leaf(leaf) => put_into_leaf(leaf, key, make),
         Node::Inner(inner) => {
@@ -55,12 +65,15 @@ fn put_into_leaf<V>(
         Err(place) => place,
     };
     leaf.insert(place, make(None));
-    let split = (leaf.items.len() > LEAF_ITEMS).then(|| {
+    Placed { previous: None, split: split_leaf(leaf, place) }
+}
+
+fn split_leaf<V>(leaf: &mut Leaf<V>, place: usize) -> Option<Split<V>> {
+    (leaf.items.len() > LEAF_ITEMS).then(|| {
         let right = leaf.split_off(split_place(leaf.items.len(), place));
         let separator = Separators::between(leaf.key(leaf.items.len() - 1), right.key(0)).into();
         Split { separator, right: Arc::new(Node::Leaf(right)) }
-    });
-    Placed { previous: None, split }
+    })
 }
 
 fn split_inner<V>(inner: &mut Inner<V>, place: usize) -> Option<Split<V>> {
