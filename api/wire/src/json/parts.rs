@@ -69,24 +69,27 @@ impl Wanted {
 /// # Errors
 /// What is wanted, or stands before it, is no such text. What comes after it is not looked at.
 pub fn parse_parts(text: &[u8], parts: &Parts) -> Result<Value, Error> {
-    JsonParser::new(text)?.wanted(&parts.0)
+    PartsParser(JsonParser::new(text)?).wanted(&parts.0)
 }
 
-impl JsonParser<'_> {
+/// Reads a text and leaves out what is not wanted.
+struct PartsParser<'a>(JsonParser<'a>);
+
+impl PartsParser<'_> {
     fn wanted(&mut self, wanted: &Wanted) -> Result<Value, Error> {
-        match (wanted, self.lexer.peek()) {
-            (Wanted::All, _) => self.value(),
+        match (wanted, self.0.lexer.peek()) {
+            (Wanted::All, _) => self.0.value(),
             (Wanted::Entries(entries), Some(b'{')) => self.entries(entries),
             (Wanted::Entries(_), Some(b'[')) => self.items(|items| items.wanted(wanted)),
             (Wanted::Keys, Some(b'[')) => self.items(Self::passed_over),
             (Wanted::Keys, Some(b'{')) => self.keys(),
             // It is a single value.
-            _ => self.value(),
+            _ => self.0.value(),
         }
     }
 
     fn passed_over(&mut self) -> Result<Value, Error> {
-        self.lexer.skip_value()?;
+        self.0.lexer.skip_value()?;
         Ok(Value::Null)
     }
 
@@ -105,8 +108,8 @@ impl JsonParser<'_> {
     fn keys(&mut self) -> Result<Value, Error> {
         let mut entries = Vec::new();
         self.each(b'}', |parser| {
-            let key = SmolStr::from(parser.key()?);
-            parser.lexer.skip_value()?;
+            let key = SmolStr::from(parser.0.key()?);
+            parser.0.lexer.skip_value()?;
             entries.push((key, Value::Null));
             Ok(())
         })?;
@@ -116,7 +119,7 @@ impl JsonParser<'_> {
     fn entries(&mut self, wanted: &[(Box<str>, Wanted)]) -> Result<Value, Error> {
         let (mut found, mut next) = (Vec::new(), wanted.iter().peekable());
         self.each(b'}', |parser| {
-            let key = parser.key()?;
+            let key = parser.0.key()?;
             // Keys ascend in the text as well.
             while next.next_if(|(wanted, _)| **wanted < *key).is_some() {}
             match next.next_if(|(wanted, _)| **wanted == *key) {
@@ -124,7 +127,7 @@ impl JsonParser<'_> {
                     let key = SmolStr::from(key);
                     found.push((key, parser.wanted(wanted)?));
                 }
-                None => parser.lexer.skip_value()?,
+                None => parser.0.lexer.skip_value()?,
             }
             Ok(())
         })?;
@@ -137,16 +140,16 @@ impl JsonParser<'_> {
         bracket: u8,
         mut element: impl FnMut(&mut Self) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.enter()?;
-        while self.lexer.peek() != Some(bracket) {
+        self.0.enter()?;
+        while self.0.lexer.peek() != Some(bracket) {
             element(self)?;
-            match self.lexer.peek() {
-                Some(b',') => self.lexer.step(),
+            match self.0.lexer.peek() {
+                Some(b',') => self.0.lexer.step(),
                 next if next == Some(bracket) => {}
-                _ => return Err(self.lexer.unexpected("after an element")),
+                _ => return Err(self.0.lexer.unexpected("after an element")),
             }
         }
-        self.leave(())
+        self.0.leave(())
     }
 }
 
