@@ -316,8 +316,12 @@ async fn the_leader_backs_up_by_itself() {
         (listed["lastRevision"].as_u64()? >= last).then_some(())
     })
     .await;
-    let metrics = client.get("/metrics").await.expect(200).body.to_string();
-    assert!(metrics.contains("quorate_backup_lag_seconds "), "{metrics}");
+    // The repository has it before the backup is over.
+    let metrics = crate::support::eventually("the backup is counted", async || {
+        let metrics = client.get("/metrics").await.expect(200).body.to_string();
+        metrics.contains("quorate_backup_lag_seconds ").then_some(metrics)
+    })
+    .await;
     assert!(metrics.contains("quorate_backup_failures_total 0"), "{metrics}");
     succeeds(&backups.read(&["backup", "verify"]));
     let served = quorate(&["inspect", "--data-dir"]).arg(cluster.node(1)).output().unwrap();
