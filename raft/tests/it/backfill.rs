@@ -1,5 +1,7 @@
 //! The past of a member whose archive was lost, and of one that joins late, comes from the others.
 
+use std::time::{Duration, Instant};
+
 use bytes::Bytes;
 use quorate_raft::admin::{AdminAnswer, AdminRequest, NodeStatus};
 use quorate_raft::replica::Compaction;
@@ -11,6 +13,9 @@ use crate::cluster::{Cluster, Tuning, eventually, within};
 const WRITES: usize = 200;
 /// In so many parts they are written and archived.
 const ROUNDS: usize = 8;
+/// How long what is missing may take; less than [`eventually`] waits, so that a failure says what it has
+/// seen.
+const LIMIT: Duration = Duration::from_secs(170);
 /// Bytes of changes that the journals keep.
 const JOURNAL_BYTES: u64 = 10_000;
 
@@ -51,8 +56,11 @@ async fn check(cluster: &Cluster, node: NodeId, like: NodeId) {
     let newest = expect.extent().newest;
     within("it applies", cluster.store(node).applied(newest)).await;
     // A snapshot that was just installed is a gap that the writer has yet to see.
+    let begin = Instant::now();
     let status = eventually("the past is whole", async || {
         let status = cluster.replica(node).archive().expect("it keeps one");
+        let seen = || format!("{newest}: {status:?}; node {like} has {:?}", expect.extent());
+        assert!(begin.elapsed() < LIMIT, "the past is not whole up to {}", seen());
         let is_whole = status.oldest == Revision::ZERO && status.gaps.is_empty();
         (is_whole && status.archived >= newest).then_some(status)
     })
