@@ -49,7 +49,7 @@ pub fn splice_item_len<'s>(stored: impl Into<SpliceRef<'s>>, revision: u64) -> u
     stored.into().whole().0.len() + version_len(revision)
 }
 
-/// Appends the bytes between the two halves of [`StoredRef::halves`] in an item.
+/// Appends the bytes between the two halves of [`super::StoredRef::halves`] in an item.
 pub fn splice_version(target: &mut impl BufMut, revision: u64) {
     target.put_slice(RESOURCE_VERSION);
     target.put_slice(itoa::Buffer::new().format(revision).as_bytes());
