@@ -126,9 +126,13 @@ impl History for DiskHistory {
         self.read_back_to(Self::oldest, after, max_bytes)
     }
 
+    /// A journal that has no frame yet keeps nothing, but what is on its way there is kept. That is
+    /// looked at first: a save that ends meanwhile leaves a frame.
     fn kept(&self) -> Revision {
         let oldest = self.oldest();
-        self.journal.load().begins_after().map_or(oldest, |first| first.min(oldest))
+        let unsaved = self.unsaved.unsaved_after();
+        let first = self.journal.load().begins_after().or(unsaved);
+        first.map_or(oldest, |first| first.min(oldest))
     }
 
     fn read_kept(

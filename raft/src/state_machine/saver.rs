@@ -222,6 +222,13 @@ impl SaverShared {
             .then(|| batches.filter(|batch| batch.revision >= first).cloned().collect())
     }
 
+    /// The revision before the first batch that is not on disk, if there is one.
+    pub(super) fn unsaved_after(&self) -> Option<Revision> {
+        let waiting = self.waiting.lock();
+        let first = waiting.under_way.iter().chain(waiting.group.batches()).next()?;
+        Some(Revision::new(first.revision.get() - 1))
+    }
+
     /// The thread.
     fn run(&self) {
         loop {

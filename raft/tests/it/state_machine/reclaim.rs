@@ -10,7 +10,7 @@ use quorate_raft::state_machine::StateMachine;
 use quorate_store::{HistoryError, Retention, Revision, Txn};
 
 use super::snapshot::{receive, send};
-use super::{apply, assert_equal, open, options, put, txn_entry};
+use super::{Saving, apply, assert_equal, open, options, put, txn_entry};
 
 /// History that each large entry adds: the value and the one it replaces.
 const BYTES_EACH: u64 = 512 << 10;
@@ -65,6 +65,21 @@ fn large(index: u64) -> quorate_raft::types::LogEntry {
 fn kept(directory: &Path) -> u64 {
     let files = std::fs::read_dir(directory).unwrap();
     files.map(|file| std::fs::metadata(file.unwrap().path()).map_or(0, |file| file.len())).sum()
+}
+
+#[test]
+fn what_is_on_its_way_to_a_new_journal_is_held_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(dir.path());
+    options.retention = Retention { time_ms: u64::MAX, bytes: 2 * BYTES_EACH };
+    options.saving = Saving::Every(usize::MAX);
+    options.serving.ring_bytes = 1;
+    let mut machine = StateMachine::open(&options).unwrap();
+    let serving = machine.serving();
+    serving.hold(Revision::ZERO);
+    (1..=5).for_each(|index| apply(&mut machine, [large(index)]));
+    assert_eq!((serving.oldest().get(), serving.kept().get()), (4, 0));
+    assert_eq!(serving.changes(Revision::ZERO, usize::MAX).unwrap().len(), 5);
 }
 
 #[test]
