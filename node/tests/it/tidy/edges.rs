@@ -28,6 +28,7 @@ pub(super) const CRATES: &[CrateRule] = &[
     CrateRule { name: "quorate-env", uses: &[], tests: &[], modules: None },
     CrateRule { name: "quorate-store", uses: &["quorate-env"], tests: &[], modules: None },
     CrateRule { name: "quorate-trace", uses: &[], tests: &[], modules: None },
+    CrateRule { name: "base2histogram", uses: &[], tests: &[], modules: None },
     CrateRule {
         name: "quorate-archive",
         uses: &["quorate-env", "quorate-store"],
