@@ -39,19 +39,30 @@ pub(crate) async fn snapshot(api: &Api, request: &Request<'_>, at: At) -> Result
             Ok(api.store.snapshot())
         }
         At::Exact(revision) => {
-            wait_for(api, request, revision).await?;
-            // What was purged since counts as forgotten.
-            if let Ok(resource) = request.resource() {
-                let prefix = resource.prefix(request.namespace());
-                if Purges::since(&api.store.snapshot(), &prefix, revision).is_some() {
-                    return Err(failure(api, Status::list_expired()));
-                }
-            }
-            api.store.snapshot_at(revision).map_err(|error| match error {
-                HistoryError::Compacted { .. } => failure(api, Status::list_expired()),
-                other => other.into(),
-            })
+            let state = exactly(api, request, revision).await?;
+            state.ok_or_else(|| failure(api, Status::list_expired()))
         }
+    }
+}
+
+/// The state at a revision; `None` when it is forgotten. So counts a collection of which anything was
+/// purged since.
+pub(super) async fn exactly(
+    api: &Api,
+    request: &Request<'_>,
+    revision: Revision,
+) -> Result<Option<Snapshot>, Error> {
+    wait_for(api, request, revision).await?;
+    if let Ok(resource) = request.resource() {
+        let prefix = resource.prefix(request.namespace());
+        if Purges::since(&api.store.snapshot(), &prefix, revision).is_some() {
+            return Ok(None);
+        }
+    }
+    match api.store.snapshot_at(revision) {
+        Ok(state) => Ok(Some(state)),
+        Err(HistoryError::Compacted { .. }) => Ok(None),
+        Err(other) => Err(other.into()),
     }
 }
 

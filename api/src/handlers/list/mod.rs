@@ -20,7 +20,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use quorate_meta::Status;
-use quorate_store::{HistoryError, Snapshot};
+use quorate_store::Snapshot;
 
 use crate::Api;
 use crate::body::Body;
@@ -109,15 +109,13 @@ pub(super) async fn starting_point(
     if position.is_inconsistent() || component_status::is_observed(request.resource()?) {
         return Ok((component_status::state(api, request, At::MostRecent).await?, Some(position)));
     }
-    snapshot::wait_for(api, request, position.revision).await?;
-    let snapshot = api.store.snapshot_at(position.revision).map_err(|error| match error {
-        HistoryError::Compacted { .. } => {
-            let rest = api.tokens.seal(scope, &position.clone().inconsistent());
-            snapshot::failure(api, Status::continuation_expired(rest))
+    match snapshot::exactly(api, request, position.revision).await? {
+        Some(snapshot) => Ok((snapshot, Some(position))),
+        None => {
+            let rest = api.tokens.seal(scope, &position.inconsistent());
+            Err(snapshot::failure(api, Status::continuation_expired(rest)))
         }
-        other => Error::from(other),
-    })?;
-    Ok((snapshot, Some(position)))
+    }
 }
 
 fn list_meta(

@@ -143,6 +143,35 @@ async fn nor_does_what_begins_at_an_older_version() {
 }
 
 #[tokio::test]
+async fn nor_does_a_later_page_of_a_list_that_had_begun() {
+    let server = Server::with(Naming::Svc, Retention::default());
+    server.namespace("a").await;
+    for name in ["r", "s", "t"] {
+        write(&server, Method::POST, &format!("{SECRETS}/{name}"), "leaked").await;
+    }
+    let begin = async |query: &str| {
+        let page = server.get(&format!("{SECRETS}?limit=1{query}")).await.json();
+        let token = text(&page, "/metadata/continue").to_owned();
+        assert!(!token.is_empty());
+        format!("{SECRETS}?limit=5{query}&continue={token}")
+    };
+    let pages = [begin("").await, begin("&fieldSelector=type%3DOpaque").await];
+    write(&server, Method::DELETE, &format!("{SECRETS}/s"), "").await;
+    for page in &pages {
+        assert_eq!(server.get(page).await.names(), ["s", "t"], "what the first page has shown");
+    }
+    purge(&server, "", &of(Some("s"))).await;
+    for page in &pages {
+        let answer = server.get(page).await;
+        assert_eq!(answer.status, 410, "{}", answer.text());
+        let token = answer.json();
+        let (path, _) = page.split_once("&continue=").unwrap();
+        let rest = format!("{path}&continue={}", text(&token, "/metadata/continue"));
+        assert_eq!(server.get(&rest).await.names(), ["t"]);
+    }
+}
+
+#[tokio::test]
 async fn only_the_right_to_the_path_opens_it() {
     let server = forgetful().await;
     let [made, ..] = secrets(&server).await;
