@@ -19,7 +19,7 @@ use quorate_access::authorization::ModeOptions;
 use quorate_access::flow_control::InFlightLimits;
 use quorate_api::kubelet::KubeletClient;
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, Version};
+use quorate_api::{Api, ApiOptions, SelectorIndexOptions, Version};
 use quorate_controllers::{Controllers, ControllersOptions};
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
@@ -80,6 +80,7 @@ fn api(store: Arc<dyn Store>) -> Arc<Api> {
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
         protobuf_cache_bytes: 64 << 20,
+        selector_indexes: SelectorIndexOptions::default(),
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
         tracer: None,

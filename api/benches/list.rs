@@ -28,7 +28,7 @@ use quorate_access::flow_control::InFlightLimits;
 use quorate_api::body::Body;
 use quorate_api::kubelet::KubeletClient;
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, Version, filters};
+use quorate_api::{Api, ApiOptions, SelectorIndexOptions, Version, filters};
 use quorate_env::SystemEnv;
 use quorate_kinds::builtin;
 use quorate_meta::Naming;
@@ -80,6 +80,7 @@ fn api() -> Arc<Api> {
         gates: "".parse().unwrap(),
         webhook_roots: Vec::new(),
         protobuf_cache_bytes: 64 << 20,
+        selector_indexes: SelectorIndexOptions::default(),
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
         tracer: None,

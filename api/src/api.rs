@@ -34,7 +34,7 @@ use crate::metrics::{
 use crate::negotiation::Formats;
 use crate::openapi::OpenApi;
 use crate::refused_writes::RefusedWrites;
-use crate::selector_index::SelectorIndexes;
+use crate::selector_index::{SelectorIndexOptions, SelectorIndexes};
 use quorate_access::authentication::{Authentication, AuthenticationOptions};
 use quorate_access::authorization::{Authorizer, AuthorizerOptions, ModeOptions};
 use quorate_access::flow_control::{FlowControl, FlowControlOptions, InFlight, InFlightLimits};
@@ -85,6 +85,8 @@ pub struct ApiOptions {
     pub webhook_roots: Vec<CertificateDer<'static>>,
     /// Bytes of protobuf messages that are kept for all readers, at most.
     pub protobuf_cache_bytes: usize,
+    /// When lists are looked up in an index.
+    pub selector_indexes: SelectorIndexOptions,
     /// Reaches the kubelets of nodes.
     pub kubelets: KubeletClient,
     /// Where is counted what the server does.
@@ -148,7 +150,7 @@ pub struct Api {
     /// The writes that this node has refused.
     pub(crate) refused_writes: RefusedWrites,
     /// Where lists look up what their selectors name.
-    pub(crate) selector_indexes: SelectorIndexes,
+    pub(crate) selector_indexes: Arc<SelectorIndexes>,
     pub(crate) gates: Gates,
     pub(crate) formats: Formats,
     pub(crate) kubelets: KubeletClient,
@@ -227,7 +229,7 @@ impl Api {
             catalogue,
             env,
             refused_writes,
-            selector_indexes: SelectorIndexes::default(),
+            selector_indexes: Arc::new(SelectorIndexes::new(options.selector_indexes)),
             version: options.version,
             address: options.address,
         };
@@ -249,6 +251,7 @@ impl Api {
             authorizer: &self.authorizer,
             service_accounts: &self.authentication.service_accounts,
             messages: self.formats.messages(),
+            selector_indexes: &self.selector_indexes,
         };
         observe(&self.metrics.registry, &observed);
     }

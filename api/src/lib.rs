@@ -31,3 +31,4 @@ mod selector_index;
 mod tables;
 
 pub use api::{Api, ApiOptions, Version};
+pub use selector_index::SelectorIndexOptions;

@@ -10,9 +10,10 @@ const NAMING: Naming = Naming::Svc;
 /// Metrics that other parts feed: the process.
 const FED_ELSEWHERE: [&str; 1] = ["process_"];
 /// Our own that are about the API.
-const OWN: [&str; 5] = [
+const OWN: [&str; 6] = [
     "quorate_admission_",
     "quorate_metrics_",
+    "quorate_selector_",
     "quorate_store_",
     "quorate_watch_",
     "quorate_write_",
@@ -40,6 +41,7 @@ async fn every_metric_is_fed() {
         gates: Gates::default(),
         webhook_roots: Vec::new(),
         protobuf_cache_bytes: 64 << 20,
+        selector_indexes: SelectorIndexOptions::default(),
         kubelets: KubeletClient::default(),
         metrics: registry.clone(),
         tracer: None,

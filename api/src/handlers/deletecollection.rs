@@ -7,7 +7,7 @@ use futures::stream::FuturesUnordered;
 use http::Response;
 use quorate_meta::{Cause, Details, Reason, Status};
 
-use super::converted::{self, Part};
+use super::converted::Part;
 use super::options::ListOptions;
 use super::{delete_options, list, selected};
 use crate::Api;
@@ -104,8 +104,8 @@ async fn choose(
         snapshot
     } else {
         let part = Part { prefix: &prefix, after, stop: None };
-        let snapshot = converted::part(resource, snapshot, part).await?;
-        selected::part(api, resource, snapshot, part, (&listed.selection, listed.limit)).await
+        let wanted = (&listed.selection, listed.limit);
+        selected::part(api, resource, snapshot, part, wanted).await?.snapshot
     };
     let mut chosen = Vec::new();
     for (seen, (key, entry)) in snapshot.range(&prefix, after).enumerate() {

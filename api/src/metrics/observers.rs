@@ -19,6 +19,7 @@ use super::allocations;
 use super::object_counts::ObjectCounts;
 use crate::audit::Audit;
 use crate::encoding::Messages;
+use crate::selector_index::{SelectorIndexCounts, SelectorIndexes};
 
 /// What is known of the build of a server; what is not known is empty.
 pub(crate) struct BuildFacts {
@@ -40,6 +41,7 @@ pub(crate) struct Observed<'o> {
     pub(crate) authorizer: &'o Arc<Authorizer>,
     pub(crate) service_accounts: &'o Arc<ServiceAccountTokens>,
     pub(crate) messages: &'o Arc<Messages>,
+    pub(crate) selector_indexes: &'o Arc<SelectorIndexes>,
 }
 
 /// Observes them.
@@ -56,6 +58,7 @@ pub(crate) fn observe(registry: &Registry, observed: &Observed<'_>) {
     allocations::observe(registry, observed.names, observed.store);
     audit(registry, observed.audit);
     messages(registry, observed.messages);
+    selector_indexes(registry, observed.selector_indexes);
 }
 
 fn build(registry: &Registry, build: &BuildFacts, emulated: Release) {
@@ -252,5 +255,27 @@ fn messages(registry: &Registry, messages: &Arc<Messages>) {
         let counts = asked.counts();
         to.add_count(&["hit"], counts.hits);
         to.add_count(&["miss"], counts.misses);
+    });
+}
+
+fn selector_indexes(registry: &Registry, indexes: &Arc<SelectorIndexes>) {
+    let observe = |name: &str, values: fn(SelectorIndexCounts) -> Vec<(&'static str, u64)>| {
+        let indexes = indexes.clone();
+        registry.observe(name, move |to| {
+            for (label, count) in values(indexes.counts()) {
+                to.add_count(
+                    if label.is_empty() { &[] } else { std::slice::from_ref(&label) },
+                    count,
+                );
+            }
+        });
+    };
+    observe("quorate_selector_indexes", |counts| vec![("", counts.indexes)]);
+    observe("quorate_selector_index_size_bytes", |counts| vec![("", counts.bytes)]);
+    observe("quorate_selector_index_builds_total", |counts| {
+        vec![("built", counts.built), ("refused", counts.refused)]
+    });
+    observe("quorate_selector_index_lists_total", |counts| {
+        vec![("used", counts.used), ("scanned", counts.scanned)]
     });
 }

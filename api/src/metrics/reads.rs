@@ -8,9 +8,6 @@ use std::time::Duration;
 use quorate_metrics::{Counter, CounterSeries, Histogram, HistogramSeries, Registry, SeriesMap};
 use quorate_registry::Resource;
 
-/// The index that a list is answered by: none is.
-const NO_INDEX: &str = "";
-
 /// The metrics of reads.
 #[derive(Debug)]
 pub(crate) struct ReadMetrics {
@@ -60,11 +57,12 @@ impl ReadMetrics {
         }
     }
 
-    /// A list of a resource begins, of the newest state or an older one.
-    pub(crate) fn list(&self, resource: &Resource, is_newest: bool) -> ListMeter {
+    /// A list of a resource begins, of the newest state or an older one, from an index if that has a
+    /// name.
+    pub(crate) fn list(&self, resource: &Resource, is_newest: bool, index: &str) -> ListMeter {
         let labels = [&*resource.group, &*resource.plural];
         if is_newest {
-            let indexed = [&*resource.group, &*resource.plural, NO_INDEX];
+            let indexed = [&*resource.group, &*resource.plural, index];
             self.cached.inc(indexed);
             return ListMeter {
                 fetched: self.cached_fetched.with(indexed),

@@ -23,7 +23,7 @@ pub(super) struct IndexKey {
     prefix: Bytes,
     is_label: bool,
     name: String,
-    /// The address of the resource that says what the headers have.
+    /// The address of the resource that says what the headers have. An index keeps it alive.
     custom: usize,
 }
 
@@ -39,6 +39,14 @@ impl IndexKey {
 }
 
 impl IndexedBy {
+    /// What metrics call it, as those of the release do.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Label(name) => format!("l:{name}"),
+            Self::Field(name, _) => format!("f:{name}"),
+        }
+    }
+
     /// The term of objects whose value is not known: any may match.
     pub(super) fn unknown() -> Term {
         Term::of(&["unknown", ""])

@@ -2,203 +2,178 @@
 //!
 //! Invariants: an index only spares looking at objects: what it gives is a superset of what has one
 //! of the values, at every revision that it answers for, and each object is checked against the whole
-//! selection. Where there is none, or it cannot answer, the collection is scanned. There are at most
-//! [`MAX_INDEXES`] of them with [`MAX_BYTES`] together; those that are not used are forgotten.
+//! selection. Where there is none, or it cannot answer, the collection is scanned. Their number and
+//! their bytes are bounded, and those that are not used are forgotten. A write costs an index nothing:
+//! it takes in what has changed when a list uses it.
 //!
 //! Not here: which part of a selection is looked up (`handlers::selected`).
 
 mod built;
+mod counts;
 mod key;
+mod options;
+mod slots;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use quorate_registry::Resource;
-use quorate_store::Store;
-use tokio::time::Instant;
+use quorate_store::{Revision, Store};
+use tokio::time::{Instant, sleep};
 
 pub(crate) use built::BuiltIndex;
+use built::{Progress, Unbuilt};
+use counts::Counters;
+pub(crate) use counts::SelectorIndexCounts;
 use key::IndexKey;
 pub(crate) use key::IndexedBy;
+pub use options::SelectorIndexOptions;
+use slots::{SlotState, Slots};
 
-/// Indexes at most, ready or being made.
-const MAX_INDEXES: usize = 16;
-/// Bytes of all indexes together, about.
-const MAX_BYTES: usize = 128 << 20;
-/// Labels and fields of which it is remembered that they were asked for, or are not worth an index.
-const MAX_ASKED: usize = 256;
-/// A label or field gets an index when it is asked for twice within this time.
-const REPEATED: Duration = Duration::from_secs(60);
-/// An index that was not used for this long is forgotten, and so is why there is none.
-const UNUSED: Duration = Duration::from_secs(300);
+/// How often unused indexes are looked for.
+const PRUNE_INTERVAL: Duration = Duration::from_secs(60);
+/// Steps that a list waits at most for an index to take in what it lacks.
+const MAX_STEPS: usize = 128;
 
 /// The indexes of a node.
 #[derive(Debug, Default)]
 pub(crate) struct SelectorIndexes {
-    slots: Mutex<BTreeMap<IndexKey, Slot>>,
+    options: SelectorIndexOptions,
+    slots: Mutex<Slots>,
+    counters: Counters,
 }
 
-/// What is known of one label or field of a collection.
-#[derive(Debug)]
-struct Slot {
-    used: Instant,
-    state: SlotState,
-}
-
-#[derive(Debug)]
-enum SlotState {
-    /// It was asked for once.
-    Asked,
-    /// A request makes the index.
-    Making,
-    /// The index, and its bytes when it was last used.
-    Ready(Arc<Mutex<BuiltIndex>>, usize),
-    /// It would be too large, or could not be kept current.
-    Refused,
+/// An index that a list may use, current at the list's revision.
+#[derive(Debug, Clone)]
+pub(crate) struct CurrentIndex {
+    key: IndexKey,
+    index: Arc<Mutex<BuiltIndex>>,
 }
 
 /// An index that a request makes. When the request ends before, it is as if it had not begun.
 struct UnfinishedIndex<'a> {
     indexes: &'a SelectorIndexes,
-    key: IndexKey,
+    key: &'a IndexKey,
     done: bool,
 }
 
 impl SelectorIndexes {
-    /// The index of a resource's objects by a label or a field, if there is one; makes it when it is
-    /// asked for again and again, of large collections only.
-    pub(crate) async fn find(
+    pub(crate) fn new(options: SelectorIndexOptions) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    pub(crate) fn options(&self) -> &SelectorIndexOptions {
+        &self.options
+    }
+
+    /// The index of a resource's objects by a label or a field, if there is one that answers for a
+    /// state.
+    pub(crate) async fn current(
+        &self,
+        resource: &Resource,
+        by: &IndexedBy,
+        at: Revision,
+    ) -> Option<CurrentIndex> {
+        let key = IndexKey::new(resource, by);
+        let index = self.slots.lock().ready(&key)?;
+        for _ in 0..MAX_STEPS {
+            let progress = index.lock().advance(at);
+            match progress {
+                Progress::Reached => return Some(CurrentIndex { key, index }),
+                Progress::Behind => tokio::task::yield_now().await,
+                Progress::TooOld => return None,
+                Progress::Lost => {
+                    let mut slots = self.slots.lock();
+                    if slots.of_index(&key, &index).is_some() {
+                        slots.remove(&key);
+                    }
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    /// Says that a list would use an index which is not there. Makes it, and gives it, when lists have
+    /// asked again and again.
+    pub(crate) async fn ask(
         &self,
         store: &dyn Store,
         resource: &Resource,
         by: &IndexedBy,
-        is_large: impl FnOnce() -> bool,
-    ) -> Option<Arc<Mutex<BuiltIndex>>> {
+        at: Revision,
+    ) -> Option<CurrentIndex> {
         let key = IndexKey::new(resource, by);
-        let mut unfinished = match self.look(&key, Instant::now(), is_large) {
-            Look::Ready(index) => return Some(index),
-            Look::Scan => return None,
-            Look::Make => UnfinishedIndex { indexes: self, key: key.clone(), done: false },
-        };
-        let built = BuiltIndex::build(store, &resource.prefix, by, MAX_BYTES).await;
-        unfinished.done = true;
+        if !self.slots.lock().ask(&key, Instant::now()) {
+            return None;
+        }
+        let mut unfinished = UnfinishedIndex { indexes: self, key: &key, done: false };
+        let max_bytes = self.options.max_bytes;
+        let built = BuiltIndex::build(store, &resource.prefix, by, max_bytes).await;
+        Counters::add_one(if built.is_ok() {
+            &self.counters.built
+        } else {
+            &self.counters.refused
+        });
         let state = match built {
-            Some(built) => {
+            Ok(built) => {
                 let bytes = built.bytes();
                 SlotState::Ready(Arc::new(Mutex::new(built)), bytes)
             }
-            None => SlotState::Refused,
+            Err(Unbuilt::TooLarge) => SlotState::Refused,
+            Err(Unbuilt::Compacted) => return None,
         };
-        let index = match &state {
-            SlotState::Ready(index, _) => Some(index.clone()),
-            _ => None,
-        };
-        self.slots.lock().insert(key, Slot { used: Instant::now(), state });
-        self.evict();
-        index
+        unfinished.done = true;
+        {
+            let mut slots = self.slots.lock();
+            slots.set(&key, Instant::now(), state);
+            slots.evict(max_bytes);
+        }
+        self.current(resource, by, at).await
     }
 
-    /// An index has been used: it is forgotten when it cannot be kept current.
-    pub(crate) fn used(&self, resource: &Resource, by: &IndexedBy, index: &Mutex<BuiltIndex>) {
-        let (now_bytes, broken) = {
-            let index = index.lock();
-            (index.bytes(), index.is_broken())
+    /// A list has been looked up in an index, or would have been if there were one.
+    pub(crate) fn used(&self, index: Option<&CurrentIndex>) {
+        let Some(CurrentIndex { key, index }) = index else {
+            return Counters::add_one(&self.counters.scanned);
         };
-        let key = IndexKey::new(resource, by);
+        Counters::add_one(&self.counters.used);
+        let now_bytes = index.lock().bytes();
         let mut slots = self.slots.lock();
-        let Some(Slot { state: SlotState::Ready(held, bytes), .. }) = slots.get_mut(&key) else {
-            return;
-        };
-        if !std::ptr::eq(&**held, index) {
-            return;
-        }
-        *bytes = now_bytes;
-        if broken {
-            slots.remove(&key);
-        }
-        drop(slots);
-        self.evict();
+        let Some(slot) = slots.of_index(key, index) else { return };
+        slot.used = Instant::now();
+        slot.state = SlotState::Ready(index.clone(), now_bytes);
+        slots.evict(self.options.max_bytes);
     }
 
-    fn look(&self, key: &IndexKey, now: Instant, is_large: impl FnOnce() -> bool) -> Look {
-        let mut slots = self.slots.lock();
-        slots.retain(|_, slot| {
-            matches!(slot.state, SlotState::Making) || now.duration_since(slot.used) < UNUSED
-        });
-        let is_ready =
-            slots.get(key).is_some_and(|slot| matches!(slot.state, SlotState::Ready(..)));
-        if !is_ready && !is_large() {
-            return Look::Scan;
+    /// Forgets what is not used, as long as it is polled.
+    pub(crate) async fn prune(&self) {
+        loop {
+            sleep(PRUNE_INTERVAL).await;
+            self.slots.lock().prune(Instant::now());
         }
-        let indexes = slots.values().filter(|slot| slot.is_index()).count();
-        if let Some(slot) = slots.get_mut(key) {
-            let repeated = now.duration_since(slot.used) < REPEATED;
-            return match &slot.state {
-                SlotState::Ready(index, _) => {
-                    slot.used = now;
-                    Look::Ready(index.clone())
-                }
-                SlotState::Asked if repeated && indexes < MAX_INDEXES => {
-                    slot.state = SlotState::Making;
-                    Look::Make
-                }
-                SlotState::Asked => {
-                    slot.used = now;
-                    Look::Scan
-                }
-                SlotState::Making | SlotState::Refused => Look::Scan,
-            };
-        }
-        if slots.len() >= MAX_ASKED {
-            let oldest = slots.iter().filter(|(_, slot)| !slot.is_index());
-            let oldest = oldest.min_by_key(|(_, slot)| slot.used).map(|(key, _)| key.clone());
-            if let Some(oldest) = oldest {
-                slots.remove(&oldest);
-            }
-        }
-        slots.insert(key.clone(), Slot { used: now, state: SlotState::Asked });
-        Look::Scan
     }
 
-    /// Forgets indexes, those first that were not used for the longest time, until the others fit.
-    fn evict(&self) {
-        let mut slots = self.slots.lock();
-        while slots.values().map(Slot::bytes).sum::<usize>() > MAX_BYTES {
-            let ready = slots.iter_mut().filter(|(_, slot)| slot.bytes() > 0);
-            let Some((_, oldest)) = ready.min_by_key(|(_, slot)| slot.used) else { return };
-            oldest.state = SlotState::Refused;
-        }
+    pub(crate) fn counts(&self) -> SelectorIndexCounts {
+        let slots = self.slots.lock();
+        let (indexes, bytes) = (slots.ready_count() as u64, slots.bytes() as u64);
+        SelectorIndexCounts { indexes, bytes, ..self.counters.read() }
     }
 }
 
-impl Slot {
-    fn is_index(&self) -> bool {
-        matches!(self.state, SlotState::Making | SlotState::Ready(..))
-    }
-
-    fn bytes(&self) -> usize {
-        match self.state {
-            SlotState::Ready(_, bytes) => bytes,
-            SlotState::Asked | SlotState::Making | SlotState::Refused => 0,
-        }
+impl CurrentIndex {
+    pub(crate) fn lock(&self) -> parking_lot::MutexGuard<'_, BuiltIndex> {
+        self.index.lock()
     }
 }
 
 impl Drop for UnfinishedIndex<'_> {
     fn drop(&mut self) {
         if !self.done {
-            self.indexes.slots.lock().remove(&self.key);
+            self.indexes.slots.lock().remove(self.key);
         }
     }
-}
-
-/// What a request does about an index.
-enum Look {
-    Ready(Arc<Mutex<BuiltIndex>>),
-    Make,
-    Scan,
 }
 
 #[cfg(test)]

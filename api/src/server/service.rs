@@ -81,6 +81,14 @@ impl ApiServer {
 
     /// Serves until the handle says stop, then drains.
     pub async fn run(self) {
+        let api = self.shared.api.clone();
+        tokio::select! {
+            () = self.serve() => {}
+            () = api.selector_indexes.prune() => {}
+        }
+    }
+
+    async fn serve(self) {
         let connections = TaskTracker::new();
         let places = Arc::new(Semaphore::new(self.options.limits.connections));
         let mut closing = Box::pin(self.not_ready_then_delay());

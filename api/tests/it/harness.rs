@@ -27,7 +27,7 @@ use quorate_api::audit::Audit;
 use quorate_api::body::Body;
 use quorate_api::kubelet::KubeletClient;
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, Version, filters};
+use quorate_api::{Api, ApiOptions, SelectorIndexOptions, Version, filters};
 use quorate_controllers::{Controllers, ControllersHandle, ControllersOptions};
 use quorate_env::{Clock, Entropy, Env, SystemEnv};
 use quorate_kinds::builtin;
@@ -99,13 +99,16 @@ struct Particulars<'g> {
     authorization: Vec<ModeOptions>,
     gates: &'g str,
     priority_and_fairness: bool,
+    selector_indexes: SelectorIndexOptions,
 }
 
 impl Default for Particulars<'_> {
     fn default() -> Self {
         let authentication = AuthenticationOptions::default();
-        let authorization = vec![ModeOptions::Rules];
-        Self { authentication, authorization, gates: GATES, priority_and_fairness: true }
+        let (authorization, gates) = (vec![ModeOptions::Rules], GATES);
+        let selector_indexes = SelectorIndexOptions::default();
+        let priority_and_fairness = true;
+        Self { authentication, authorization, gates, priority_and_fairness, selector_indexes }
     }
 }
 
@@ -166,6 +169,16 @@ impl Server {
         Self::build(Naming::Svc, store, clock, Particulars::default())
     }
 
+    /// The same, which looks up selected objects when this says so.
+    pub(crate) fn with_indexes(
+        store: Arc<dyn Store>,
+        clock: Arc<TestClock>,
+        selector_indexes: SelectorIndexOptions,
+    ) -> Self {
+        let particulars = Particulars { selector_indexes, ..Particulars::default() };
+        Self::build(Naming::Svc, store, clock, particulars)
+    }
+
     /// A server with these authorization modes.
     pub(crate) fn with_modes(authorization: Vec<ModeOptions>) -> Self {
         let particulars = Particulars { authorization, ..Particulars::default() };
@@ -185,8 +198,8 @@ impl Server {
         clock: Arc<TestClock>,
         particulars: Particulars<'_>,
     ) -> Self {
-        let Particulars { authentication, authorization, gates, priority_and_fairness } =
-            particulars;
+        let Particulars { authentication, authorization, gates, .. } = particulars;
+        let Particulars { priority_and_fairness, selector_indexes, .. } = particulars;
         // What tests of the plain limits exhaust, or what is enough for all others.
         let (read_only, mutating) = if priority_and_fairness { (400, 200) } else { (4, 4) };
         let entropy: Arc<dyn Entropy> = Arc::<Counter>::default();
@@ -208,6 +221,7 @@ impl Server {
             gates: gates.parse().unwrap(),
             webhook_roots: Vec::new(),
             protobuf_cache_bytes: 64 << 20,
+            selector_indexes,
             kubelets: KubeletClient::default(),
             metrics: Arc::default(),
             tracer: Some(Tracer::new([9; 16], SamplerOptions::default(), traces.clone())),

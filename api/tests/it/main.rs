@@ -29,6 +29,7 @@ mod deposed;
 mod discovery;
 mod eviction;
 mod flow_schemas;
+mod follower;
 mod garbage;
 mod generated_names;
 mod get;

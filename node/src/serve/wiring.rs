@@ -10,7 +10,7 @@ use quorate_access::flow_control::InFlightLimits;
 use quorate_api::audit::Audit;
 use quorate_api::identity_lease::{self, IdentityLeaseOptions};
 use quorate_api::lifecycle::Phase;
-use quorate_api::{Api, ApiOptions, Version, breaker_events};
+use quorate_api::{Api, ApiOptions, SelectorIndexOptions, Version, breaker_events};
 use quorate_controllers::certificates::Signing;
 use quorate_controllers::{ApiServer, ApiServers, Controllers, ControllersOptions};
 use quorate_env::disk::SystemDisk;
@@ -181,6 +181,7 @@ pub(super) fn api(
         gates: switches.gates,
         webhook_roots: pki::platform_roots(),
         protobuf_cache_bytes: usize::try_from(tuning.protobuf_cache_size).map_err(Error::config)?,
+        selector_indexes: SelectorIndexOptions::default(),
         kubelets: tuning.kubelets.client(&parts.env.clock)?,
         metrics,
         tracer,

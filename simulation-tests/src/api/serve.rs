@@ -13,7 +13,7 @@ use quorate_access::flow_control::InFlightLimits;
 use quorate_api::kubelet::KubeletClient;
 use quorate_api::lifecycle::Phase;
 use quorate_api::server::{ApiServer, Limits, Options};
-use quorate_api::{Api, ApiOptions, Version};
+use quorate_api::{Api, ApiOptions, SelectorIndexOptions, Version};
 use quorate_controllers::{Controllers, ControllersOptions};
 use quorate_env::Env;
 use quorate_kinds::builtin;
@@ -28,6 +28,9 @@ use crate::gateway::CLIENT_PORT;
 
 /// Longer than any run.
 const EVENT_LIFETIME: Duration = Duration::from_secs(3600);
+/// Collections are small here: an index answers wherever there is one.
+const INDEXES: SelectorIndexOptions =
+    SelectorIndexOptions { max_bytes: 64 << 20, min_objects: 0, objects_per_candidate: 1 };
 /// Places for requests of each kind: more than all simulated clients ask for together.
 const PLACES: usize = 64;
 
@@ -113,6 +116,7 @@ fn api(plan: &ApiPlan, store: Arc<dyn Store>, env: Env) -> Arc<Api> {
         gates: Gates::default(),
         webhook_roots: Vec::new(),
         protobuf_cache_bytes: 64 << 20,
+        selector_indexes: INDEXES,
         kubelets: KubeletClient::default(),
         metrics: Arc::default(),
         tracer: None,

@@ -54,13 +54,13 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let after = position.as_ref().map(|position| Bytes::copy_from_slice(&position.last));
     let counts = position.as_ref().is_none_or(Position::is_inconsistent);
     // What is selected by is known of converted objects only: a webhook may change labels too.
-    let snapshot = if !options.selection.is_everything() {
-        let part = Part { prefix: &prefix, after: after.as_deref(), stop: None };
-        let snapshot = converted::part(resource, snapshot, part).await?;
-        let wanted = (&options.selection, options.limit);
-        selected::part(api, resource, snapshot, part, wanted).await
+    let (snapshot, index) = if options.selection.is_everything() {
+        (snapshot, String::new())
     } else {
-        snapshot
+        let part = Part { prefix: &prefix, after: after.as_deref(), stop: None };
+        let wanted = (&options.selection, options.limit);
+        let selected = selected::part(api, resource, snapshot, part, wanted).await?;
+        (selected.snapshot, selected.index)
     };
     let page = page::find(&snapshot, &prefix, after.as_deref(), &options, counts)
         .await
@@ -68,7 +68,7 @@ pub(crate) async fn handle(api: &Api, request: &Request<'_>) -> Result<Response<
     let meta = list_meta(api, &options, &scope, &snapshot, position.as_ref(), &page);
     let (stop, revision) = (page.last.filter(|_| page.more), meta.revision);
     let is_newest = position.is_none() && !matches!(options.at, At::Exact(_));
-    let meter = api.metrics.reads.list(resource, is_newest);
+    let meter = api.metrics.reads.list(resource, is_newest, &index);
     let selection = (!options.selection.is_everything()).then_some(options.selection);
     let part = Part { prefix: &prefix, after: after.as_deref(), stop: stop.as_ref() };
     let snapshot = converted::part(resource, snapshot, part).await?;

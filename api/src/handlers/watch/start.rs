@@ -21,7 +21,7 @@ use crate::Api;
 use crate::body::Body;
 use crate::fanout::InitialKey;
 use crate::handlers::Request;
-use crate::handlers::converted::{self, Part};
+use crate::handlers::converted::Part;
 use crate::handlers::freshness;
 use crate::handlers::narrowing::narrowed;
 use crate::handlers::options::{At, Start, WatchOptions};
@@ -98,9 +98,8 @@ async fn begin(
                 api.fanout.read_initial(key, revision, is_unchanged)
             });
             let (resource, part) = (request.resource()?, Part { prefix, after: None, stop: None });
-            let snapshot = converted::part(resource, snapshot, part).await?;
             let wanted = (&options.selection, 0);
-            let snapshot = selected::part(api, resource, snapshot, part, wanted).await;
+            let snapshot = selected::part(api, resource, snapshot, part, wanted).await?.snapshot;
             let end =
                 if mark { api.names.initial_events_end(is_for_kubernetes(request)) } else { &[] };
             let hold = StartingHold::new(request.starting.lock().take(), reader);

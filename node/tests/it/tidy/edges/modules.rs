@@ -258,7 +258,7 @@ pub(in crate::tidy) const API: &[(&str, &[&str])] = &[
     ("identity_lease", &["api"]),
     ("kubelet", &[]),
     ("lifecycle", &[]),
-    ("metrics", &["audit", "encoding", "health"]),
+    ("metrics", &["audit", "encoding", "health", "selector_index"]),
     ("negotiation", &["encoding"]),
     ("openapi", &["respond"]),
     ("refused_writes", &["request_record"]),

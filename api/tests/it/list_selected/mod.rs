@@ -1,7 +1,12 @@
 //! Lists of a large collection with selectors: the same whether they are scanned or looked up, page
 //! by page, while objects change.
 
+mod chosen;
+mod compared;
+mod definitions;
+
 use http::Method;
+use quorate_api::SelectorIndexOptions;
 use serde_json::{Value, json};
 
 use crate::harness::Server;
@@ -9,6 +14,23 @@ use crate::harness::Server;
 const MAPS: &str = "/api/v1/namespaces/a/configmaps";
 /// Enough for an index.
 const OBJECTS: usize = 2100;
+
+/// An index is used for the smallest collection.
+const ALWAYS: SelectorIndexOptions =
+    SelectorIndexOptions { max_bytes: 64 << 20, min_objects: 0, objects_per_candidate: 1 };
+const NEVER: SelectorIndexOptions = SelectorIndexOptions { min_objects: usize::MAX, ..ALWAYS };
+
+/// Lists that a server has answered like this.
+async fn count(server: &Server, result: &str) -> u64 {
+    sample(server, &format!("quorate_selector_index_lists_total{{result=\"{result}\"}}")).await
+}
+
+/// A number that the server tells of itself.
+async fn sample(server: &Server, name: &str) -> u64 {
+    let metrics = server.get("/metrics").await.text();
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+    line.map_or(0, |value| value.trim().parse().expect("a whole number"))
+}
 
 /// The names on all pages, with the number of pages.
 async fn pages(server: &Server, query: &str) -> (Vec<String>, usize) {
