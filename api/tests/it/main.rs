@@ -76,6 +76,7 @@ mod traces;
 mod unreadable;
 mod watch;
 mod watch_frames;
+mod watch_initial;
 mod watch_selectors;
 mod watch_time;
 mod write;
