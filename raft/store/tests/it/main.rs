@@ -4,4 +4,5 @@
 mod conformance;
 mod model;
 mod narrowed;
+mod published;
 mod serving;

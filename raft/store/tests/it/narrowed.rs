@@ -1,38 +1,21 @@
 //! Narrowed watches: they give what looking at every change would, and are woken by nothing else.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Wake, Waker};
-use std::time::Duration;
+use std::task::{Context, Waker};
 
 use bytes::Bytes;
 use futures::FutureExt;
-use parking_lot::Mutex;
 use proptest::prelude::*;
 use quorate_store::{
-    Batch, Event, History, HistoryError, Narrowing, Operation, Revision, Serving, ServingOptions,
-    State, Term, TermSource, Txn, Watch,
+    Batch, Event, Narrowing, Operation, Revision, Serving, ServingOptions, State, Term, TermSource,
+    Txn, Watch,
 };
 
-/// How long anything may take that must happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::published::{Alarm, Kept, PATIENCE};
 
-/// Everything that there was, read a few changes at a time.
-#[derive(Debug, Default)]
-struct All(Mutex<VecDeque<Arc<Batch>>>);
-
-impl History for All {
-    fn oldest(&self) -> Revision {
-        Revision::ZERO
-    }
-
-    fn read(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError> {
-        let kept = self.0.lock();
-        let skip = kept.partition_point(|batch| batch.revision <= after);
-        Ok(kept.iter().skip(skip).take((max_bytes >> 12).max(1)).cloned().collect())
-    }
-}
+/// Bytes that the history takes a change for: it is read a few at a time.
+const BATCH_BYTES: usize = 4096;
 
 /// The words of a value; those of a value with a question mark are not known. Counts the values.
 #[derive(Debug, Default)]
@@ -53,14 +36,14 @@ impl TermSource for Words {
 
 struct Node {
     state: State,
-    history: Arc<All>,
+    history: Arc<Kept>,
     serving: Serving,
     words: Arc<Words>,
 }
 
 impl Node {
     fn new(ring_bytes: usize) -> Self {
-        let (state, history) = (State::new(), Arc::new(All::default()));
+        let (state, history) = (State::new(), Arc::new(Kept::new(BATCH_BYTES)));
         let options = ServingOptions { ring_bytes, ..ServingOptions::default() };
         let serving = Serving::new(state.snapshot(), [], history.clone(), options);
         Self { state, history, serving, words: Arc::default() }
@@ -69,7 +52,7 @@ impl Node {
     fn apply(&mut self, operations: Vec<Operation>) -> Arc<Batch> {
         let txn = Txn { operations, ..Txn::default() };
         let batch = self.state.apply(0, &txn).batch.expect("it commits");
-        self.history.0.lock().push_back(batch.clone());
+        self.history.batches.lock().push_back(batch.clone());
         batch
     }
 
@@ -150,11 +133,11 @@ struct Opened {
 
 impl Opened {
     /// What looking at every change gives.
-    fn expected(&self, history: &All) -> Vec<Revision> {
+    fn expected(&self, history: &Kept) -> Vec<Revision> {
         let concerns = |batch: &&Arc<Batch>| {
             batch.events.iter().any(|e| concerns(e, self.prefix, &self.wanted))
         };
-        let kept = history.0.lock();
+        let kept = history.batches.lock();
         let later = kept.iter().filter(|batch| batch.revision > self.after);
         later.filter(concerns).map(|batch| batch.revision).collect()
     }
@@ -284,16 +267,6 @@ async fn nothing_is_missed_under_threads() {
     publisher.await.expect("it published everything");
 }
 
-/// Counts how often it is woken.
-#[derive(Default)]
-struct Alarm(AtomicU64);
-
-impl Wake for Alarm {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 #[test]
 fn a_thousand_watchers_are_woken_by_what_is_theirs() {
     const WATCHERS: usize = 1000;
@@ -337,7 +310,7 @@ fn a_quiet_narrowed_watch_outlives_the_ring() {
     assert!(quiet.next().now_or_never().is_none());
     (0..5000).for_each(|_| node.publish(vec![vec![put("a/1", "busy")]]));
     // What a watch that goes on from where it parked would have to read is gone.
-    node.history.0.lock().clear();
+    node.history.batches.lock().clear();
     assert_eq!(quiet.position().get(), 5000);
     assert!(quiet.next().now_or_never().is_none());
     node.publish(vec![vec![put("a/2", "busy")], vec![put("a/2", "quiet")], vec![put("a/2", "")]]);

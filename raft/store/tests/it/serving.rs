@@ -1,55 +1,22 @@
 //! The serving form with real threads: one publisher as fast as it can, watchers that start,
 //! dawdle, give up and cancel.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Wake, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::FutureExt;
-use parking_lot::Mutex;
 use quorate_store::{
-    Batch, History, HistoryError, Operation, Revision, Serving, ServingOptions, State, Txn, Watch,
+    Batch, HistoryError, Operation, Revision, Serving, ServingOptions, State, Txn, Watch,
     WatchBatch,
 };
 
-/// How long anything may take that must happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::published::{Alarm, Kept, PATIENCE};
 
-/// A history that keeps what the test says, and counts how often it is read.
-#[derive(Debug, Default)]
-struct Kept {
-    batches: Mutex<VecDeque<Arc<Batch>>>,
-    oldest: AtomicU64,
-    reads: AtomicU64,
-}
-
-impl Kept {
-    fn drop_until(&self, oldest: Revision) {
-        self.oldest.store(oldest.get(), Ordering::SeqCst);
-        self.batches.lock().retain(|batch| batch.revision > oldest);
-    }
-}
-
-impl History for Kept {
-    fn oldest(&self) -> Revision {
-        Revision::new(self.oldest.load(Ordering::SeqCst))
-    }
-
-    fn read(&self, after: Revision, max_bytes: usize) -> Result<Vec<Arc<Batch>>, HistoryError> {
-        self.reads.fetch_add(1, Ordering::SeqCst);
-        let oldest = self.oldest();
-        if after < oldest {
-            return Err(HistoryError::Compacted { oldest });
-        }
-        let kept = self.batches.lock();
-        let skip = kept.partition_point(|batch| batch.revision <= after);
-        let count = (max_bytes / 256).max(1);
-        Ok(kept.iter().skip(skip).take(count).cloned().collect())
-    }
-}
+/// Bytes that the history takes a change for.
+const BATCH_BYTES: usize = 256;
 
 /// A publisher with its state.
 struct Node {
@@ -64,7 +31,7 @@ impl Node {
     }
 
     fn with(options: ServingOptions) -> Self {
-        let (state, history) = (State::new(), Arc::new(Kept::default()));
+        let (state, history) = (State::new(), Arc::new(Kept::new(BATCH_BYTES)));
         let serving = Serving::new(state.snapshot(), [], history.clone(), options);
         Self { state, history, serving }
     }
@@ -209,16 +176,6 @@ fn given(watch: &mut Watch) -> Option<u64> {
     revision(watch.try_next().transpose())
 }
 
-/// Counts how often it is woken.
-#[derive(Default)]
-struct Alarm(AtomicU64);
-
-impl Wake for Alarm {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 #[test]
 fn only_watchers_of_what_changed_are_woken() {
     let mut node = Node::new(1 << 20);
@@ -350,7 +307,7 @@ fn serves_from_recent_changes_given_at_the_start() {
     let mut node = Node::new(1 << 20);
     let recent: Vec<_> = (0..10).map(|_| node.apply("a/1")).collect();
     let start = |recent: &[Arc<Batch>]| {
-        let history = Arc::new(Kept::default());
+        let history = Arc::new(Kept::new(BATCH_BYTES));
         history.batches.lock().extend(recent.iter().cloned());
         let recent = recent[4..].to_vec();
         (
