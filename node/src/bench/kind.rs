@@ -54,6 +54,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Whether it lists by a selector.
+    pub(super) fn selects(self) -> bool {
+        matches!(self, Self::Select | Self::SelectPart | Self::SelectField)
+    }
+
     /// The continue token in the head of a list, for the measurement that follows it; else nothing.
     pub(super) fn next_page(self, head: &[u8]) -> String {
         const MARK: &[u8] = br#""continue":""#;

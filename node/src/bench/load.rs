@@ -21,7 +21,7 @@ use super::latency::Latencies;
 use super::process;
 use super::report::{Counts, Report};
 use super::servers::Servers;
-use super::workload::Workspace;
+use super::workload::{Workspace, must_succeed};
 use crate::error::Error;
 
 /// Requests of a client in one round at most: those of the next round count from there on.
@@ -29,6 +29,9 @@ const ROUND_REQUESTS: u32 = 1 << ROUND_BITS;
 const ROUND_BITS: u32 = 24;
 /// Rounds at most: all requests of a client are counted in 32 bits.
 pub(super) const MAX_ROUNDS: i64 = 1 << (u32::BITS - ROUND_BITS);
+/// How often each server is asked for a selection before it is measured: it makes an index when lists
+/// ask again.
+const SELECTIONS_BEFORE: u32 = 3;
 /// After so long without an answer a connection counts as broken.
 const REQUEST_LIMIT: Duration = Duration::from_secs(120);
 /// Between attempts of a client to connect again.
@@ -45,6 +48,9 @@ pub(super) async fn run(
     options: &Options,
     env: &Env,
 ) -> Result<Report, Error> {
+    if kind.selects() {
+        select_before(kind, servers, workspace, env).await?;
+    }
     let connections = connect(servers, options.clients, options, env).await?;
     let started = Instant::now();
     let until = started + options.duration;
@@ -66,6 +72,22 @@ pub(super) async fn run(
         latencies.add(times);
     }
     Ok(Report::new(kind.to_string(), elapsed, &counts, &latencies, &span))
+}
+
+async fn select_before(
+    kind: Kind,
+    servers: &Servers,
+    workspace: &Workspace,
+    env: &Env,
+) -> Result<(), Error> {
+    for number in 0..servers.count() {
+        let mut connection = servers.connect(env, number).await?;
+        for turn in 0..SELECTIONS_BEFORE {
+            let select = workspace.request(kind, servers.server(number), (0, 1), turn, "");
+            must_succeed(&mut connection, select).await?;
+        }
+    }
+    Ok(())
 }
 
 /// A connection for each client, shared as far as the options and the protocol say.
