@@ -28,10 +28,10 @@ const BINARY: &str =
     "the test has its binary on the PATH; deploy/upgrade-test replaces one under load";
 const CHART: &str =
     "needs a Kubernetes with Prometheus's operator; chart/mod.rs renders these values";
-const MEASURE: &str = "measures for minutes; bench.rs runs the command, and Look after it does";
+const MEASURE: &str = "measures for minutes; bench.rs runs the like at small clusters";
 
 /// All of them.
-pub(super) const LISTED: [Listed; 11] = [
+pub(super) const LISTED: [Listed; 15] = [
     Listed { command: "cargo build --profile production --locked -p quorate", reason: BUILD },
     Listed { command: "deploy/pgo", reason: BUILD },
     Listed { command: "deploy/image", reason: "deploy/mod.rs builds and runs the image" },
@@ -48,10 +48,32 @@ pub(super) const LISTED: [Listed; 11] = [
         reason: "changes the machine of the test; unit.rs has systemd judge the unit with that user",
     },
     Listed {
-        command: "quorate bench get --objects 100000 --payload 1300 --duration 1m",
+        command: "quorate bench curve --data-dir EMPTY --objects 10000,100000,1000000 --payload 600B \
+            --node-options=--archive=off",
         reason: MEASURE,
     },
-    Listed { command: "quorate bench create update get --payload 1300", reason: MEASURE },
+    Listed {
+        command: "quorate bench create update get --data-dir FOLDER --objects 10000 --payload 600B \
+            --duration 6s",
+        reason: MEASURE,
+    },
+    Listed {
+        command: "quorate bench idle --data-dir FOLDER --watchers 10000 --connections 40",
+        reason: MEASURE,
+    },
+    Listed {
+        command: "quorate bench fanout --data-dir FOLDER --watchers 10000 --connections 100 \
+            --share 1/100 --rate 1000",
+        reason: MEASURE,
+    },
+    Listed {
+        command: "quorate bench herd --data-dir FOLDER --watchers 5000 --connections 100 --objects 1000",
+        reason: MEASURE,
+    },
+    Listed {
+        command: "quorate bench watch-list --data-dir FOLDER --objects 100000 --clients 2",
+        reason: MEASURE,
+    },
     Listed {
         command: "journalctl -u quorate -n 20",
         reason: "the journal is systemd's; crash.rs and full_disk.rs read the last line of a run",
