@@ -48,7 +48,7 @@ pub(super) async fn named(
         let (namespace, _) = resource.parse_key(next)?;
         let own = resource.key(namespace, name);
         // The byte after the slash, which ends the namespace.
-        after = Some([&part.prefix[..], namespace?.as_bytes(), b"0"].concat().into());
+        after = Some([part.prefix, namespace?.as_bytes(), b"0"].concat().into());
         found.extend(Some(own).filter(is_later).and_then(held));
     }
     None

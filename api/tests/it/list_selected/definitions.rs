@@ -75,7 +75,7 @@ impl Nodes {
             json!({"a": format!("{}", number % 3), "b": format!("{}", number % 4)}),
         );
         let mut body: Value = serde_json::from_str(&body).unwrap();
-        if number % 5 > 0 {
+        if !number.is_multiple_of(5) {
             body["metadata"]["labels"] = json!({"x": format!("{}", number % 3)});
         }
         self.send(Method::POST, WIDGETS, body.to_string()).await;
